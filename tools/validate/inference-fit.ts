@@ -1,9 +1,15 @@
-import { firstTokenConstants, inferenceConstants, spreadConstants } from "../../packages/perf/src/index.ts";
-import type { InferenceConstantName, InferenceConstants } from "../../packages/perf/src/index.ts";
+import {
+  firstTokenConstants,
+  inferenceConstants,
+  servingEvidenceOf,
+  servingKindOf,
+  spreadConstants,
+} from "../../packages/perf/src/index.ts";
+import type { InferenceConstantName, InferenceConstants, ServingEvidence } from "../../packages/perf/src/index.ts";
 import { leastSquares } from "./least-squares.ts";
 import type { Case } from "./inference-rows.ts";
-import { observe, quantile } from "./inference-score.ts";
-import type { Observation, Quantity } from "./inference-score.ts";
+import { allQuantities, observe, quantile } from "./inference-score.ts";
+import type { Observation } from "./inference-score.ts";
 
 const names = Object.keys(inferenceConstants).toSorted() as InferenceConstantName[];
 const stepNames = names.filter((name) => !spreadConstants.includes(name) && !firstTokenConstants.includes(name));
@@ -18,7 +24,7 @@ const errorKnee = 0.03;
 const pull = 0.01;
 
 /** Weight of the first token's error beside that of steps: enough to tell prompts from decoding, not to move decoding. */
-const firstTokenWeight = 0.05;
+const firstTokenWeight = 0.03;
 
 /** The middle of every range: what is known before any measurement. */
 function unmeasuredConstants(): InferenceConstants {
@@ -68,7 +74,7 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
     return { ...start, ...(Object.fromEntries(moved) as Partial<InferenceConstants>) };
   };
   const residuals = (places: readonly number[]): number[] => {
-    const observations = observe(aim.cases, aim.groups, constantsAt(places), ["tpot", "throughput", "ttft"]);
+    const observations = observe(aim.cases, aim.groups, constantsAt(places), allQuantities);
     const steps = observations.filter(({ quantity }) => quantity !== "ttft");
     const firstTokens = observations.filter(({ quantity }) => quantity === "ttft");
     return [
@@ -90,7 +96,15 @@ export function fit(cases: readonly Case[], groups: ReadonlyMap<string, string>)
   return search({ names: firstTokenConstants, stepWeight: 0, firstTokenWeight: 1, cases, groups }, found);
 }
 
-/** What was predicted for each part with the constants that the other parts give. */
+/** The kinds of replicas in these rows. */
+export function evidenceOf(cases: readonly Case[]): readonly ServingEvidence[] {
+  return servingEvidenceOf(cases.map(({ replica, source }) => ({ kind: servingKindOf(replica), source })));
+}
+
+/**
+ * Predictions for each part by the constants and the evidence that the other parts give; the spreads are the
+ * shipped ones.
+ */
 export function leaveOut(
   cases: readonly Case[],
   groups: ReadonlyMap<string, string>,
@@ -100,22 +114,22 @@ export function leaveOut(
   return parts.flatMap((part) => {
     const others = cases.filter((one) => partOf(one) !== part);
     const left = cases.filter((one) => partOf(one) === part);
-    const constants = {
-      ...fit(others, groups),
-      denseSpread: spreadNow("denseSpread"),
-      expertSpread: spreadNow("expertSpread"),
-    };
-    return observe(left, groups, constants);
+    const spreads = { stepSpread: spreadNow("stepSpread"), firstTokenSpread: spreadNow("firstTokenSpread") };
+    const constants = { ...fit(others, groups), ...spreads };
+    return observe(left, groups, constants, allQuantities, evidenceOf(others));
   });
 }
 
 const spreadNow = (name: InferenceConstantName): number => inferenceConstants[name].value;
 
 /** Spreads that hold four of five left-out observations. */
-export function spreadsOf(leftOut: readonly Observation[]): { denseSpread: number; expertSpread: number } {
-  const spread = (isMixture: boolean): number => {
-    const errors = leftOut.filter((one) => one.isMixture === isMixture).map((one) => Math.abs(one.logTimeRatio));
-    return quantile(errors, 0.8);
+export function spreadsOf(leftOut: readonly Observation[]): { stepSpread: number; firstTokenSpread: number } {
+  const spread = (isFirstToken: boolean): number => {
+    const wanted = leftOut.filter(({ quantity }) => (quantity === "ttft") === isFirstToken);
+    return quantile(
+      wanted.map(({ logTimeRatio, doubt }) => Math.abs(logTimeRatio) / doubt),
+      0.8,
+    );
   };
-  return { denseSpread: spread(false), expertSpread: spread(true) };
+  return { stepSpread: spread(false), firstTokenSpread: spread(true) };
 }

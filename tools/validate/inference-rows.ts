@@ -12,6 +12,7 @@ import {
 } from "../../packages/perf/src/index.ts";
 import type {
   BuiltReplica,
+  FirstToken,
   InferenceConstants,
   RequestShape,
   ServingLayout,
@@ -26,6 +27,10 @@ export interface Outcome {
   readonly tpotMs?: number;
   readonly tokensPerS?: number;
   readonly ttftMs?: number;
+  /** Of a prediction: sequences that decode together, waiting for the prompts of others, parts of the first token's time. */
+  readonly batch?: number;
+  readonly promptsMs?: number;
+  readonly firstToken?: FirstToken;
 }
 
 /** A row that the model can be asked about. */
@@ -34,7 +39,11 @@ export interface Case {
   readonly source: string;
   readonly accelerator: string;
   readonly isMixture: boolean;
-  readonly row: Row;
+  /** The replica that answers: of a disaggregated group, the one that decodes. */
+  readonly replica: BuiltReplica;
+  readonly request: RequestShape;
+  /** What was chosen for what the row leaves open. */
+  readonly chosen: readonly string[];
   readonly measured: Outcome;
   readonly predict: (constants: InferenceConstants) => Outcome;
 }
@@ -47,8 +56,17 @@ export interface Abstention {
 
 const workerPattern = /^P(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\) D(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\)$/;
 
+/** Layout of the workers that decode. */
+function decodeLayout(row: Row): ServingLayout {
+  const parts = workerPattern.exec(row["disagg_cfg"] ?? "");
+  if (row["mode"] !== "disagg" || parts === null) return rowLayout(row);
+  const [tensor = 1, attentionData = 1, expert = 1] = parts.slice(6).map(Number);
+  return layoutOf(tensor, 1, attentionData, expert);
+}
+
 function outcomeOf(state: SteadyState): Outcome {
-  return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS, ttftMs: state.ttftMs };
+  const { tpotMs, ttftMs, batch, promptsMs, firstToken } = state;
+  return { tpotMs, tokensPerS: state.outputTokensPerS, ttftMs, batch, promptsMs, firstToken };
 }
 
 type Prediction = (constants: InferenceConstants) => Outcome;
@@ -88,8 +106,9 @@ function offline(setting: Setting, layout: ServingLayout): Prediction {
   const replicas = (isOpen ? [layout, wide] : [layout]).map(setting.replica);
   const requests = offlineRequests(setting.request.outputTokens);
   return (k) => {
-    const rates = replicas.map((replica) => offlineRun(replica, setting.request, requests, k).outputTokensPerS);
-    return { tokensPerS: Math.max(...rates) };
+    const runs = replicas.map((replica) => offlineRun(replica, setting.request, requests, k));
+    const [best] = runs.toSorted((a, b) => b.outputTokensPerS - a.outputTokensPerS);
+    return { tokensPerS: best?.outputTokensPerS ?? Number.NaN, batch: best?.batch ?? 0 };
   };
 }
 
@@ -108,7 +127,8 @@ function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: n
   return (k) => {
     const state = openLoop(replica, request, rate, k);
     if (state.kind === "overloaded" || state.batch > most) return outcomeOf(closedLoop(replica, request, most, k));
-    return { tpotMs: state.tpotMs, tokensPerS: state.outputTokensPerS, ttftMs: state.firstToken.totalMs };
+    const { tpotMs, outputTokensPerS, firstToken, batch } = state;
+    return { tpotMs, tokensPerS: outputTokensPerS, ttftMs: firstToken.totalMs, batch, firstToken };
   };
 }
 
@@ -167,6 +187,20 @@ const numberColumns: NumberColumns = {
   measures: ["request_rate_rps", "output_tok_s_total", "output_tok_s_per_gpu", "tpot_ms", "ttft_ms"],
 };
 
+/** What a row leaves open, as it was filled. */
+function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: BuiltReplica): readonly string[] {
+  const isOffline = row["kind"]?.startsWith("offline") === true;
+  return [
+    ...(row["precision"] ? [] : [`${formats.linear} weights, by the model's name`]),
+    ...(row["kv_precision"] ? [] : [`${formats.kv} cache`]),
+    ...(row["tp"] || row["disagg_cfg"] ? [] : [`tensor ${layout.tensor}`]),
+    ...(isOffline ? [`${offlineRequests(request.outputTokens)} requests`] : []),
+    ...(isOffline && model.experts !== undefined && layout.tensor > 1
+      ? ["the faster of tensor and attention-data parallelism"]
+      : []),
+  ];
+}
+
 /** A row as something to predict, the reason why the model does not answer, or nothing where nothing was measured. */
 export function readRow(row: Row, models: KnownModels): Case | Abstention | undefined {
   const id = row["id"] ?? "";
@@ -180,5 +214,8 @@ export function readRow(row: Row, models: KnownModels): Case | Abstention | unde
   const predict = predictionOf(row, setting);
   if (typeof predict === "string") return { id, source, reason: predict };
   const isMixture = setting.model.experts !== undefined;
-  return { id, source, accelerator: setting.accelerator.name, isMixture, row, measured, predict };
+  const replica = setting.replica(decodeLayout(row));
+  const chosen = chosenFor(row, setting, replica);
+  const { request, accelerator } = setting;
+  return { id, source, accelerator: accelerator.name, isMixture, replica, request, chosen, measured, predict };
 }

@@ -1,10 +1,17 @@
-import type { InferenceConstants } from "../../packages/perf/src/index.ts";
+import {
+  intervalWidth,
+  measuredServing,
+  servingEvidenceFor,
+  servingKindOf,
+} from "../../packages/perf/src/index.ts";
+import type { InferenceConstants, ServingEvidence } from "../../packages/perf/src/index.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
-/** The time to the first token is told and not scored: it depends on how a benchmark starts its requests. */
+/** Time per token and throughput are scored together, the time to the first token beside them. */
 export type Quantity = "tpot" | "throughput" | "ttft";
 
-export const scoredQuantities: readonly Quantity[] = ["tpot", "throughput"];
+export const stepQuantities: readonly Quantity[] = ["tpot", "throughput"];
+export const allQuantities: readonly Quantity[] = ["tpot", "throughput", "ttft"];
 
 /** One measured number and what the model says about it. */
 export interface Observation {
@@ -17,6 +24,8 @@ export interface Observation {
   readonly predicted: number;
   /** Natural logarithm of predicted time over measured time: above 0 the model is too slow. */
   readonly logTimeRatio: number;
+  /** Width of the interval at a spread of 1: points of doubt and of distance. */
+  readonly doubt: number;
   readonly isInside: boolean;
   readonly intervalRatio: number;
 }
@@ -49,11 +58,13 @@ export function observe(
   cases: readonly Case[],
   groups: ReadonlyMap<string, string>,
   constants: InferenceConstants,
-  wanted: readonly Quantity[] = scoredQuantities,
+  wanted: readonly Quantity[] = stepQuantities,
+  evidence: readonly ServingEvidence[] = measuredServing,
 ): readonly Observation[] {
   return cases.flatMap((one) => {
     const said = one.predict(constants);
-    const spread = one.isMixture ? constants.expertSpread : constants.denseSpread;
+    const reading = servingEvidenceFor(servingKindOf(one.replica), evidence);
+    const doubt = intervalWidth(one.replica, "step", reading, { ...constants, stepSpread: 1 });
     const quantities = [
       { quantity: "tpot", measured: one.measured.tpotMs, predicted: said.tpotMs, sign: 1 },
       { quantity: "throughput", measured: one.measured.tokensPerS, predicted: said.tokensPerS, sign: -1 },
@@ -64,11 +75,11 @@ export function observe(
       const logTimeRatio = sign * Math.log(predicted / measured);
       const { id, accelerator, isMixture } = one;
       const group = groups.get(one.source) ?? one.source;
-      const isInside = Math.abs(logTimeRatio) <= spread;
-      const intervalRatio = Math.exp(2 * spread);
-      return [
-        { id, group, accelerator, isMixture, quantity, measured, predicted, logTimeRatio, isInside, intervalRatio },
-      ];
+      const width = doubt * (quantity === "ttft" ? constants.firstTokenSpread : constants.stepSpread);
+      const isInside = Math.abs(logTimeRatio) <= width;
+      const intervalRatio = Math.exp(2 * width);
+      const about = { id, group, accelerator, isMixture, quantity, doubt };
+      return [{ ...about, measured, predicted, logTimeRatio, isInside, intervalRatio }];
     });
   });
 }

@@ -3,10 +3,16 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
-import { findModel, fittedInference, inferenceConstants, spreadConstants } from "../../packages/perf/src/index.ts";
+import {
+  findModel,
+  fittedInference,
+  inferenceConstants,
+  measuredServing,
+  spreadConstants,
+} from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
 import { parseCsv } from "./inference-csv.ts";
-import { fit } from "./inference-fit.ts";
+import { evidenceOf, fit } from "./inference-fit.ts";
 import { readRow } from "./inference-rows.ts";
 import type { Case } from "./inference-rows.ts";
 import { groupNames, observe, reportOf } from "./inference-score.ts";
@@ -19,6 +25,10 @@ const file = path.join(
 if (!existsSync(file)) process.stderr.write(`SKIPPED: ${file} is not there, so nothing is compared with it.\n`);
 
 describe("the inference constants", () => {
+  it("are at most 21", () => {
+    expect(Object.keys(inferenceConstants).length).toBeLessThanOrEqual(21);
+  });
+
   it("lie inside their ranges, with a unit and a meaning", () => {
     for (const { value, range, unit, meaning } of Object.values(inferenceConstants)) {
       expect(value).toBeGreaterThanOrEqual(range[0]);

@@ -1,15 +1,59 @@
 /**
- * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--all]`: what the inference model says about
- * published measurements. `--leave-out` fits the constants again without each accelerator and without each source and
- * scores what was left out; `--refit` prints constants fitted to the file. Only rows with `score` 1 count (all
- * where the file has no such column) unless `--all`.
+ * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]`: what the inference model says
+ * about published measurements. `--leave-out` fits the constants again without each accelerator and without each source
+ * and scores what was left out, which counts as no evidence; `--refit` prints the constants and the evidence of the file;
+ * `--rows` writes every row with its prediction, breakdown and reason as CSV. Only rows with `score` 1 count (all where
+ * the file has no such column) unless `--all`.
  */
 import { parseArgs } from "node:util";
 
 import { fittedInference } from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
-import { fit, leaveOut, spreadsOf } from "./inference-fit.ts";
-import { abstentionTable, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
+import { evidenceOf, fit, leaveOut, spreadsOf } from "./inference-fit.ts";
+import { writeRows } from "./inference-rows-file.ts";
+import type { Case } from "./inference-rows.ts";
+import { abstentionTable, allQuantities, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
+import type { Observation, Report } from "./inference-score.ts";
+
+const usage =
+  "usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]\n";
+
+interface Titled {
+  readonly title: string;
+  readonly report: Report;
+}
+
+/** Steps and first tokens apart; a file may lack either. */
+function reportsOf(title: string, observations: readonly Observation[], key: (one: Observation) => string): Titled[] {
+  const parts = [
+    { title, wanted: observations.filter(({ quantity }) => quantity !== "ttft") },
+    { title: `${title}: time to first token`, wanted: observations.filter(({ quantity }) => quantity === "ttft") },
+  ];
+  return parts
+    .filter(({ wanted }) => wanted.length > 0)
+    .map((part) => ({ title: part.title, report: reportOf(part.wanted, key) }));
+}
+
+function leftOutReports(
+  cases: readonly Case[],
+  groups: ReadonlyMap<string, string>,
+): { readonly reports: readonly Titled[]; readonly sources: readonly Observation[] } {
+  const accelerators = leaveOut(cases, groups, (one) => one.accelerator);
+  const sources = leaveOut(cases, groups, (one) => groups.get(one.source) ?? one.source);
+  const reports = [
+    ...reportsOf("accelerator left out", accelerators, (one) => one.accelerator),
+    ...reportsOf("source left out", sources, (one) => one.group),
+  ];
+  return { reports, sources };
+}
+
+function writeRefitted(cases: readonly Case[], constants: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(constants)) process.stdout.write(`${name} ${value.toPrecision(3)}\n`);
+  for (const { architecture, engine, hasExperts, matrixClass, sourceCount } of evidenceOf(cases)) {
+    const line = [architecture, engine, hasExperts ? "experts" : "dense", matrixClass, sourceCount];
+    process.stdout.write(`${JSON.stringify(line)},\n`);
+  }
+}
 
 function main(): void {
   const { values, positionals } = parseArgs({
@@ -19,32 +63,26 @@ function main(): void {
       "leave-out": { type: "boolean", default: false },
       refit: { type: "boolean", default: false },
       all: { type: "boolean", default: false },
+      rows: { type: "string" },
     },
   });
   const file = positionals[0];
   if (file === undefined) {
-    process.stderr.write("usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--all]\n");
+    process.stderr.write(usage);
     process.exitCode = 2;
     return;
   }
-  const { cases, abstentions } = readCases(file, values.all);
+  const read = readCases(file, values.all);
+  const { cases, abstentions } = read;
+  if (values.rows !== undefined) writeRows(values.rows, read, fittedInference);
   const groups = groupNames(cases);
-  const observations = observe(cases, groups, fittedInference);
-  const reports = [{ title: "as shipped, by source", report: reportOf(observations, (one) => one.group) }];
-  const firstTokens = observe(cases, groups, fittedInference, ["ttft"]);
-  if (firstTokens.length > 0) {
-    reports.push({ title: "time to first token, not scored", report: reportOf(firstTokens, (one) => one.group) });
-  }
-  let constants = fittedInference;
+  const observations = observe(cases, groups, fittedInference, allQuantities);
+  const reports = reportsOf("as shipped, by source", observations, (one) => one.group);
+  let constants: Readonly<Record<string, number>> = fittedInference;
   if (values["leave-out"] || values.refit) {
-    const accelerators = leaveOut(cases, groups, (one) => one.accelerator);
-    const sources = leaveOut(cases, groups, (one) => groups.get(one.source) ?? one.source);
-    reports.push(
-      { title: "accelerator left out", report: reportOf(accelerators, (one) => one.accelerator) },
-      { title: "accelerator left out, by source", report: reportOf(accelerators, (one) => one.group) },
-      { title: "source left out", report: reportOf(sources, (one) => one.group) },
-    );
-    if (values.refit) constants = { ...fit(cases, groups), ...spreadsOf(accelerators) };
+    const leftOut = leftOutReports(cases, groups);
+    reports.push(...leftOut.reports);
+    if (values.refit) constants = { ...fit(cases, groups), ...spreadsOf(leftOut.sources) };
   }
   if (values.json) {
     const result = { reports, abstentions, observations, ...(values.refit ? { constants } : {}) };
@@ -53,9 +91,7 @@ function main(): void {
   }
   for (const { title, report } of reports) process.stdout.write(`${tableOf(title, report)}\n\n`);
   process.stdout.write(`${abstentionTable(abstentions, cases.length + abstentions.length)}\n`);
-  if (values.refit) {
-    for (const [name, value] of Object.entries(constants)) process.stdout.write(`${name} ${value.toPrecision(3)}\n`);
-  }
+  if (values.refit) writeRefitted(cases, constants);
 }
 
 main();

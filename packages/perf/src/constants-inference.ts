@@ -20,8 +20,8 @@ export type InferenceConstantName =
   | "expertChoiceExponent"
   | "frontEndMs"
   | "firstTokenSteps"
-  | "denseSpread"
-  | "expertSpread";
+  | "stepSpread"
+  | "firstTokenSpread";
 
 /**
  * The fitted constants of the inference model. Fitted by `npm run validate:inference -- FILE.csv --refit` on the macro
@@ -30,135 +30,136 @@ export type InferenceConstantName =
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
-    value: 0.886,
+    value: 0.879,
     unit: "share of the memory bandwidth",
     range: [0.3, 1],
     meaning: "Rate at which attention streams the KV cache of a decoding batch.",
   },
   matmulEfficiency: {
-    value: 0.927,
+    value: 0.81,
     unit: "share of the best measured product",
     range: [0.5, 1.1],
     meaning: "Rate of large 16-bit matrix products in real layers.",
   },
   narrowFormatDiscount: {
-    value: 0.254,
+    value: 0.253,
     unit: "exponent",
     range: [0, 0.6],
     meaning:
       "Narrower formats reach less of their peak: arithmetic times (16-bit peak / peak) to this power, reading times (bytes / 2) to it.",
   },
   groupedMatmulEfficiency: {
-    value: 0.469,
+    value: 0.449,
     unit: "share of the rate of a dense product",
     range: [0.2, 1],
     meaning: "Products of routed experts, which are small and uneven, against dense ones.",
   },
   attentionEfficiency: {
-    value: 1.02,
+    value: 1.1,
     unit: "share of the best measured 16-bit product",
     range: [0.2, 1.1],
     meaning: "Rate of fused attention over prompts and of absorbed latent attention.",
   },
   layerFloorUs: {
-    value: 21.1,
+    value: 24.7,
     unit: "µs per layer",
     range: [4, 80],
     meaning: "What a layer costs with no work in it: dependent small kernels inside a captured graph.",
   },
   expertLayerFloorUs: {
-    value: 55.4,
+    value: 55.5,
     unit: "µs per layer with experts",
     range: [0, 120],
     meaning: "Routing, permutation and the extra kernels of a layer with experts, on top of the floor of a layer.",
   },
   eagerLayerUs: {
-    value: 251,
+    value: 249,
     unit: "µs per layer",
     range: [60, 500],
     meaning: "Host time to launch a layer's kernels one by one where the engine captures no graphs.",
   },
   eagerHostFactor: {
-    value: 11.7,
+    value: 13.3,
     unit: "factor",
     range: [1, 20],
     meaning: "Host work per step and sequence of engines without captured graphs (before 2024), against today's.",
   },
   eagerMatmulShare: {
-    value: 0.636,
+    value: 0.691,
     unit: "share",
     range: [0.4, 1],
     meaning: "Matrix rate of engines without captured graphs, against today's.",
   },
   attentionRankSkew: {
-    value: 0.717,
+    value: 0.383,
     unit: "share",
     range: [0, 1],
     meaning:
       "What the busiest of several attention-data ranks has to do beyond the mean; all wait for it before the experts.",
   },
   collectiveLatencyUs: {
-    value: 15.9,
+    value: 15.1,
     unit: "µs per collective",
     range: [2, 40],
     meaning: "Latency of one small all-reduce or exchange within a scale-up domain.",
   },
   linkEfficiency: {
-    value: 0.481,
+    value: 0.602,
     unit: "share of the link's bandwidth",
     range: [0.15, 0.95],
     meaning: "Rate of the collectives of a forward pass on their link.",
   },
   hostStepUs: {
-    value: 799,
+    value: 722,
     unit: "µs per engine step",
     range: [50, 6000],
     meaning: "Scheduling, input preparation and sampling that the accelerator waits for in every step.",
   },
   hostSequenceUs: {
-    value: 25.1,
+    value: 21.1,
     unit: "µs per sequence and step",
     range: [0, 60],
     meaning: "Host work per running sequence and step: sampling, detokenisation, block tables.",
   },
   fusedKernelShare: {
-    value: 0.65,
+    value: 0.645,
     unit: "share",
     range: [0.3, 1],
     meaning:
       "Floor of a layer in an engine that compiles fused kernels (TensorRT-LLM), against one that runs PyTorch's.",
   },
   expertChoiceExponent: {
-    value: 0.837,
+    value: 0.855,
     unit: "exponent",
     range: [0.6, 1],
     meaning:
       "Tokens of a step choose experts as if there were tokens to this power of them: neighbours and popular experts repeat.",
   },
   frontEndMs: {
-    value: 20.8,
+    value: 10,
     unit: "ms per request",
-    range: [2, 150],
+    range: [10, 150],
     meaning:
       "Before and after the engine, on the way to the first token: HTTP, tokenisation, scheduling, the first write.",
   },
   firstTokenSteps: {
-    value: 6,
+    value: 7.25,
     unit: "decoding steps",
     range: [0, 8],
     meaning: "Steps between the arrival of a request and the step that begins its prompt, and until its token is sent.",
   },
-  denseSpread: {
-    value: 0.206,
+  stepSpread: {
+    value: 0.092,
     unit: "natural logarithm",
-    range: [0.05, 0.6],
-    meaning: "Distance from the prediction within which four of five left-out measurements of dense models lie.",
+    range: [0.03, 0.6],
+    meaning:
+      "Distance from a predicted time per token within which four of five left-out measurements lie, per point of doubt.",
   },
-  expertSpread: {
-    value: 0.279,
+  firstTokenSpread: {
+    value: 0.33,
     unit: "natural logarithm",
-    range: [0.05, 0.9],
-    meaning: "The same for mixtures of experts.",
+    range: [0.05, 1.5],
+    meaning: "The same for the time to the first token.",
   },
 };
 
@@ -171,7 +172,7 @@ export const firstTokenConstants: readonly InferenceConstantName[] = [
 ];
 
 /** Constants that widen the interval and do not move the prediction: they follow from what is left out of a fit. */
-export const spreadConstants: readonly InferenceConstantName[] = ["denseSpread", "expertSpread"];
+export const spreadConstants: readonly InferenceConstantName[] = ["stepSpread", "firstTokenSpread"];
 
 /** The constants' values, as the model takes them. */
 export const fittedInference: InferenceConstants = Object.fromEntries(

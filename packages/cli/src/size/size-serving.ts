@@ -36,7 +36,7 @@ export async function runSizeServing(context: CommandContext, options: ServingOp
   const answer = perf.sizeServing(await questionOf(context, options));
   if (options.json === true) context.print(JSON.stringify(answer, null, 2));
   if (answer.kind === "serving") {
-    if (options.json !== true) context.print(...servingLines(answer, context));
+    if (options.json !== true) context.print(...servingLines(answer, options, context));
     return exitCode.ok;
   }
   if (options.json !== true) {
@@ -102,7 +102,8 @@ const layoutText = ({ tensor, pipeline, attentionData, expert }: ServingPlanRow[
     .join(" ") || "one accelerator";
 
 function servingLines(
-  { model, accelerator, plans, best, rejected, disaggregated, isCalibrated }: ServingReport,
+  { model, accelerator, plans, best, rejected, disaggregated, isCalibrated, chosen, evidence }: ServingReport,
+  options: ServingOptions,
   context: CommandContext,
 ) {
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
@@ -121,7 +122,7 @@ function servingLines(
     money(plan.costPerHour),
     money(plan.costPerMillionOutputTokens),
   ]);
-  const { memory, step, tpotIntervalMs, coldStart } = best;
+  const { memory, step, tpotIntervalMs, ttftIntervalMs, coldStart } = best;
   const share = (bytes: number): string => percentText(bytes / memory.totalBytes);
   return [
     `${model.name} on ${accelerator}${isCalibrated ? ", calibrated" : ""}; the cheapest first`,
@@ -136,7 +137,13 @@ function servingLines(
             `step ${share(memory.activationBytes)}, runtime ${share(memory.runtimeBytes)}, kept free ${share(memory.unusedBytes)}`,
         ],
         ["step", stepText(step)],
-        ["80% interval", `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per token`],
+        [
+          "80% interval",
+          `${significant(ttftIntervalMs.low)} to ${significant(ttftIntervalMs.high)} ms to the first token, ` +
+            `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per further one` +
+            (evidence.isNear ? "" : `; nothing near was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
+        ],
+        ["chosen for you", [...chosen, ...defaultsTaken(options)].join("; ")],
         ["cold start", coldStartText(coldStart)],
         ["apart", apartText(disaggregated)],
       ],
@@ -144,6 +151,19 @@ function servingLines(
     ),
     ...rejected.map(({ layout, reason }) => context.paint("dim", `not ${layoutText(layout)}: ${reason}`)),
   ];
+}
+
+/** The defaults that stand for options which were left out. */
+function defaultsTaken(options: ServingOptions): readonly string[] {
+  const defaults = [
+    [options.weights, "bf16 weights"],
+    [options.prompt, "1,000 prompt tokens"],
+    [options.output, "250 output tokens"],
+    [options.ttft, "1 s to the first token"],
+    [options.tpot, "50 ms per further one"],
+    [options.share, "95% of the requests"],
+  ] as const;
+  return defaults.filter(([stated]) => stated === undefined).map(([, text]) => text);
 }
 
 function coldStartText(start: ServingReport["best"]["coldStart"]): string {

@@ -11,7 +11,7 @@ const h200 = replicaOf("llama-3-70b", "H200", layout(1), "fp8");
 
 describe("a closed loop", () => {
   it("takes no more sequences than fit, and lets the others wait", () => {
-    const limit = batchLimit(h200, request, k);
+    const limit = batchLimit(h200, request);
     const full = closedLoop(h200, request, 128, k);
     expect(limit).toBeGreaterThan(30);
     expect(limit).toBeLessThan(64);
@@ -68,7 +68,7 @@ describe("quantisation", () => {
     const wide = replicaOf("llama-3-8b", "H100", layout(1));
     const narrow = { ...wide, formats: { ...wide.formats, kv: "fp8" as const } };
     const long = { promptTokens: 100_000, outputTokens: 500, prefixHitShare: 0 };
-    expect(batchLimit(narrow, long, k) / batchLimit(wide, long, k)).toBeCloseTo(2, 6);
+    expect(batchLimit(narrow, long) / batchLimit(wide, long)).toBeCloseTo(2, 6);
     expect(staticBatch(narrow, long, 2, k).tpotMs).toBeLessThan(0.9 * staticBatch(wide, long, 2, k).tpotMs);
   });
 });

@@ -4,6 +4,8 @@ import { ignorance } from "./abstention.ts";
 import type { Ignorance } from "./abstention.ts";
 import { batchLimit, closedLoop, decodeStep, meanContext, staticBatch } from "./batching.ts";
 import type { FirstToken, RequestShape } from "./batching.ts";
+import { servingEvidenceFor, servingKindOf } from "./evidence.ts";
+import type { ServingEvidenceReading } from "./evidence.ts";
 import { obstacles } from "./feasibility.ts";
 import type { Obstacle } from "./feasibility.ts";
 import type { StepTime } from "./forward.ts";
@@ -39,6 +41,9 @@ export interface ServingPrediction {
   readonly tpotMs: number;
   /** Where four of five measurements of the time per token lie. */
   readonly tpotInterval: Interval;
+  readonly ttftInterval: Interval;
+  /** How near to this replica something was measured. */
+  readonly evidence: ServingEvidenceReading;
   readonly outputTokensPerS: number;
   /** The decoding step at that batch, part by part. */
   readonly step: StepTime;
@@ -92,6 +97,7 @@ export function serve(
   const memory = servingMemory(built);
   const state = underLoad(built, request, load, k);
   if ("requestsPerSMax" in state) return { kind: "overloaded", requestsPerSMax: state.requestsPerSMax, memory };
+  const evidence = servingEvidenceFor(servingKindOf(built));
   return {
     kind: "prediction",
     memory,
@@ -99,7 +105,9 @@ export function serve(
     batchLimit: limit,
     firstToken: state.firstToken,
     tpotMs: state.tpotMs,
-    tpotInterval: interval80(built, state.tpotMs, k),
+    tpotInterval: interval80(built, state.tpotMs, "step", evidence, k),
+    ttftInterval: interval80(built, state.firstToken.totalMs, "firstToken", evidence, k),
+    evidence,
     outputTokensPerS: state.outputTokensPerS,
     step: decodeStep(built, state.batch, meanContext(request), k),
   };

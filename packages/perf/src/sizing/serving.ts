@@ -9,6 +9,12 @@ import { calibratedAccelerator } from "../inference/calibrated.ts";
 import { coldStart, type ColdStart } from "../inference/cold-start.ts";
 import { cheapestDisaggregated, type DisaggregatedAnswer } from "../inference/disaggregated-endpoint.ts";
 import { planEndpoint, type EndpointPlan, type EndpointQuestion, type RejectedLayout } from "../inference/endpoint.ts";
+import {
+  describeServingKind,
+  servingEvidenceFor,
+  servingKindOf,
+  type ServingEvidenceReading,
+} from "../inference/evidence.ts";
 import type { StepTime } from "../inference/forward.ts";
 import { interval80, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
@@ -70,6 +76,9 @@ export interface ServingReport {
   readonly kind: "serving";
   readonly model: { readonly name: string; readonly source: string };
   readonly accelerator: string;
+  /** What was chosen where the question states nothing, in words. */
+  readonly chosen: readonly string[];
+  readonly evidence: ServingEvidenceReport;
   /** From the cheapest. */
   readonly plans: readonly ServingPlanRow[];
   /** The cheapest one looked at closely, at its share of the traffic. */
@@ -79,12 +88,21 @@ export interface ServingReport {
     readonly batchLimit: number;
     readonly step: StepTime;
     readonly tpotIntervalMs: Interval;
+    readonly ttftIntervalMs: Interval;
     readonly coldStart: ColdStart;
   };
   readonly rejected: readonly RejectedLayout[];
   /** Workers for prompts and others for answers within the same promise, or why that cannot be. */
   readonly disaggregated: DisaggregatedAnswer;
   readonly isCalibrated: boolean;
+}
+
+/** How near to the cheapest plan something was measured. */
+export interface ServingEvidenceReport {
+  readonly distance: number;
+  /** False where the interval is an extrapolation: no such architecture or family was measured. */
+  readonly isNear: boolean;
+  readonly nearest: string | undefined;
 }
 
 /** The model has no ground to stand on here, and says so. */
@@ -124,12 +142,28 @@ export function sizeServing(question: ServingSizing): ServingReport | Impossible
     kind: "serving",
     model: { name: model.name, source: model.source },
     accelerator: accelerator.name,
+    chosen: chosenFor(question, cheapest),
+    evidence: evidenceReport(servingEvidenceFor(servingKindOf(cheapest.replica))),
     plans: answer.plans.map(planRow),
     best: closeLook(question, cheapest, request, fittedInference),
     rejected: answer.rejected,
     disaggregated,
     isCalibrated: question.profile !== undefined,
   };
+}
+
+function chosenFor({ layout, kv }: ServingSizing, { replica, replicaCount }: EndpointPlan): readonly string[] {
+  const { engine, formats } = replica;
+  const widths = layoutText(replica.layout);
+  return [
+    ...(layout === undefined ? [`${widths}: the fewest accelerators of the usual layouts`] : []),
+    ...(kv === undefined ? [`${formats.kv} cache, as checkpoints with ${formats.linear} weights have it`] : []),
+    `${replicaCount === 1 ? "one replica" : `${replicaCount} replicas`} of an engine that takes ${engine.stepTokensMax} prompt tokens and ${engine.sequencesMax} sequences a step and fills ${(100 * engine.memoryShare).toFixed(0)}% of the memory`,
+  ];
+}
+
+function evidenceReport({ distance, isFar, nearest }: ServingEvidenceReading): ServingEvidenceReport {
+  return { distance, isNear: !isFar, nearest: nearest === undefined ? undefined : describeServingKind(nearest) };
 }
 
 function asMeasured(question: ServingSizing, accelerator: Accelerator): Accelerator | Impossible {
@@ -164,13 +198,15 @@ function closeLook(
 ): ServingReport["best"] {
   const node = usualNode(replica.accelerator);
   const state = openLoop(replica, request, question.requestsPerS / replicaCount, k);
+  const evidence = servingEvidenceFor(servingKindOf(replica));
   const batch = state.kind === "steady" ? state.batch : batchLimit(replica, request);
   return {
     memory: servingMemory(replica),
     batch,
     batchLimit: batchLimit(replica, request),
     step: decodeStep(replica, batch, meanContext(request), k),
-    tpotIntervalMs: interval80(replica, latency.tpotMs, k),
+    tpotIntervalMs: interval80(replica, latency.tpotMs, "step", evidence, k),
+    ttftIntervalMs: interval80(replica, latency.ttftMs, "firstToken", evidence, k),
     coldStart: coldStart(replica, {
       provisioningS: question.provisioningSeconds ?? 0,
       imageGb: question.imageGb ?? 0,

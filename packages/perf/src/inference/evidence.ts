@@ -1,0 +1,91 @@
+import { matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
+import { measuredServing } from "./measured-serving.ts";
+import type { Replica } from "./replica.ts";
+
+/** How an engine runs: launched kernel by kernel, compiled for the model, PyTorch's kernels, or with prompts first. */
+export type EngineStyle = "eager" | "fused" | "mixed" | "promptsFirst";
+
+/** What a replica has in common with others of its kind, as far as it decides how well a prediction is founded. */
+export interface ServingKind {
+  readonly architecture: string;
+  readonly engine: EngineStyle;
+  readonly hasExperts: boolean;
+  readonly matrixClass: MatrixClass;
+}
+
+/** Measurements of one kind, and from how many publications they come. */
+export interface ServingEvidence extends ServingKind {
+  readonly sourceCount: number;
+}
+
+export function servingKindOf({ accelerator, engine, formats, model }: Replica): ServingKind {
+  const usual = engine.isPromptMixed ? "mixed" : "promptsFirst";
+  const captured = engine.isKernelFused ? "fused" : usual;
+  return {
+    architecture: accelerator.architecture ?? accelerator.name,
+    engine: engine.isGraphCaptured ? captured : "eager",
+    hasExperts: model.experts !== undefined,
+    matrixClass: matrixClassOf(model.experts === undefined ? formats.linear : formats.experts),
+  };
+}
+
+/** Points of distance for each trait in which a replica differs from what was measured. */
+const differences = { architecture: 1, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
+
+/** From here on nothing near was measured: another architecture or family than anything that was. */
+const farDistance = 1;
+
+/** Distance where nothing at all was measured. */
+const farthest = 3;
+
+export interface ServingEvidenceReading {
+  /** 0 where several publications measured replicas of this kind. */
+  readonly distance: number;
+  readonly isFar: boolean;
+  /** The nearest kind that was measured. */
+  readonly nearest: ServingEvidence | undefined;
+}
+
+/** How far a replica lies from the nearest kind that was measured. */
+export function servingEvidenceFor(
+  kind: ServingKind,
+  evidence: readonly ServingEvidence[] = measuredServing,
+): ServingEvidenceReading {
+  let distance = farthest;
+  let nearest: ServingEvidence | undefined;
+  for (const point of evidence) {
+    const away = distanceTo(kind, point);
+    if (away < distance) [distance, nearest] = [away, point];
+  }
+  return { distance, isFar: distance >= farDistance, nearest };
+}
+
+function distanceTo(kind: ServingKind, point: ServingEvidence): number {
+  return (
+    (kind.architecture === point.architecture ? 0 : differences.architecture) +
+    (kind.engine === point.engine ? 0 : differences.engine) +
+    (kind.hasExperts === point.hasExperts ? 0 : differences.hasExperts) +
+    (kind.matrixClass === point.matrixClass ? 0 : differences.matrixClass) +
+    (point.sourceCount > 1 ? 0 : differences.lonely)
+  );
+}
+
+/** A kind in words: "Hopper, fused, fp8, mixture of experts". */
+export function describeServingKind({ architecture, engine, matrixClass, hasExperts }: ServingKind): string {
+  return `${architecture}, ${engine}, ${matrixClass}, ${hasExperts ? "mixture of experts" : "dense"}`;
+}
+
+/** The kinds among measured replicas, each with the number of its sources, in the order of their words. */
+export function servingEvidenceOf(
+  measured: readonly { readonly kind: ServingKind; readonly source: string }[],
+): readonly ServingEvidence[] {
+  const cells = new Map<string, { kind: ServingKind; sources: Set<string> }>();
+  for (const { kind, source } of measured) {
+    const key = describeServingKind(kind);
+    const cell = cells.get(key) ?? { kind, sources: new Set() };
+    cell.sources.add(source);
+    cells.set(key, cell);
+  }
+  const sorted = [...cells].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return sorted.map(([, { kind, sources }]) => ({ ...kind, sourceCount: sources.size }));
+}

@@ -1,0 +1,75 @@
+/** `--rows FILE`: every row with its predictions, where the time goes, what was chosen for what it leaves open, and the reason where there is no answer. */
+import { writeFileSync } from "node:fs";
+import { decodeStep, interval80, meanContext, servingEvidenceFor, servingKindOf } from "../../packages/perf/src/index.ts";
+import type { InferenceConstants, Interval } from "../../packages/perf/src/index.ts";
+import type { Abstention, Case } from "./inference-rows.ts";
+
+const quantities = ["tpot_ms", "output_tok_s", "ttft_ms"] as const;
+
+const header = [
+  "id",
+  "source",
+  "model",
+  "accelerator",
+  ...quantities.flatMap((name) => [`measured_${name}`, `predicted_${name}`, `error_pct_${name}`, `low_${name}`, `high_${name}`]),
+  "batch",
+  ...["linear", "expert", "attention", "exchange", "floor", "host", "prompts_of_others"].map((part) => `${part}_ms`),
+  ...["front_end", "admission", "queue", "prompt"].map((part) => `first_token_${part}_ms`),
+  "evidence_distance",
+  "chosen",
+  "reason",
+];
+
+type Cell = string | number | undefined;
+
+function cellText(value: Cell): string {
+  if (value === undefined) return "";
+  const text = typeof value === "number" ? String(Number(value.toPrecision(6))) : value;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function quantityCells(measured: number | undefined, predicted: number | undefined, at: Interval | undefined): Cell[] {
+  const error = measured === undefined || predicted === undefined ? undefined : 100 * (predicted / measured - 1);
+  return [measured, predicted, error, at?.low, at?.high];
+}
+
+function caseCells(one: Case, constants: InferenceConstants): Cell[] {
+  const { measured, replica, request } = one;
+  const said = one.predict(constants);
+  const evidence = servingEvidenceFor(servingKindOf(replica));
+  const around = (value: number | undefined, quantity: "step" | "firstToken"): Interval | undefined =>
+    value === undefined ? undefined : interval80(replica, value, quantity, evidence, constants);
+  const step = said.batch === undefined ? undefined : decodeStep(replica, said.batch, meanContext(request), constants);
+  const { firstToken } = said;
+  return [
+    one.id,
+    one.source,
+    replica.model.name,
+    one.accelerator,
+    ...quantityCells(measured.tpotMs, said.tpotMs, around(said.tpotMs, "step")),
+    ...quantityCells(measured.tokensPerS, said.tokensPerS, around(said.tokensPerS, "step")),
+    ...quantityCells(measured.ttftMs, said.ttftMs, around(said.ttftMs, "firstToken")),
+    said.batch,
+    ...[step?.linearMs, step?.expertMs, step?.attentionMs, step?.exchangeMs, step?.floorMs, step?.hostMs],
+    said.promptsMs,
+    ...[firstToken?.frontEndMs, firstToken?.admissionMs, firstToken?.queueMs, firstToken?.promptMs],
+    evidence.distance,
+    one.chosen.join("; "),
+    "",
+  ];
+}
+
+/** Writes the rows as comma-separated values, those without an answer last. */
+export function writeRows(
+  file: string,
+  rows: { readonly cases: readonly Case[]; readonly abstentions: readonly Abstention[] },
+  constants: InferenceConstants,
+): void {
+  const empty = header.slice(2, -1).map(() => "");
+  const lines = [
+    header,
+    ...rows.cases.map((one) => caseCells(one, constants)),
+    ...rows.abstentions.map(({ id, source, reason }) => [id, source, ...empty, reason]),
+  ];
+  writeFileSync(file, `${lines.map((line) => line.map(cellText).join(",")).join("\n")}\n`);
+}
