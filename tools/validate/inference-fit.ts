@@ -74,7 +74,7 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
     return { ...start, ...(Object.fromEntries(moved) as Partial<InferenceConstants>) };
   };
   const residuals = (places: readonly number[]): number[] => {
-    const observations = observe(aim.cases, aim.groups, constantsAt(places), allQuantities);
+    const observations = observe(aim.cases, aim.groups, constantsAt(places), { wanted: allQuantities });
     const steps = observations.filter(({ quantity }) => quantity !== "ttft");
     const firstTokens = observations.filter(({ quantity }) => quantity === "ttft");
     return [
@@ -83,7 +83,12 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
       ...places.map((at) => pull * (at - 0.5)),
     ];
   };
-  return constantsAt(leastSquares(residuals, aim.names.map((name) => place(name, start[name]))));
+  return constantsAt(
+    leastSquares(
+      residuals,
+      aim.names.map((name) => place(name, start[name])),
+    ),
+  );
 }
 
 /**
@@ -116,7 +121,7 @@ export function leaveOut(
     const left = cases.filter((one) => partOf(one) === part);
     const spreads = { stepSpread: spreadNow("stepSpread"), firstTokenSpread: spreadNow("firstTokenSpread") };
     const constants = { ...fit(others, groups), ...spreads };
-    return observe(left, groups, constants, allQuantities, evidenceOf(others));
+    return observe(left, groups, constants, { wanted: allQuantities, evidence: evidenceOf(others) });
   });
 }
 

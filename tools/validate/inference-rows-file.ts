@@ -1,6 +1,13 @@
 /** `--rows FILE`: every row with its predictions, where the time goes, what was chosen for what it leaves open, and the reason where there is no answer. */
 import { writeFileSync } from "node:fs";
-import { decodeStep, interval80, meanContext, servingEvidenceFor, servingKindOf } from "../../packages/perf/src/index.ts";
+import {
+  decodeStep,
+  interval80,
+  intervalWidth,
+  meanContext,
+  servingEvidenceFor,
+  servingKindOf,
+} from "../../packages/perf/src/index.ts";
 import type { InferenceConstants, Interval } from "../../packages/perf/src/index.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
@@ -11,7 +18,13 @@ const header = [
   "source",
   "model",
   "accelerator",
-  ...quantities.flatMap((name) => [`measured_${name}`, `predicted_${name}`, `error_pct_${name}`, `low_${name}`, `high_${name}`]),
+  ...quantities.flatMap((name) => [
+    `measured_${name}`,
+    `predicted_${name}`,
+    `error_pct_${name}`,
+    `low_${name}`,
+    `high_${name}`,
+  ]),
   "batch",
   ...["linear", "expert", "attention", "exchange", "floor", "host", "prompts_of_others"].map((part) => `${part}_ms`),
   ...["front_end", "admission", "queue", "prompt"].map((part) => `first_token_${part}_ms`),
@@ -38,7 +51,7 @@ function caseCells(one: Case, constants: InferenceConstants): Cell[] {
   const said = one.predict(constants);
   const evidence = servingEvidenceFor(servingKindOf(replica));
   const around = (value: number | undefined, quantity: "step" | "firstToken"): Interval | undefined =>
-    value === undefined ? undefined : interval80(replica, value, quantity, evidence, constants);
+    value === undefined ? undefined : interval80(value, intervalWidth(replica, quantity, evidence, constants));
   const step = said.batch === undefined ? undefined : decodeStep(replica, said.batch, meanContext(request), constants);
   const { firstToken } = said;
   return [
@@ -50,9 +63,17 @@ function caseCells(one: Case, constants: InferenceConstants): Cell[] {
     ...quantityCells(measured.tokensPerS, said.tokensPerS, around(said.tokensPerS, "step")),
     ...quantityCells(measured.ttftMs, said.ttftMs, around(said.ttftMs, "firstToken")),
     said.batch,
-    ...[step?.linearMs, step?.expertMs, step?.attentionMs, step?.exchangeMs, step?.floorMs, step?.hostMs],
+    step?.linearMs,
+    step?.expertMs,
+    step?.attentionMs,
+    step?.exchangeMs,
+    step?.floorMs,
+    step?.hostMs,
     said.promptsMs,
-    ...[firstToken?.frontEndMs, firstToken?.admissionMs, firstToken?.queueMs, firstToken?.promptMs],
+    firstToken?.frontEndMs,
+    firstToken?.admissionMs,
+    firstToken?.queueMs,
+    firstToken?.promptMs,
     evidence.distance,
     one.chosen.join("; "),
     "",

@@ -1,9 +1,4 @@
-import {
-  intervalWidth,
-  measuredServing,
-  servingEvidenceFor,
-  servingKindOf,
-} from "../../packages/perf/src/index.ts";
+import { intervalWidth, measuredServing, servingEvidenceFor, servingKindOf } from "../../packages/perf/src/index.ts";
 import type { InferenceConstants, ServingEvidence } from "../../packages/perf/src/index.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
@@ -54,12 +49,17 @@ export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> 
   return new Map([...counts].map(([source, count]) => [source, count < pooledBelow ? "pooled small sources" : source]));
 }
 
+/** What to look at: steps alone, and the evidence as shipped, where nothing is said. */
+export interface Observed {
+  readonly wanted?: readonly Quantity[];
+  readonly evidence?: readonly ServingEvidence[];
+}
+
 export function observe(
   cases: readonly Case[],
   groups: ReadonlyMap<string, string>,
   constants: InferenceConstants,
-  wanted: readonly Quantity[] = stepQuantities,
-  evidence: readonly ServingEvidence[] = measuredServing,
+  { wanted = stepQuantities, evidence = measuredServing }: Observed = {},
 ): readonly Observation[] {
   return cases.flatMap((one) => {
     const said = one.predict(constants);

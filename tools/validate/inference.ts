@@ -15,8 +15,7 @@ import type { Case } from "./inference-rows.ts";
 import { abstentionTable, allQuantities, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
 import type { Observation, Report } from "./inference-score.ts";
 
-const usage =
-  "usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]\n";
+const usage = "usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]\n";
 
 interface Titled {
   readonly title: string;
@@ -76,7 +75,7 @@ function main(): void {
   const { cases, abstentions } = read;
   if (values.rows !== undefined) writeRows(values.rows, read, fittedInference);
   const groups = groupNames(cases);
-  const observations = observe(cases, groups, fittedInference, allQuantities);
+  const observations = observe(cases, groups, fittedInference, { wanted: allQuantities });
   const reports = reportsOf("as shipped, by source", observations, (one) => one.group);
   let constants: Readonly<Record<string, number>> = fittedInference;
   if (values["leave-out"] || values.refit) {

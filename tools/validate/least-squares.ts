@@ -41,7 +41,8 @@ function solve(matrix: Float64Array[], right: Float64Array): Float64Array {
       let sum = at(row, column);
       for (let inner = 0; inner < column; inner += 1) sum -= at(row, inner) * at(column, inner);
       const line = matrix[row];
-      if (line !== undefined) line[column] = row === column ? Math.sqrt(Math.max(1e-300, sum)) : sum / at(column, column);
+      if (line !== undefined)
+        line[column] = row === column ? Math.sqrt(Math.max(1e-300, sum)) : sum / at(column, column);
     }
   }
   const forward = new Float64Array(size);

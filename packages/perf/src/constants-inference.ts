@@ -166,10 +166,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
 /** Constants that only the time to the first token knows: they are fitted after the others, to that time. */
-export const firstTokenConstants: readonly InferenceConstantName[] = [
-  "frontEndMs",
-  "firstTokenSteps",
-];
+export const firstTokenConstants: readonly InferenceConstantName[] = ["frontEndMs", "firstTokenSteps"];
 
 /** Constants that widen the interval and do not move the prediction: they follow from what is left out of a fit. */
 export const spreadConstants: readonly InferenceConstantName[] = ["stepSpread", "firstTokenSpread"];

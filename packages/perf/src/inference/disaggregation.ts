@@ -1,5 +1,13 @@
 import type { InferenceConstants } from "../constants-inference.ts";
-import { batchLimit, decodeStep, firstTokenOf, firstWaveShare, meanContext, promptLatencyMs, promptMs } from "./batching.ts";
+import {
+  batchLimit,
+  decodeStep,
+  firstTokenOf,
+  firstWaveShare,
+  meanContext,
+  promptLatencyMs,
+  promptMs,
+} from "./batching.ts";
 import type { RequestShape, SteadyState } from "./batching.ts";
 import { sequenceKvBytes } from "./kv-cache.ts";
 import type { BuiltReplica } from "./replica.ts";

@@ -137,7 +137,7 @@ describe("what cannot run says why, and what would", () => {
     expect(obstacle?.kind).toBe("weights");
     expect(obstacle?.nearest).toEqual({ tensor: 2 });
     expect(at("llama-3-70b", "H100", layout(2))).toEqual([]);
-    expect(at("deepseek-v3", "RTX-4090", layout(1))[0]?.message).toMatch(/no width up to 64 does/);
+    expect(at("glm-5", "RTX-4090", layout(1))[0]?.message).toMatch(/no width up to 64 does/);
   });
 
   it("a request longer than the model's positions is refused", () => {

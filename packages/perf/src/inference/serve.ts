@@ -9,7 +9,7 @@ import type { ServingEvidenceReading } from "./evidence.ts";
 import { obstacles } from "./feasibility.ts";
 import type { Obstacle } from "./feasibility.ts";
 import type { StepTime } from "./forward.ts";
-import { interval80 } from "./interval.ts";
+import { interval80, intervalWidth } from "./interval.ts";
 import type { Interval } from "./interval.ts";
 import { servingMemory } from "./kv-cache.ts";
 import type { ServingMemory } from "./kv-cache.ts";
@@ -105,8 +105,8 @@ export function serve(
     batchLimit: limit,
     firstToken: state.firstToken,
     tpotMs: state.tpotMs,
-    tpotInterval: interval80(built, state.tpotMs, "step", evidence, k),
-    ttftInterval: interval80(built, state.firstToken.totalMs, "firstToken", evidence, k),
+    tpotInterval: interval80(state.tpotMs, intervalWidth(built, "step", evidence, k)),
+    ttftInterval: interval80(state.firstToken.totalMs, intervalWidth(built, "firstToken", evidence, k)),
     evidence,
     outputTokensPerS: state.outputTokensPerS,
     step: decodeStep(built, state.batch, meanContext(request), k),

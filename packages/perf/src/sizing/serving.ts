@@ -16,7 +16,7 @@ import {
   type ServingEvidenceReading,
 } from "../inference/evidence.ts";
 import type { StepTime } from "../inference/forward.ts";
-import { interval80, type Interval } from "../inference/interval.ts";
+import { interval80, intervalWidth, type Interval } from "../inference/interval.ts";
 import { servingMemory, type ServingMemory } from "../inference/kv-cache.ts";
 import { openLoop, type LatencyQuantile } from "../inference/queueing.ts";
 import { servingFormats } from "../inference/quantization.ts";
@@ -205,8 +205,8 @@ function closeLook(
     batch,
     batchLimit: batchLimit(replica, request),
     step: decodeStep(replica, batch, meanContext(request), k),
-    tpotIntervalMs: interval80(replica, latency.tpotMs, "step", evidence, k),
-    ttftIntervalMs: interval80(replica, latency.ttftMs, "firstToken", evidence, k),
+    tpotIntervalMs: interval80(latency.tpotMs, intervalWidth(replica, "step", evidence, k)),
+    ttftIntervalMs: interval80(latency.ttftMs, intervalWidth(replica, "firstToken", evidence, k)),
     coldStart: coldStart(replica, {
       provisioningS: question.provisioningSeconds ?? 0,
       imageGb: question.imageGb ?? 0,
