@@ -30,13 +30,13 @@ export type InferenceConstantName =
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
-    value: 0.879,
+    value: 0.882,
     unit: "share of the memory bandwidth",
     range: [0.3, 1],
     meaning: "Rate at which attention streams the KV cache of a decoding batch.",
   },
   matmulEfficiency: {
-    value: 0.81,
+    value: 0.807,
     unit: "share of the best measured product",
     range: [0.5, 1.1],
     meaning: "Rate of large 16-bit matrix products in real layers.",
@@ -49,7 +49,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
       "Narrower formats reach less of their peak: arithmetic times (16-bit peak / peak) to this power, reading times (bytes / 2) to it.",
   },
   groupedMatmulEfficiency: {
-    value: 0.449,
+    value: 0.446,
     unit: "share of the rate of a dense product",
     range: [0.2, 1],
     meaning: "Products of routed experts, which are small and uneven, against dense ones.",
@@ -61,13 +61,13 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     meaning: "Rate of fused attention over prompts and of absorbed latent attention.",
   },
   layerFloorUs: {
-    value: 24.7,
+    value: 25,
     unit: "µs per layer",
     range: [4, 80],
     meaning: "What a layer costs with no work in it: dependent small kernels inside a captured graph.",
   },
   expertLayerFloorUs: {
-    value: 55.5,
+    value: 54.9,
     unit: "µs per layer with experts",
     range: [0, 120],
     meaning: "Routing, permutation and the extra kernels of a layer with experts, on top of the floor of a layer.",
@@ -85,51 +85,51 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     meaning: "Host work per step and sequence of engines without captured graphs (before 2024), against today's.",
   },
   eagerMatmulShare: {
-    value: 0.691,
+    value: 0.69,
     unit: "share",
     range: [0.4, 1],
     meaning: "Matrix rate of engines without captured graphs, against today's.",
   },
   attentionRankSkew: {
-    value: 0.383,
+    value: 0.38,
     unit: "share",
     range: [0, 1],
     meaning:
       "What the busiest of several attention-data ranks has to do beyond the mean; all wait for it before the experts.",
   },
   collectiveLatencyUs: {
-    value: 15.1,
+    value: 15,
     unit: "µs per collective",
     range: [2, 40],
     meaning: "Latency of one small all-reduce or exchange within a scale-up domain.",
   },
   linkEfficiency: {
-    value: 0.602,
+    value: 0.605,
     unit: "share of the link's bandwidth",
     range: [0.15, 0.95],
     meaning: "Rate of the collectives of a forward pass on their link.",
   },
   hostStepUs: {
-    value: 722,
+    value: 727,
     unit: "µs per engine step",
     range: [50, 6000],
     meaning: "Scheduling, input preparation and sampling that the accelerator waits for in every step.",
   },
   hostSequenceUs: {
-    value: 21.1,
+    value: 20.7,
     unit: "µs per sequence and step",
     range: [0, 60],
     meaning: "Host work per running sequence and step: sampling, detokenisation, block tables.",
   },
   fusedKernelShare: {
-    value: 0.645,
+    value: 0.643,
     unit: "share",
     range: [0.3, 1],
     meaning:
       "Floor of a layer in an engine that compiles fused kernels (TensorRT-LLM), against one that runs PyTorch's.",
   },
   expertChoiceExponent: {
-    value: 0.855,
+    value: 0.868,
     unit: "exponent",
     range: [0.6, 1],
     meaning:
@@ -143,7 +143,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
       "Before and after the engine, on the way to the first token: HTTP, tokenisation, scheduling, the first write.",
   },
   firstTokenSteps: {
-    value: 7.25,
+    value: 7.27,
     unit: "decoding steps",
     range: [0, 8],
     meaning: "Steps between the arrival of a request and the step that begins its prompt, and until its token is sent.",

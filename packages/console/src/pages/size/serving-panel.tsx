@@ -133,7 +133,7 @@ function Apart({ apart }: { readonly apart: ServingReport["disaggregated"] }): R
 
 function ServingAnswer({ report }: { readonly report: ServingReport }): ReactElement {
   const { best, plans } = report;
-  const { memory, step, tpotIntervalMs, coldStart } = best;
+  const { memory, step, tpotIntervalMs, ttftIntervalMs, coldStart } = best;
   const ms = (value: number): string => `${amountText(value)} ms`;
   return (
     <>
@@ -182,6 +182,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
         <Facts
           facts={[
             { name: "At once", value: `${amountText(best.batch)} sequences; ${amountText(best.batchLimit)} fit` },
+            { name: "First token, 80%", value: `${ms(ttftIntervalMs.low)} to ${ms(ttftIntervalMs.high)}` },
             { name: "80% interval", value: `${ms(tpotIntervalMs.low)} to ${ms(tpotIntervalMs.high)} per token` },
             {
               name: "Cold start",
