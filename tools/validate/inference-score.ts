@@ -5,7 +5,7 @@ import type { Abstention, Case } from "./inference-rows.ts";
 /** Time per token and throughput are scored together, the time to the first token beside them. */
 export type Quantity = "tpot" | "throughput" | "ttft";
 
-export const stepQuantities: readonly Quantity[] = ["tpot", "throughput"];
+const stepQuantities: readonly Quantity[] = ["tpot", "throughput"];
 export const allQuantities: readonly Quantity[] = ["tpot", "throughput", "ttft"];
 
 /** One measured number and what the model says about it. */
