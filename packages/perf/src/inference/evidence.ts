@@ -30,13 +30,13 @@ export function servingKindOf({ accelerator, engine, formats, model }: Replica):
 }
 
 /** Points of distance for each trait in which a replica differs from what was measured. */
-const differences = { architecture: 1, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
+const differences = { architecture: 2, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
 
 /** From here on nothing near was measured: another architecture or family than anything that was. */
 const farDistance = 1;
 
 /** Distance where nothing at all was measured. */
-const farthest = 3;
+const farthest = 4;
 
 export interface ServingEvidenceReading {
   /** 0 where several publications measured replicas of this kind. */
