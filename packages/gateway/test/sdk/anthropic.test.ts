@@ -1,10 +1,10 @@
-/** The npm package `@anthropic-ai/sdk` against the gateway. */
+/** The npm package `@anthropic-ai/sdk`: on an engine that speaks messages, and on one that speaks chat completions alone. */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { greeting } from "./scripted-engine.ts";
 import { gatewayForSuite, key, limitedKey } from "./setting.ts";
 
-describe.each(["vllm"])("messages on %s", (engineName) => {
+describe.each(["vllm", "headroom"])("messages on %s", (engineName) => {
   const setting = gatewayForSuite(engineName);
   const client = (options: { apiKey?: string; maxRetries?: number } = {}): Anthropic =>
     new Anthropic({ baseURL: setting.gateway.url, apiKey: key, maxRetries: 0, ...options });

@@ -15,7 +15,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 
 /** A gateway with keys in front of a scripted engine, for the tests of one file. */
 export function gatewayForSuite(engineName: string): Setting {
-  const engine = new ScriptedEngine(engineName === "sglang");
+  const engine = new ScriptedEngine(engineName === "headroom");
   const setting = { engine } as { engine: ScriptedEngine; gateway: TestGateway };
   beforeAll(async () => {
     await engine.start();
