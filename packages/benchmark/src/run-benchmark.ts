@@ -56,6 +56,7 @@ export async function runBenchmark(options: BenchmarkOptions): Promise<Benchmark
       }
     }
     const measure = new Measurement(options, cores, upstream.port);
+    for (const each of running) await measure.warmUp(each);
     const reports: CaseReport[] = [];
     for (const each of cases) {
       if (options.cases.includes(each.name)) reports.push(await measure.measureCase(each, running));
@@ -86,6 +87,11 @@ class Measurement {
     this.#options = options;
     this.#cores = cores;
     this.#upstreamPort = upstreamPort;
+  }
+
+  /** Lets the target compile its code; what is measured here counts for nothing. */
+  async warmUp(running: Running): Promise<void> {
+    if (running.pid !== undefined) await this.#measure(running, cases[0] as Case, 0, undefined);
   }
 
   async measureCase(each: Case, targets: readonly Running[]): Promise<CaseReport> {

@@ -137,7 +137,7 @@ function headroom(program: readonly string[], kind: "open" | "governed"): Target
     keys: [{ sha256: ${sha256} }]
     requestsPerMinute: 1000000000
     tokensPerMinute: 1000000000000
-    budget: 1000000000 USD/month
+    budget: 900000000 USD/month
 `;
   return {
     name: kind === "open" ? "headroom" : "headroom-governed",
