@@ -34,9 +34,11 @@ export const layers: Readonly<Record<string, Layer>> = {
   perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),
   views: pure("pure", ["engine", "protocol"]),
-  executors: shell(["engine"], ["zod"]),
+  platform: shell([], []),
+  journal: shell(["engine", "platform"], []),
+  executors: shell(["engine", "platform"], ["zod"]),
   gateway: shell(["routing"], "declared"),
-  server: shell(["engine", "sim", "perf", "views", "protocol", "executors"], "declared"),
+  server: shell(["engine", "sim", "perf", "views", "protocol", "platform", "journal", "executors"], "declared"),
   console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
   benchmark: shell([], []),
   cli: shell(["protocol", "views"], "declared", [
@@ -79,7 +81,10 @@ export const engineRooms: readonly string[] = [
 ];
 
 /** Subpath exports, and the only package whose sources may use each. Tests may use all of them. */
-export const internalExports: Readonly<Record<string, string>> = { "@headroom/engine/internals": "engine-oracle" };
+export const internalExports: Readonly<Record<string, string>> = {
+  "@headroom/engine/internals": "engine-oracle",
+  "@headroom/journal/internals": "journal",
+};
 
 /** Packages that run in a browser: Node's modules are as foreign to them as to the pure ones. */
 export const browserPackages: readonly string[] = ["console"];

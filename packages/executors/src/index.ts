@@ -3,8 +3,5 @@
  * Start with `executor.ts` (the contract), then `local/` (processes on this machine); `conformance/` tests any of them.
  */
 export * from "./executor.ts";
-export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
-export { OperationalError } from "./operational-error.ts";
-export { syncPath } from "./sync-path.ts";
 export type { LocalExecutorOptions } from "./local/local-executor-options.ts";
 export { createLocalExecutor } from "./local/local-executor.ts";

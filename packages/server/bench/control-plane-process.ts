@@ -4,6 +4,7 @@ import path from "node:path";
 import { createEngine, teamName, waitingSummary } from "@headroom/engine";
 import type { ExecutorKind } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
+import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import { createApi } from "../src/api/app.ts";
 import { Gate } from "../src/auth/gate.ts";
 import { BatchDriver } from "../src/driver/batch-driver.ts";
@@ -41,7 +42,7 @@ const plane = {
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingDesk(),
   outlook: new OutlookDesk({ driver, nowMs: () => Date.now() }),
-  replays: new ReplayDesk(path.join(config.home, "journal")),
+  replays: new ReplayDesk(sqliteAddress(path.join(config.home, "journal"))),
   log,
   version: "bench",
   startedAtMs: Date.now(),
@@ -71,7 +72,7 @@ async function answer(message: unknown): Promise<void> {
 
 async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
   if (journal === "durable") {
-    return openDriver({ directory: path.join(home, "journal"), executors: [executor], log, onFatal });
+    return openDriver({ openJournal: sqliteJournal(path.join(home, "journal")), executors: [executor], log, onFatal });
   }
   const stubbed = new BatchDriver({
     engine: createEngine(),

@@ -1,11 +1,20 @@
-import { framePage } from "../src/journal/event-page.ts";
-import type { EventFormat, EventPage } from "../src/journal/event-page.ts";
-import type { Append, AppendReceipt, Journal, SnapshotReceipt } from "../src/journal/journal.ts";
+import { framePage } from "@headroom/journal";
+import type {
+  Append,
+  AppendReceipt,
+  EventFormat,
+  EventPage,
+  Journal,
+  JournalAddress,
+  SnapshotReceipt,
+} from "@headroom/journal";
 
 /** Acknowledges at once and keeps nothing: what the same route costs without durability. */
 export class StubbedJournal implements Journal {
   readonly journalId = "stubbed";
-  readonly directory = "";
+  readonly place = "nowhere";
+  readonly address: JournalAddress = { kind: "sqlite", place: "/nowhere" };
+  readonly leadership = { epoch: 1 };
 
   append(_append: Append): Promise<AppendReceipt> {
     return Promise.resolve({ syncMs: 0, journalBytes: 0 });

@@ -4,5 +4,5 @@
  */
 export { startControlPlane } from "./server.ts";
 export type { ControlPlaneOptions, RunningControlPlane } from "./server.ts";
-export { OperationalError } from "./operational-error.ts";
+export { OperationalError } from "@headroom/platform";
 export type { DriverLog } from "./driver/batch-driver.ts";

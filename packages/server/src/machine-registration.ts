@@ -5,7 +5,7 @@ import type { Executor, Inventory } from "@headroom/executors";
 import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
-import { OperationalError } from "./operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 /** Hardware changes by hand: a minute later is soon enough, and asking costs a process on machines with accelerators. */
 const INVENTORY_INTERVAL_MS = 60_000;

@@ -2,6 +2,7 @@ import path from "node:path";
 import { defaultPolicy, genesisPolicy } from "@headroom/engine";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
+import { sqliteJournal } from "@headroom/journal";
 import { openDriver } from "./driver/open-driver.ts";
 import { submit, testSpec } from "./driver/testing/requests.ts";
 
@@ -17,7 +18,12 @@ async function journalWithoutPolicy(): Promise<void> {
   const fail = (error: Error): never => {
     throw error;
   };
-  const driver = await openDriver({ directory: path.join(home, "journal"), executors: [], log, onFatal: fail });
+  const driver = await openDriver({
+    openJournal: sqliteJournal(path.join(home, "journal")),
+    executors: [],
+    log,
+    onFatal: fail,
+  });
   await driver.command(submit(testSpec("before")));
   expect(await driver.read(({ state }) => state.policy)).toEqual(genesisPolicy);
   await driver.close();

@@ -2,7 +2,7 @@
 import { canonicalJson, defaultPolicy, presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import type { Driver } from "./driver/driver.ts";
-import { OperationalError } from "./operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 /**
  * Comes before anything else that is recorded: as long as a crash left the journal empty, the next start sees that it is new.

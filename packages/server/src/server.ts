@@ -6,8 +6,11 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
-import { createLocalExecutor, makeDirectory } from "@headroom/executors";
+import { createLocalExecutor } from "@headroom/executors";
+import { makeDirectory } from "@headroom/platform";
 import type { Executor, LocalExecutorOptions } from "@headroom/executors";
+import { sqliteAddress, sqliteJournal } from "@headroom/journal";
+import type { SqliteOptions } from "@headroom/journal";
 import { createApi } from "./api/app.ts";
 import type { Api } from "./api/app.ts";
 import type { ControlPlane } from "./api/control-plane.ts";
@@ -18,7 +21,7 @@ import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
-import { OperationalError } from "./operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-shelf.ts";
 import type { RetentionRules } from "./retention/attempt-shelf.ts";
@@ -51,8 +54,10 @@ export interface ControlPlaneOptions {
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
+  /** For tests and benchmarks: how the embedded journal is kept. */
+  readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
   /** For tests and benchmarks: how the driver is opened beside that. */
-  readonly driver?: Pick<OpenDriverOptions, "journal" | "snapshots" | "digestEveryEvents" | "onPoint">;
+  readonly driver?: Pick<OpenDriverOptions, "snapshots" | "digestEveryEvents" | "onPoint">;
   /** Instead of the local executor. */
   readonly executors?: readonly Executor[];
 }
@@ -91,8 +96,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   try {
     driver = await openDriver({
       ...options.driver,
-      journal: { acceptsLoss: options.acceptsJournalLoss ?? false, ...options.driver?.journal },
-      directory: journalDirectory(home),
+      openJournal: sqliteJournal(journalDirectory(home), {
+        acceptsLoss: options.acceptsJournalLoss ?? false,
+        ...options.journal,
+      }),
       executors,
       log,
       onFatal: (error) => (options.onFatal ?? exitNow)(error),
@@ -133,7 +140,7 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingDesk(),
     outlook: new OutlookDesk({ driver, nowMs }),
-    replays: new ReplayDesk(journalDirectory(home)),
+    replays: new ReplayDesk(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),
     startedAtMs: nowMs(),

@@ -2,7 +2,7 @@
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
-import { makeDirectory } from "../make-directory.ts";
+import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
 import { taskDirName } from "./attempt-names.ts";
 import type { VisibleDevices } from "./worker-environment.ts";

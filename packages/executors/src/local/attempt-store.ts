@@ -3,8 +3,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { AttemptId } from "@headroom/engine";
-import { makeDurableDirectory } from "../make-directory.ts";
-import { syncPath } from "../sync-path.ts";
+import { makeDurableDirectory } from "@headroom/platform";
+import { syncPath } from "@headroom/platform";
 import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";
 import { attemptDirName } from "./attempt-names.ts";
 

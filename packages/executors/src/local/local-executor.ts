@@ -4,7 +4,7 @@ import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
 import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { findAccelerators } from "./accelerators.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ProblemError, refuse } from "@headroom/protocol";
 import { LoopTurns } from "../driver/loop-turns.ts";
-import type { EventFormat } from "../journal/event-page.ts";
+import type { EventFormat } from "@headroom/journal";
 import { mapProblem } from "./problem-mapping.ts";
 
 /** Streams open at once, over all clients: each costs a position and a few timers. */

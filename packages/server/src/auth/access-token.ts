@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 const TOKEN_FILE = "token";
 /** 256 bits, so that guessing is hopeless at any rate of requests. */

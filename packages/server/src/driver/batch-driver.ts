@@ -7,9 +7,9 @@ import type { Executor } from "@headroom/executors";
 import { InvariantError } from "@headroom/engine";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FaultHook, FaultPoint } from "../faults/fault-points.ts";
-import type { EventFormat } from "../journal/event-page.ts";
-import type { AppendReceipt, Journal, RecordedDigest, RecordedGroup } from "../journal/journal.ts";
-import { OperationalError } from "../operational-error.ts";
+import type { EventFormat } from "@headroom/journal";
+import type { AppendReceipt, Journal, RecordedDigest, RecordedGroup } from "@headroom/journal";
+import { OperationalError } from "@headroom/platform";
 import type { CommandRequest, Driver, DriverStatus, SequencedEvent } from "./driver.ts";
 import { EventFeed } from "./event-feed.ts";
 import { Gathering } from "./gathering.ts";
@@ -55,6 +55,8 @@ const LOOP_SAMPLE_MS = 10;
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;
   readonly #engine: Engine;
+  /** Under which it appends: after a take-over nothing of it is recorded any more. */
+  readonly #epoch: number;
   readonly #inbox = new Inbox();
   readonly #gathering = new Gathering();
   readonly #feed: EventFeed;
@@ -88,6 +90,7 @@ export class BatchDriver implements Driver {
   constructor(parts: BatchDriverParts) {
     this.#parts = parts;
     this.#engine = parts.engine;
+    this.#epoch = parts.journal.leadership.epoch;
     const { sequence, chain } = parts.engine.state;
     this.#durable = { sequence, chain };
     this.#digestSequence = sequence;
@@ -287,6 +290,7 @@ export class BatchDriver implements Driver {
   async #append({ atMs, group }: Ready, { commandCount }: Batch): Promise<void> {
     await this.#at("before-append", true);
     const append = this.#parts.journal.append({
+      epoch: this.#epoch,
       rounds: this.#unsynced.takeAll(),
       group: group === null ? null : recorded(group, atMs),
       digest: group === null ? null : this.#digestIfDue(),
@@ -324,7 +328,10 @@ export class BatchDriver implements Driver {
     if (!isDue) return;
     this.#digestSequence = sequence;
     const digest = { sequence, digest: this.#engine.digest() };
-    this.#count(await this.#parts.journal.append({ rounds: this.#unsynced.takeAll(), group: null, digest }), 0);
+    this.#count(
+      await this.#parts.journal.append({ epoch: this.#epoch, rounds: this.#unsynced.takeAll(), group: null, digest }),
+      0,
+    );
   }
 
   #perform(effects: readonly Effect[]): void {
@@ -397,7 +404,7 @@ export class BatchDriver implements Driver {
     try {
       const digest = this.#engine.digest();
       const rounds = this.#unsynced.takeAll();
-      await journal.append({ rounds, group: null, digest: { sequence: state.sequence, digest } });
+      await journal.append({ epoch: this.#epoch, rounds, group: null, digest: { sequence: state.sequence, digest } });
       if (state.sequence > (this.#snapshots.newest?.sequence ?? this.#parts.restoredSnapshotSequence)) {
         await journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
       }

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { openForWriting, takeLeadership } from "@headroom/journal/internals";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { journalDirectory, openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
 import { submit, testSpec } from "./testing/requests.ts";
@@ -38,6 +39,25 @@ it("stops for good when an append fails: nothing is answered, read or told from 
   expect(logged.at(-1)).toContain("no such table: groups");
   expect(driver.status()).toMatchObject({ phase: "failed", sequence: 1 });
   await close();
+});
+
+it("stops for good when another control plane has taken the journal over: what it decides then is neither recorded nor done", async () => {
+  const { driver, fatal, close } = await openHome(home);
+  await driver.command(submit(testSpec("one")));
+  const database = openForWriting(journalDirectory(home), "full");
+  const epoch = takeLeadership(database);
+  database.close();
+  await expect(driver.command(submit(testSpec("two")))).rejects.toMatchObject({
+    code: "journal-epoch-old",
+    message: expect.stringContaining(`epoch ${epoch}`),
+  });
+  expect(fatal).toMatchObject([{ code: "journal-epoch-old" }]);
+  await close();
+  const next = await openHome(home);
+  expect(await next.driver.read(({ state }) => [...state.workloads.values()].map(({ spec }) => spec.name))).toEqual([
+    "one",
+  ]);
+  await next.close();
 });
 
 it("stops when a background fold finds that the journal no longer restores", async () => {

@@ -2,7 +2,7 @@ import { accountOf, teamName } from "@headroom/engine";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { redecideJournal, verifyJournal } from "../journal/verify-journal.ts";
+import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 import { BATCH_INPUTS_MAX, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import {
   journalDirectory,

@@ -3,7 +3,7 @@
  * that the engine decided becomes visible (reply, read, effect, event stream) before its journal group is synced.
  */
 import type { Command, Engine, Event, Observation, Reply, Signal } from "@headroom/engine";
-import type { EventFormat } from "../journal/event-page.ts";
+import type { EventFormat } from "@headroom/journal";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
 

@@ -3,10 +3,10 @@
  * journal page by page. A reader costs its position and at most one piece of a page, however slow it is.
  */
 import type { Event } from "@headroom/engine";
-import { eventsOf, framePage } from "../journal/event-page.ts";
-import type { EventFormat, EventPage } from "../journal/event-page.ts";
-import type { Journal } from "../journal/journal.ts";
-import { OperationalError } from "../operational-error.ts";
+import { eventsOf, framePage } from "@headroom/journal";
+import type { EventFormat, EventPage } from "@headroom/journal";
+import type { Journal } from "@headroom/journal";
+import { OperationalError } from "@headroom/platform";
 import type { SequencedEvent } from "./driver.ts";
 import { EventPages, holds, piecesFrom } from "./event-pages.ts";
 import { LoopTurns } from "./loop-turns.ts";

@@ -1,5 +1,5 @@
 /** The pages that readers of the event stream share: each is made once, kept for a while and handed to every reader that comes to it. */
-import type { EventFormat, EventPage } from "../journal/event-page.ts";
+import type { EventFormat, EventPage } from "@headroom/journal";
 
 /** Readers that catch up together are within a few pages of each other. */
 const PAGES_KEPT_MAX = 64;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { framePage } from "../journal/event-page.ts";
-import type { EventFormat, EventPage } from "../journal/event-page.ts";
+import { framePage } from "@headroom/journal";
+import type { EventFormat, EventPage } from "@headroom/journal";
 import { EventPages, piecesFrom } from "./event-pages.ts";
 import { openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
 import type { OpenHome } from "./testing/bench-home.ts";

@@ -1,7 +1,7 @@
 /** What has arrived and was not decided yet, in the order of arrival. Bounded: what cannot wait is refused at the door. */
 import { commandId } from "@headroom/engine";
 import type { Input, Observation, Reply, Signal } from "@headroom/engine";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
 
 /** Commands that may wait. At the promised 8,000 a second this is half a second: longer is no service. */

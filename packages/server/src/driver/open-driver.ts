@@ -4,10 +4,8 @@
  */
 import type { Executor } from "@headroom/executors";
 import type { FaultHook } from "../faults/fault-points.ts";
-import { journalDefaults } from "../journal/journal.ts";
-import type { JournalOptions } from "../journal/journal.ts";
-import { olderThan } from "../journal/restore.ts";
-import { openJournal } from "../journal/sqlite-journal.ts";
+import { journalOlderThan } from "@headroom/journal";
+import type { OpenJournal } from "@headroom/journal";
 import { newestKnown, reconcile } from "../recovery/reconcile.ts";
 import type { ExecutorReport } from "../recovery/reconcile.ts";
 import { BatchDriver } from "./batch-driver.ts";
@@ -19,14 +17,12 @@ import { SteadyClock, systemClock } from "./steady-clock.ts";
 import type { Clock } from "./steady-clock.ts";
 
 export interface OpenDriverOptions {
-  /** The directory of the journal; made where it does not exist. */
-  readonly directory: string;
+  readonly openJournal: OpenJournal;
   /** One for each kind; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
   readonly log: DriverLog;
   /** Called once, when going on would put acknowledged work at risk: end the process; the next start recovers by replay. */
   readonly onFatal: (error: Error) => void;
-  readonly journal?: Partial<Omit<JournalOptions, "directory">>;
   readonly snapshots?: Partial<SnapshotRules>;
   /** See `BatchDriverParts.digestEveryEvents`; default `null`. */
   readonly digestEveryEvents?: number | null;
@@ -44,15 +40,14 @@ const noFaults: FaultHook = () => undefined;
 export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   const { executors, log, clock = systemClock } = options;
   const beganMs = clock.monotonicMs();
-  const journalOptions: JournalOptions = { ...journalDefaults, ...options.journal, directory: options.directory };
-  const { journal, engine, snapshotSequence, warnings } = await openJournal(journalOptions, Math.floor(clock.wallMs()));
+  const { journal, engine, snapshotSequence, warnings } = await options.openJournal(Math.floor(clock.wallMs()));
   for (const warning of warnings) log.warn(warning);
   try {
     const reports = await Promise.all(executors.map((executor) => report(executor, log)));
     const newest = newestKnown(reports);
     const { sequence } = engine.state;
     if (newest !== null && newest.sequence > sequence) {
-      throw olderThan(journal.directory, sequence, `attempt ${newest.attemptId}`, newest.sequence);
+      throw journalOlderThan(journal.place, sequence, `attempt ${newest.attemptId}`, newest.sequence);
     }
     const { observations, effects } = reconcile(engine.state, reports);
     const recoveryMs = clock.monotonicMs() - beganMs;

@@ -2,7 +2,7 @@
  * The inputs of rounds that recorded nothing: they are worth keeping, not worth a sync. They ride along with the next
  * group; only when many have gathered are they written by themselves.
  */
-import type { Append } from "../journal/journal.ts";
+import type { Append } from "@headroom/journal";
 
 /** What may be held back: an idle control plane makes a round with no event every few seconds. */
 const ROUNDS_MAX = 1_024;

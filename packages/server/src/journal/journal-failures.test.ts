@@ -19,6 +19,8 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { chainAfter } from "@headroom/engine";
+import { sqliteJournal } from "@headroom/journal";
+import { checkHistory, JournalReader, openForReading, verifyJournal } from "@headroom/journal/internals";
 import {
   journalDirectory,
   openHome,
@@ -29,12 +31,6 @@ import {
 } from "../driver/testing/bench-home.ts";
 import type { OpenHome } from "../driver/testing/bench-home.ts";
 import { submit, testSpec } from "../driver/testing/requests.ts";
-import { checkHistory } from "./check-history.ts";
-import { openForReading } from "./database.ts";
-import { journalDefaults } from "./journal.ts";
-import { JournalReader } from "./journal-reader.ts";
-import { openJournal } from "./sqlite-journal.ts";
-import { verifyJournal } from "./verify-journal.ts";
 
 let home: string;
 let open: OpenHome[];
@@ -452,7 +448,7 @@ describe("snapshots are only a shortcut", () => {
   );
 
   it("one that is at hand comes before one that is being made, and neither takes the other's file away", async () => {
-    const { journal, engine } = await openJournal({ ...journalDefaults, directory: journalDirectory(home) }, 0);
+    const { journal, engine } = await sqliteJournal(journalDirectory(home))(0);
     const { sequence, chain } = engine.state;
     const [making] = await Promise.allSettled([
       journal.snapshotInBackground(),

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { journalDirectory, openHome, removeDirectory, temporaryDirectory } from "../driver/testing/bench-home.ts";
 import { submit, testSpec } from "../driver/testing/requests.ts";
-import { openForReading } from "./database.ts";
-import { JournalReader } from "./journal-reader.ts";
-import { redecideJournal, verifyJournal } from "./verify-journal.ts";
+import { openForReading } from "@headroom/journal/internals";
+import { JournalReader } from "@headroom/journal/internals";
+import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 
 let home: string;
 beforeEach(() => {

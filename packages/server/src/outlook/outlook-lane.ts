@@ -5,7 +5,7 @@
  */
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
-import { ThreadCalls } from "../threads/thread-calls.ts";
+import { ThreadCalls } from "@headroom/platform";
 import type { OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
 
 /** Questions that may wait at once. */

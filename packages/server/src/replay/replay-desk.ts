@@ -1,8 +1,9 @@
 /** Replays that run or have run, each in a thread of its own. Nothing of them is recorded: a restart forgets them. */
 import type { Worker } from "node:worker_threads";
+import type { JournalAddress } from "@headroom/journal";
 import { refuse } from "@headroom/protocol";
 import type { Replay } from "@headroom/protocol";
-import { startThread } from "../threads/start-thread.ts";
+import { startThread } from "@headroom/platform";
 import type { ReplayData, ReplayMessage, ReplayRequest } from "./replay-messages.ts";
 
 /** Each takes a core, and the memory of a week's inputs. */
@@ -18,13 +19,12 @@ interface Item {
 }
 
 export class ReplayDesk {
-  readonly #directory: string;
+  readonly #journal: JournalAddress;
   readonly #items = new Map<string, Item>();
   #count = 0;
 
-  /** `directory` is the journal's. */
-  constructor(directory: string) {
-    this.#directory = directory;
+  constructor(journal: JournalAddress) {
+    this.#journal = journal;
   }
 
   /** Answers the id at once; `read` says what becomes of it. */
@@ -33,7 +33,7 @@ export class ReplayDesk {
     if (running.length >= RUNNING_MAX)
       throw refuse("tooManyReplays", `${RUNNING_MAX} replays are running; cancel one, or wait until it is done.`);
     const id = `replay-${++this.#count}`;
-    const data: ReplayData = { ...request, directory: this.#directory };
+    const data: ReplayData = { ...request, journal: this.#journal };
     const worker = startThread(new URL("./replay-thread.ts", import.meta.url), data);
     const item: Item = { worker, state: { phase: "running", progress: 0 } };
     this.#items.set(id, item);

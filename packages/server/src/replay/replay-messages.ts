@@ -1,4 +1,5 @@
 /** What the thread of a replay is given, and what it says on its way. */
+import type { JournalAddress } from "@headroom/journal";
 import type { ReplayReport } from "@headroom/protocol";
 import type { ReplayChange } from "@headroom/sim";
 
@@ -10,7 +11,7 @@ export interface ReplayRequest {
 }
 
 export interface ReplayData extends ReplayRequest {
-  readonly directory: string;
+  readonly journal: JournalAddress;
 }
 
 export type ReplayMessage =

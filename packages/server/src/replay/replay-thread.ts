@@ -11,9 +11,9 @@ const PROGRESS_EVERY_MS = 200;
 
 const say = (message: ReplayMessage): void => parentPort?.postMessage(message);
 
-function run({ directory, change, periodMs, nowMs }: ReplayData): void {
+function run({ journal, change, periodMs, nowMs }: ReplayData): void {
   const wantedFromMs = Math.max(0, nowMs - periodMs);
-  const window = readWindow(directory, { fromMs: wantedFromMs, toMs: nowMs });
+  const window = readWindow(journal, { fromMs: wantedFromMs, toMs: nowMs });
   if (window === null)
     return say({ kind: "failed", detail: "Nothing is recorded of that time, or its inputs are no longer kept." });
   const replay = new Replay(window, change);

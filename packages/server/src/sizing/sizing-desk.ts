@@ -1,7 +1,7 @@
 /** Takes questions to the performance model in turn. The thread behind it starts with the first question. */
 import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
 import { refuse } from "@headroom/protocol";
-import { ThreadCalls } from "../threads/thread-calls.ts";
+import { ThreadCalls } from "@headroom/platform";
 
 export type SizingOutcome =
   | { readonly kind: "answered"; readonly answer: SizingAnswer }

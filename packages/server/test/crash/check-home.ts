@@ -4,9 +4,9 @@ import path from "node:path";
 import { workloadId } from "@headroom/engine";
 import type { Event, ReadonlyState } from "@headroom/engine";
 import { journalDirectory } from "../../src/driver/testing/bench-home.ts";
-import { openForReading } from "../../src/journal/database.ts";
-import { JournalReader } from "../../src/journal/journal-reader.ts";
-import { redecideJournal, verifyJournal } from "../../src/journal/verify-journal.ts";
+import { openForReading } from "@headroom/journal/internals";
+import { JournalReader } from "@headroom/journal/internals";
+import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 
 /** What had been acknowledged: the names of workloads by id, and the ids whose stop was accepted. */
 export interface Acknowledged {

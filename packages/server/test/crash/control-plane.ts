@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { presets } from "@headroom/engine";
 import { createLocalExecutor } from "@headroom/executors";
 import type { Executor } from "@headroom/executors";
+import { sqliteJournal } from "@headroom/journal";
 import type { Driver } from "../../src/driver/driver.ts";
 import { openDriver } from "../../src/driver/open-driver.ts";
 import { FileExecutor } from "../../src/driver/testing/file-executor.ts";
@@ -78,7 +79,10 @@ async function tellEnds(driver: Driver): Promise<void> {
 async function run(): Promise<void> {
   const executor = makeExecutor(options);
   const driver = await openDriver({
-    directory: journalDirectory(options.home),
+    openJournal: sqliteJournal(journalDirectory(options.home), {
+      synchronous: options.synchronous,
+      checkpointBytes: 64 * 1024,
+    }),
     executors: [executor],
     log: {
       info: () => undefined,
@@ -91,7 +95,6 @@ async function run(): Promise<void> {
     },
     onPoint: hook(options),
     // Small, so that runs of seconds go through checkpoints, snapshots and digests many times.
-    journal: { synchronous: options.synchronous, checkpointBytes: 64 * 1024 },
     snapshots: { everyEvents: 150, pauseMinMs: 0 },
     digestEveryEvents: 40,
   });

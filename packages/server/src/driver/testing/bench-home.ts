@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Executor } from "@headroom/executors";
+import { sqliteJournal } from "@headroom/journal";
+import type { SqliteOptions } from "@headroom/journal";
 import type { Driver } from "../driver.ts";
 import { openDriver } from "../open-driver.ts";
 import type { OpenDriverOptions } from "../open-driver.ts";
@@ -32,9 +34,11 @@ export async function openHome(
     readonly slots?: number;
     readonly runMs?: number;
     readonly executor?: Executor;
+    readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
   } = {},
 ): Promise<OpenHome> {
-  const { slots = 2, runMs = 5, executor = new FileExecutor({ directory: home, slots, runMs }), ...rest } = options;
+  const { slots = 2, runMs = 5, journal = {}, ...given } = options;
+  const { executor = new FileExecutor({ directory: home, slots, runMs }), ...rest } = given;
   const fatal: Error[] = [];
   const logged: string[] = [];
   const log = {
@@ -43,7 +47,7 @@ export async function openHome(
     error: (line: string) => logged.push(line),
   };
   const driver = await openDriver({
-    directory: journalDirectory(home),
+    openJournal: sqliteJournal(journalDirectory(home), journal),
     executors: [executor],
     log,
     onFatal: (error) => fatal.push(error),

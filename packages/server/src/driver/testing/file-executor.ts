@@ -17,7 +17,7 @@ import {
 import path from "node:path";
 import { attemptId, nodeId, poolName, siteName, workloadId } from "@headroom/engine";
 import type { AttemptId, Effect, LaunchGang, NodeSpec, StopGang } from "@headroom/engine";
-import { makeDurableDirectory, syncPath } from "@headroom/executors";
+import { makeDurableDirectory, syncPath } from "@headroom/platform";
 import type { AttemptUsage, Executor, ExecutorInput, Inventory, KnownAttempt, LogChunk } from "@headroom/executors";
 
 export interface FileExecutorOptions {

@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { journalDirectory, openHome } from "../../driver/testing/bench-home.ts";
 import { submit, submittedId, testSpec } from "../../driver/testing/requests.ts";
-import { redecideJournal, verifyJournal } from "../verify-journal.ts";
+import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 
 const [mode = "", home = ""] = process.argv.slice(2);
 const say = (line: string): number => writeSync(1, `${line}\n`);

@@ -15,7 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import path from "node:path";
-import { syncPath } from "@headroom/executors";
+import { syncPath } from "@headroom/platform";
 
 export interface SnapshotHeader {
   readonly journalId: string;

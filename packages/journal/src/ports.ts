@@ -1,8 +1,8 @@
 /**
- * What the driver asks of a journal. Groups are facts and are never rewritten; rounds (the inputs behind them) are kept
- * beside them with a retention of their own. The embedded implementation is `sqlite-journal.ts`.
+ * The ports of the journal: what the driver and the readers ask of it, whoever keeps it. Groups are facts and are never rewritten;
+ * rounds (the inputs behind them) are kept beside them with a retention of their own. No type here knows a file or a directory.
  */
-import type { JournalGroup } from "@headroom/engine";
+import type { Engine, JournalGroup } from "@headroom/engine";
 import type { EventFormat, EventPage } from "./event-page.ts";
 
 /** A group as it lies in the journal. */
@@ -35,6 +35,8 @@ export interface JournalHead {
 
 /** Everything in one append is synced together or not at all. */
 export interface Append {
+  /** The `Leadership.epoch` under which it was decided. */
+  readonly epoch: number;
   /** In order; rounds that recorded nothing ride along with the next one that did. */
   readonly rounds: readonly Omit<RecordedRound, "round">[];
   readonly group: RecordedGroup | null;
@@ -55,43 +57,57 @@ export interface SnapshotReceipt {
   readonly elapsedMs: number;
 }
 
-export interface Journal {
-  readonly journalId: string;
-  readonly directory: string;
-  /** Resolves when the append is durable; rejects with `OperationalError` (`journal-…`), after which nothing more is taken. */
+/** Who may append. Each opening takes the journal over with a higher epoch, which is durable before anything is decided under it. */
+export interface Leadership {
+  readonly epoch: number;
+}
+
+export interface JournalWriter {
+  /**
+   * Resolves when the append is durable. Rejects with `OperationalError` (`journal-…`), after which nothing more is taken: with
+   * `journal-epoch-old` where another control plane has taken over since, and nothing of the append is recorded.
+   */
   append(append: Append): Promise<AppendReceipt>;
+}
+
+export interface EventReader {
   /** Groups that hold the sequences from `fromSequence` on: at least one where there is one, at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
-  /** The same groups framed for readers of the event stream, away from the caller's loop. */
+  /** The same as the framed events of those groups; no events where there are none. */
   readPage(fromSequence: number, format: EventFormat): Promise<EventPage>;
+}
+
+export interface SnapshotStore {
   /** Folds the journal up to its head on a thread of its own and writes a snapshot; the caller's loop is not touched. */
   snapshotInBackground(): Promise<SnapshotReceipt>;
   /** Writes a snapshot that the caller already has; one that is being made in the background is not finished. */
   writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt>;
+}
+
+/** Where a journal can be read by another thread (`openRecorded`): plain data, and opaque to everybody but this package. */
+export interface JournalAddress {
+  readonly kind: "sqlite";
+  readonly place: string;
+}
+
+export interface Journal extends JournalWriter, EventReader, SnapshotStore {
+  readonly journalId: string;
+  /** For messages to people. */
+  readonly place: string;
+  readonly address: JournalAddress;
+  readonly leadership: Leadership;
   close(): Promise<void>;
 }
 
-export interface JournalOptions {
-  readonly directory: string;
-  /**
-   * `full`: an append is durable when it resolves. `off` leaves that to the kernel: a power cut loses what was
-   * acknowledged. It exists to measure what durability costs, and to prove that the crash tests notice.
-   */
-  readonly synchronous: "full" | "off";
-  /**
-   * False: a journal that lost its end, or recorded inputs that are damaged, are refused. True: the journal goes on from what it
-   * still has, with a warning. Never past attempts on disk that know more.
-   */
-  readonly acceptsLoss: boolean;
-  /** The inputs stream is cut at its old end beyond this. 1 GiB is days of heavy use and what a laptop has to spare. */
-  readonly roundsBytesMax: number;
-  /** After so many bytes of appends the write-ahead log is folded into the database: milliseconds during which nothing is appended. */
-  readonly checkpointBytes: number;
+/** A journal that was taken over, checked, and folded into an engine. */
+export interface OpenedJournal {
+  readonly journal: Journal;
+  readonly engine: Engine;
+  /** Where the fold began; 0: from the first event. */
+  readonly snapshotSequence: number;
+  /** What was passed over or given up, one sentence each. */
+  readonly warnings: readonly string[];
 }
 
-export const journalDefaults: Omit<JournalOptions, "directory"> = {
-  synchronous: "full",
-  acceptsLoss: false,
-  roundsBytesMax: 1024 * 1024 * 1024,
-  checkpointBytes: 4 * 1024 * 1024,
-};
+/** Takes the journal over, or throws an `OperationalError` that says why it cannot be used and what to do. */
+export type OpenJournal = (nowMs: number) => Promise<OpenedJournal>;

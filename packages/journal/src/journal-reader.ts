@@ -1,6 +1,6 @@
 /** Reads of the journal's tables over one connection, synchronously: for recovery, and for threads that do nothing else. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { JournalHead, RecordedDigest, RecordedGroup, RecordedRound } from "./journal.ts";
+import type { JournalHead, RecordedDigest, RecordedGroup, RecordedRound } from "./ports.ts";
 import { damaged } from "./journal-error.ts";
 import { hasRoundHashes } from "./schema.ts";
 

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import path from "node:path";
-import type { JournalHead } from "./journal.ts";
+import type { JournalHead } from "./ports.ts";
 
 export interface HeadWitness {
   readonly journalId: string;

@@ -8,9 +8,9 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { roundHash } from "./check-rounds.ts";
 import { databasePath, openForWriting } from "./database.ts";
 import { WitnessWriter } from "./head-witness.ts";
-import type { Append } from "./journal.ts";
+import type { Append } from "./ports.ts";
 import { toErrorMessage } from "./journal-error.ts";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { JournalReader } from "./journal-reader.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
@@ -24,6 +24,7 @@ interface Statements {
   readonly group: StatementSync;
   readonly round: StatementSync;
   readonly digest: StatementSync;
+  readonly epoch: StatementSync;
 }
 
 function prepareStatements(database: DatabaseSync): Statements {
@@ -36,6 +37,7 @@ function prepareStatements(database: DatabaseSync): Statements {
       "INSERT INTO rounds (round, at_ms, first_sequence, bytes_before, inputs, hash) VALUES (?, ?, ?, ?, ?, ?)",
     ),
     digest: database.prepare("INSERT OR REPLACE INTO digests (sequence, digest) VALUES (?, ?)"),
+    epoch: database.prepare("SELECT value FROM meta WHERE key = 'epoch'"),
   };
 }
 
@@ -85,7 +87,8 @@ class Writer {
     }
   }
 
-  #insert({ rounds, group, digest }: Append): void {
+  #insert({ epoch, rounds, group, digest }: Append): void {
+    this.#refuseOldEpoch(epoch);
     for (const { atMs, firstSequence, inputs } of rounds) {
       this.#lastRound++;
       const hash = roundHash(this.#lastRound, atMs, firstSequence, inputs);
@@ -107,6 +110,17 @@ class Writer {
       this.#bytesSinceCheckpoint += text.length;
     }
     if (digest !== null) this.#statements.digest.run(digest.sequence, digest.digest);
+  }
+
+  /** In the transaction of the append, so that nobody takes over between the check and the commit. */
+  #refuseOldEpoch(epoch: number): void {
+    const current = Number(this.#statements.epoch.get()?.["value"] ?? 0);
+    if (epoch === current) return;
+    throw new OperationalError(
+      "journal-epoch-old",
+      `Another control plane has taken over the journal in ${this.#data.options.directory} (epoch ${current}; this one has ${epoch}). ` +
+        `Nothing of this append was recorded. Use the other one.`,
+    );
   }
 
   /** What can wait until after the answer. */

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 const JOURNAL_FORMAT = 1;
 /** "HdRm": `file journal.db` tells whose it is, and an unrelated database is refused. */
@@ -74,6 +74,23 @@ export function prepareSchema(database: DatabaseSync, path: string, createdAtMs:
   const id = database.prepare("SELECT value FROM meta WHERE key = 'journalId'").get()?.["value"];
   if (typeof id !== "string") throw new OperationalError("journal-damaged", `${path} has lost its identity.`);
   return id;
+}
+
+/**
+ * Takes the journal over: whoever had it before can append nothing more. The lock of the directory keeps two control planes of one
+ * machine apart; the epoch also does where a lock cannot (a file system that forgets it, a process that was suspended).
+ */
+export function takeLeadership(database: DatabaseSync): number {
+  database.exec("BEGIN IMMEDIATE");
+  const epoch = readEpoch(database) + 1;
+  database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('epoch', ?)").run(String(epoch));
+  database.exec("COMMIT");
+  return epoch;
+}
+
+/** 0: nobody has taken it over since there are epochs. */
+function readEpoch(database: DatabaseSync): number {
+  return Number(database.prepare("SELECT value FROM meta WHERE key = 'epoch'").get()?.["value"] ?? 0);
 }
 
 function createTables(database: DatabaseSync, createdAtMs: number): void {

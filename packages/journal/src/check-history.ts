@@ -3,7 +3,7 @@
  * the beginning: damage there is told at the start too, while a backup may still hold it whole.
  */
 import { CHAIN_START, chainAfter } from "@headroom/engine";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { damaged, journalError } from "./journal-error.ts";
 import type { RestoreSource } from "./restore.ts";
 

@@ -3,11 +3,11 @@
  * look like one that never held anything.
  */
 import path from "node:path";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { databasePath } from "./database.ts";
 import { readWitness, witnessPath } from "./head-witness.ts";
 import { damaged } from "./journal-error.ts";
-import type { JournalHead } from "./journal.ts";
+import type { JournalHead } from "./ports.ts";
 import type { JournalReader } from "./journal-reader.ts";
 import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
 

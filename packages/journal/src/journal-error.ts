@@ -1,5 +1,5 @@
 /** Failures of the journal in words for the person who has to act, and their way across threads. */
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 /** An error as plain data: `Error` subclasses lose their class and fields between threads. */
 export interface ErrorMessage {

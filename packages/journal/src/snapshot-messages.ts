@@ -1,5 +1,5 @@
 /** What the snapshot thread is given and what it says. */
-import type { JournalHead, SnapshotReceipt } from "./journal.ts";
+import type { JournalHead, SnapshotReceipt } from "./ports.ts";
 import type { ErrorMessage } from "./journal-error.ts";
 
 export interface SnapshotData {

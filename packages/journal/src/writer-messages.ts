@@ -1,9 +1,10 @@
 /** What the journal's writer thread and the driver's thread say to each other. */
-import type { Append, AppendReceipt, JournalHead, JournalOptions } from "./journal.ts";
+import type { Append, AppendReceipt, JournalHead } from "./ports.ts";
+import type { SqliteOptions } from "./sqlite-options.ts";
 import type { ErrorMessage } from "./journal-error.ts";
 
 export interface WriterData {
-  readonly options: JournalOptions;
+  readonly options: SqliteOptions;
   readonly journalId: string;
   /** The head as the opener read it; the writer checks that it sees the same. */
   readonly head: JournalHead;

@@ -4,8 +4,8 @@
  */
 import { createEngine, InvariantError, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
-import { OperationalError } from "../operational-error.ts";
-import type { JournalHead, RecordedGroup } from "./journal.ts";
+import { OperationalError } from "@headroom/platform";
+import type { JournalHead, RecordedGroup } from "./ports.ts";
 import { damaged, journalError } from "./journal-error.ts";
 import type { JournalReader } from "./journal-reader.ts";
 import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";

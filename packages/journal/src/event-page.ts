@@ -3,7 +3,7 @@
  * journal where it can be, and shared by every reader of the same format.
  */
 import type { Event } from "@headroom/engine";
-import type { RecordedGroup } from "./journal.ts";
+import type { RecordedGroup } from "./ports.ts";
 
 /** Newline-delimited JSON, or server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export type EventFormat = "ndjson" | "sse";

@@ -4,7 +4,7 @@
  */
 import { hash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";
 import type { JournalReader } from "./journal-reader.ts";
 

@@ -5,8 +5,8 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { makeDurableDirectory, syncPath } from "@headroom/executors";
-import { OperationalError } from "../operational-error.ts";
+import { makeDurableDirectory, syncPath } from "@headroom/platform";
+import { OperationalError } from "@headroom/platform";
 import { checkHistory } from "./check-history.ts";
 import { checkRounds, dropRounds } from "./check-rounds.ts";
 import { framePage } from "./event-page.ts";
@@ -18,29 +18,38 @@ import type {
   Append,
   AppendReceipt,
   Journal,
+  JournalAddress,
   JournalHead,
-  JournalOptions,
+  Leadership,
+  OpenJournal,
+  OpenedJournal,
   RecordedGroup,
   SnapshotReceipt,
-} from "./journal.ts";
+} from "./ports.ts";
+import { sqliteDefaults } from "./sqlite-options.ts";
+import type { SqliteOptions } from "./sqlite-options.ts";
 import { fromErrorMessage, journalError } from "./journal-error.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { ReaderAnswer, ReaderData, ReaderRequest } from "./reader-messages.ts";
 import { checkEnd, checkSyncedEvent, refuseEmptyJournal } from "./lost-end.ts";
 import { restoreFromJournal } from "./restore.ts";
-import type { Restored, RestoreSource } from "./restore.ts";
-import { addRoundHashes, isEmptyDatabase, prepareSchema } from "./schema.ts";
+import type { RestoreSource } from "./restore.ts";
+import { addRoundHashes, isEmptyDatabase, prepareSchema, takeLeadership } from "./schema.ts";
 import { dropSnapshotsAfter, writeSnapshotFile } from "./snapshot-file.ts";
 import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
-import { ThreadCalls } from "../threads/thread-calls.ts";
+import { ThreadCalls } from "@headroom/platform";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-export interface OpenedJournal extends Restored {
-  readonly journal: Journal;
+/** Of the journal in a directory, whether or not it is open. */
+export const sqliteAddress = (directory: string): JournalAddress => ({ kind: "sqlite", place: directory });
+
+/** The port for a journal in this directory. */
+export function sqliteJournal(directory: string, options: Partial<Omit<SqliteOptions, "directory">> = {}): OpenJournal {
+  return (nowMs) => openSqliteJournal({ ...sqliteDefaults, ...options, directory }, nowMs);
 }
 
-/** Takes the directory, checks the journal in it (or makes one) and folds it into an engine. */
-export async function openJournal(options: JournalOptions, nowMs: number): Promise<OpenedJournal> {
+/** Takes the directory, checks the journal in it (or makes one), folds it into an engine, and takes the journal over. */
+async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise<OpenedJournal> {
   const directory = path.resolve(options.directory);
   prepareDirectory(directory);
   const lock = lockDirectory(directory, nowMs);
@@ -67,6 +76,7 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
       lost.push(`${dropRounds(database)} rounds of recorded inputs were dropped, because some of them are damaged`);
       writer = startWriter(data);
     }
+    const epoch = takeLeadership(database);
     const answer = await writer.ready;
     if (answer.kind === "failed") throw fromErrorMessage(answer.error);
     database.close();
@@ -74,7 +84,7 @@ export async function openJournal(options: JournalOptions, nowMs: number): Promi
     return {
       ...restored,
       warnings,
-      journal: new SqliteJournal({ directory, journalId, lock, writer: writer.calls, head }),
+      journal: new SqliteJournal({ directory, journalId, lock, writer: writer.calls, head, epoch }),
     };
   } catch (error) {
     await writer?.calls.terminate();
@@ -133,11 +143,14 @@ interface Parts {
   readonly lock: DirectoryLock;
   readonly writer: WriterCalls;
   readonly head: JournalHead;
+  readonly epoch: number;
 }
 
 class SqliteJournal implements Journal {
   readonly journalId: string;
-  readonly directory: string;
+  readonly address: JournalAddress;
+  readonly leadership: Leadership;
+  readonly #directory: string;
   readonly #lock: DirectoryLock;
   readonly #writer: WriterCalls;
   #reader: ThreadCalls<ReaderRequest, ReaderAnswer> | null = null;
@@ -145,12 +158,18 @@ class SqliteJournal implements Journal {
   #head: JournalHead;
   #failure: OperationalError | null = null;
 
-  constructor({ directory, journalId, lock, writer, head }: Parts) {
-    this.directory = directory;
+  constructor({ directory, journalId, lock, writer, head, epoch }: Parts) {
+    this.#directory = directory;
+    this.address = sqliteAddress(directory);
+    this.leadership = { epoch };
     this.journalId = journalId;
     this.#lock = lock;
     this.#writer = writer;
     this.#head = head;
+  }
+
+  get place(): string {
+    return this.#directory;
   }
 
   async append(append: Append): Promise<AppendReceipt> {
@@ -170,7 +189,7 @@ class SqliteJournal implements Journal {
       if (answer.kind === "failed") throw fromErrorMessage(answer.error);
       return answer;
     } catch (error) {
-      this.#failure = journalError(error, "writing", this.directory);
+      this.#failure = journalError(error, "writing", this.#directory);
       throw this.#failure;
     }
   }
@@ -187,19 +206,20 @@ class SqliteJournal implements Journal {
 
   async #read(request: ReaderRequest): Promise<ReaderAnswer> {
     this.#reader ??= new ThreadCalls(new URL("reader-thread.ts", import.meta.url), {
-      directory: this.directory,
+      directory: this.#directory,
     } satisfies ReaderData);
     try {
       const answer = await this.#reader.call(request);
       if (answer.kind === "failed") throw fromErrorMessage(answer.error);
       return answer;
     } catch (error) {
-      throw journalError(error, "reading", this.directory);
+      throw journalError(error, "reading", this.#directory);
     }
   }
 
   async snapshotInBackground(): Promise<SnapshotReceipt> {
-    const { directory, journalId } = this;
+    const { journalId } = this;
+    const directory = this.#directory;
     const data: SnapshotData = { directory, journalId, head: this.#head };
     const thread = new ThreadCalls<never, SnapshotAnswer>(new URL("snapshot-thread.ts", import.meta.url), data);
     this.#snapshot = thread;
@@ -220,11 +240,12 @@ class SqliteJournal implements Journal {
     await this.#snapshot?.terminate();
     const beganMs = performance.now();
     try {
-      const { directory, journalId } = this;
+      const { journalId } = this;
+      const directory = this.#directory;
       const size = writeSnapshotFile(directory, { journalId, sequence, chain, digest }, bytes);
       return { sequence, bytes: size, elapsedMs: performance.now() - beganMs };
     } catch (error) {
-      throw journalError(error, "writing a snapshot", this.directory);
+      throw journalError(error, "writing a snapshot", this.#directory);
     }
   }
 

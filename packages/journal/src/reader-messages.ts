@@ -1,6 +1,6 @@
 /** What the journal's reader thread and the driver's thread say to each other. */
 import type { EventFormat, EventPage } from "./event-page.ts";
-import type { RecordedGroup } from "./journal.ts";
+import type { RecordedGroup } from "./ports.ts";
 import type { ErrorMessage } from "./journal-error.ts";
 
 export interface ReaderData {

@@ -6,11 +6,11 @@ import { createEngine } from "@headroom/engine";
 import type { Engine, Input } from "@headroom/engine";
 import { checkRounds } from "./check-rounds.ts";
 import { openForReading, databasePath } from "./database.ts";
-import type { RecordedGroup } from "./journal.ts";
+import type { RecordedGroup } from "./ports.ts";
 import { JournalReader } from "./journal-reader.ts";
 import { digestMismatch, foldTo, restoreFromJournal } from "./restore.ts";
 import { prepareSchema } from "./schema.ts";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 
 export interface Verified {
   readonly journalId: string;

@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { OperationalError } from "../operational-error.ts";
+import { OperationalError } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";
 
 export interface DirectoryLock {

@@ -1,0 +1,12 @@
+/**
+ * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). Nothing outside of this package knows
+ * where or how it is kept; whoever composes the control plane chooses an implementation (`sqlite-journal.ts`).
+ */
+export * from "./ports.ts";
+export type { EventFormat, EventPage } from "./event-page.ts";
+export { eventsOf, framePage } from "./event-page.ts";
+export { openRecorded } from "./recorded-journal.ts";
+export type { RecordedJournal } from "./recorded-journal.ts";
+export { olderThan as journalOlderThan } from "./restore.ts";
+export { sqliteAddress, sqliteJournal } from "./sqlite-journal.ts";
+export type { SqliteOptions } from "./sqlite-options.ts";

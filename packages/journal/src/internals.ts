@@ -1,0 +1,6 @@
+/** What tests of damage look at beneath the ports. */
+export { checkHistory } from "./check-history.ts";
+export { openForReading, openForWriting } from "./database.ts";
+export { JournalReader } from "./journal-reader.ts";
+export { takeLeadership } from "./schema.ts";
+export { redecideJournal, verifyJournal } from "./verify-journal.ts";

@@ -1,0 +1,58 @@
+/** What a journal has recorded, for a thread that reads it beside the control plane that writes it. */
+import { createEngine, restoreEngine } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
+import { databasePath, openForReading } from "./database.ts";
+import { JournalReader } from "./journal-reader.ts";
+import type { JournalAddress, JournalHead, RecordedGroup, RecordedRound } from "./ports.ts";
+import { foldTo } from "./restore.ts";
+import { prepareSchema } from "./schema.ts";
+import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
+
+export interface RecordedJournal {
+  head(): JournalHead;
+  /** Rounds from the first at or after `atMs` on; what each was given is read as it comes. */
+  roundsFrom(atMs: number): Iterable<RecordedRound>;
+  /** Whether no round before this instant is kept. */
+  isFirstKept(atMs: number): boolean;
+  /** Groups that begin after `afterSequence`, up to the one that begins at `lastSequence` at most. */
+  groups(afterSequence: number, lastSequence: number): Iterable<RecordedGroup>;
+  /** An engine in the state right after this event: from the newest snapshot before it, else from the first event. */
+  engineAt(sequence: number): Engine;
+  close(): void;
+}
+
+export function openRecorded({ place: directory }: JournalAddress): RecordedJournal {
+  const database = openForReading(directory);
+  const journalId = prepareSchema(database, databasePath(directory), 0);
+  const reader = new JournalReader(database);
+  return {
+    head: () => reader.head(),
+    roundsFrom: (atMs) => reader.roundsFrom(atMs),
+    isFirstKept: (atMs) => reader.isFirstKept(atMs),
+    groups: (afterSequence, lastSequence) => reader.groups(afterSequence, lastSequence),
+    engineAt: (sequence) => engineAt({ directory, journalId, reader, head: reader.head() }, sequence),
+    close: () => database.close(),
+  };
+}
+
+interface Source {
+  readonly directory: string;
+  readonly journalId: string;
+  readonly reader: JournalReader;
+  readonly head: JournalHead;
+}
+
+function engineAt(source: Source, sequence: number): Engine {
+  const { directory, journalId, reader } = source;
+  let engine = createEngine();
+  for (const at of snapshotSequences(directory)) {
+    const snapshot = at > sequence ? "behind" : readSnapshotFile(directory, at);
+    if (typeof snapshot === "string" || snapshot.journalId !== journalId) continue;
+    const restored = restoreEngine(snapshot.bytes);
+    if (reader.chainAt(at) !== snapshot.chain || restored.digest() !== snapshot.digest) continue;
+    engine = restored;
+    break;
+  }
+  if (engine.state.sequence < sequence) foldTo(source, engine, sequence);
+  return engine;
+}

@@ -1,0 +1,9 @@
+/**
+ * What shells share below everything else: durable files, threads and operational errors. Node only; it knows nothing of the product.
+ * Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts` (what survives a power cut).
+ */
+export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
+export { OperationalError } from "./operational-error.ts";
+export { syncPath } from "./sync-path.ts";
+export { startThread } from "./threads/start-thread.ts";
+export { ThreadCalls } from "./threads/thread-calls.ts";
