@@ -11,7 +11,14 @@ import path from "node:path";
 const packages = realpathSync(path.resolve(import.meta.dirname, "../.."));
 
 const page = `<!doctype html><meta charset="utf-8"><title>same bytes</title><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify(
-  { imports: { "@headroom/engine": "/engine/src/index.ts", "@headroom/sim": "/sim/src/index.ts" } },
+  {
+    imports: {
+      "@headroom/engine": "/engine/src/index.ts",
+      "@headroom/engine/internals": "/engine/src/internals.ts",
+      "@headroom/engine-oracle": "/engine-oracle/src/index.ts",
+      "@headroom/sim": "/sim/src/index.ts",
+    },
+  },
 )}</script>`;
 
 export interface SourceServer {

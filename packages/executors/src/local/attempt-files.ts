@@ -1,7 +1,7 @@
 /**
  * The files of an attempt, in two places. Its *records* (`attempts/<name>/`, 0700) are what supervisor and control plane share and
  * trust; its *job directory* (`work/<name>/dir/`) is where its processes start. Nothing in the job directory or beside it is
- * trusted, and no relative path of at most three steps up leads from it to the records.
+ * trusted. `rm -rf ../*` and `rm -rf ../../*` do not reach the records from there.
  *
  * Records carry a message authentication code (HMAC-SHA256, RFC 2104) under a secret of the attempt, which control plane and
  * supervisor know. A record that is damaged, of another format, or not authentic is unreadable: the attempt is lost, and nothing
