@@ -117,7 +117,7 @@ class Writer {
     const current = Number(this.#statements.epoch.get()?.["value"] ?? 0);
     if (epoch === current) return;
     throw new OperationalError(
-      "journal-epoch-old",
+      "journalEpochOld",
       `Another control plane has taken over the journal in ${this.#data.options.directory} (epoch ${current}; this one has ${epoch}). ` +
         `Nothing of this append was recorded. Use the other one.`,
     );

@@ -48,10 +48,10 @@ it("stops for good when another control plane has taken the journal over: what i
   const epoch = takeLeadership(database);
   database.close();
   await expect(driver.command(submit(testSpec("two")))).rejects.toMatchObject({
-    code: "journal-epoch-old",
+    code: "journalEpochOld",
     message: expect.stringContaining(`epoch ${epoch}`),
   });
-  expect(fatal).toMatchObject([{ code: "journal-epoch-old" }]);
+  expect(fatal).toMatchObject([{ code: "journalEpochOld" }]);
   await close();
   const next = await openHome(home);
   expect(await next.driver.read(({ state }) => [...state.workloads.values()].map(({ spec }) => spec.name))).toEqual([
