@@ -18,14 +18,14 @@ export interface BatchingLimits {
   readonly watermarkBlocks: number;
 }
 
-/** vLLM V1's defaults for an online server, with the cache left to the caller. */
+/** Defaults of vLLM 0.19 for an online server (`scheduler_reserve_full_isl` is on), with the cache left to the caller. */
 export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
   sequencesMax: 256,
   stepTokensMax: 2048,
   blockTokens: 16,
   isPromptChunked: true,
   isPrefixCached: true,
-  admission: "firstChunk",
+  admission: "wholePrompt",
   watermarkBlocks: 0,
 };
 

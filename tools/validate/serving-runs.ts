@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+import { findAccelerator, findModel } from "../../packages/perf/src/index.ts";
+import type { Accelerator, ModelArchitecture } from "../../packages/perf/src/index.ts";
+
+/** One request of a measured run. Times are ms after the arrival of the first. */
+export interface MeasuredRequest {
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  readonly arrivalMs: number;
+  readonly startMs: number;
+  readonly firstTokenMs: number;
+  readonly endMs: number;
+}
+
+/** A measured run of an engine, by arrival. */
+export interface MeasuredRun {
+  readonly name: string;
+  readonly accelerator: Accelerator;
+  readonly model: ModelArchitecture;
+  /** Both are in the catalogue; otherwise they are stand-ins, and a fit starts from knowing little. */
+  readonly isKnown: boolean;
+  readonly requests: readonly MeasuredRequest[];
+}
+
+/** Shortest run that can be halved with something to say about either half. */
+const requestsMin = 20;
+
+const columns = [
+  "input_toks",
+  "output_toks",
+  "arrival_time",
+  "queued_ts",
+  "scheduled_ts",
+  "first_token_ts",
+  "last_token_ts",
+] as const;
+
+type Row = Readonly<Record<(typeof columns)[number], number>>;
+
+function rowOf(line: string, where: string): Row {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new Error(`${where}: not JSON`);
+  }
+  const entries = columns.map((name) => {
+    const number: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+    if (typeof number === "number" && Number.isFinite(number)) return [name, number] as const;
+    throw new Error(`${where}: ${name} is not a number`);
+  });
+  return Object.fromEntries(entries) as Row;
+}
+
+/** A model by its name or, without what publishers append (`-Instruct-2507`), by the beginning of its name. */
+function modelByName(name: string): ModelArchitecture | undefined {
+  for (let text = name; text !== ""; text = text.slice(0, Math.max(0, text.lastIndexOf("-")))) {
+    const found = findModel(text);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function standIn<Entry>(entry: Entry | undefined, otherwise: Entry | undefined): Entry {
+  const chosen = entry ?? otherwise;
+  if (chosen === undefined) throw new Error("the catalogue lacks its own stand-in");
+  return chosen;
+}
+
+/**
+ * `arrival_time` comes from another clock than the rest (wall clock and monotonic clock): the request that was queued soonest
+ * after its arrival is taken to have been queued at it.
+ */
+function requestsOf(rows: readonly Row[]): MeasuredRequest[] {
+  const sorted = rows.toSorted((a, b) => a.arrival_time - b.arrival_time);
+  const begin = sorted[0]?.arrival_time ?? 0;
+  const offset = sorted.reduce((least, row) => Math.min(least, row.queued_ts - (row.arrival_time - begin)), Infinity);
+  return sorted.map((row) => ({
+    promptTokens: row.input_toks,
+    outputTokens: row.output_toks,
+    arrivalMs: (row.arrival_time - begin) * 1000,
+    startMs: (row.scheduled_ts - offset) * 1000,
+    firstTokenMs: (row.first_token_ts - offset) * 1000,
+    endMs: (row.last_token_ts - offset) * 1000,
+  }));
+}
+
+/** Reads ACCELERATOR_MODEL.jsonl. Throws an Error that names file and line. */
+export function readRun(file: string): MeasuredRun {
+  const name = path.basename(file, ".jsonl");
+  const lines = readFileSync(file, "utf8").split("\n");
+  const rows = lines.flatMap((line, index) => (line.trim() === "" ? [] : [rowOf(line, `${file}:${index + 1}`)]));
+  if (rows.length < requestsMin) throw new Error(`${file}: ${rows.length} requests, at least ${requestsMin} are needed`);
+  const [device = "", ...rest] = name.split("_");
+  const accelerator = findAccelerator(device);
+  const model = modelByName(rest.join("_"));
+  return {
+    name,
+    accelerator: standIn(accelerator, findAccelerator("H100-SXM-80GB")),
+    model: standIn(model, findModel("llama-3-8b")),
+    isKnown: accelerator !== undefined && model !== undefined,
+    requests: requestsOf(rows),
+  };
+}
+
+/** The runs of a folder, by name. Throws an Error where there is none. */
+export function readRuns(folder: string): MeasuredRun[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith(".jsonl"));
+  if (files.length === 0) throw new Error(`${folder} holds no .jsonl file`);
+  return files.toSorted().map((file) => readRun(path.join(folder, file)));
+}

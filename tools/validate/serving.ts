@@ -1,0 +1,135 @@
+/**
+ * `npm run validate:serving -- DIR [--json] [--share 0.5]`: measured runs of engines (ACCELERATOR_MODEL.jsonl), simulated from
+ * their arrivals. Nine constants are fitted to the first half of each run's requests (`serving-fit.ts`), the rest is
+ * scored. Ends with 1 where the rest misses 10% of the mean time to the first token or 5% of the mean time per token.
+ */
+import { parseArgs } from "node:util";
+
+import { fitRun, simulate, uncorrected } from "./serving-fit.ts";
+import type { FittedRun, SimulatedTimes } from "./serving-fit.ts";
+import { readRuns } from "./serving-runs.ts";
+import type { MeasuredRun } from "./serving-runs.ts";
+
+const ttftBound = 0.1;
+const tpotBound = 0.05;
+
+/** Means over some requests, measured and simulated, ms. */
+interface Means {
+  readonly requests: number;
+  readonly ttftMs: number;
+  readonly simulatedTtftMs: number;
+  readonly tpotMs: number;
+  readonly simulatedTpotMs: number;
+  readonly ttftError: number;
+  readonly tpotError: number;
+  readonly latencyError: number;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function meansOf(run: MeasuredRun, times: SimulatedTimes, from: number, to: number): Means {
+  const ids = run.requests.flatMap((_, id) => (id >= from && id < to ? [id] : []));
+  const one = (id: number) => run.requests[id] ?? { arrivalMs: 0, firstTokenMs: 0, endMs: 0, outputTokens: 0 };
+  const firstMs = (id: number): number => times.firstTokenMs[id] ?? 0;
+  const endMs = (id: number): number => times.endMs[id] ?? 0;
+  const decoding = ids.filter((id) => one(id).outputTokens > 1);
+  const ttftMs = mean(ids.map((id) => one(id).firstTokenMs - one(id).arrivalMs));
+  const simulatedTtftMs = mean(ids.map((id) => firstMs(id) - one(id).arrivalMs));
+  const tpotMs = mean(decoding.map((id) => (one(id).endMs - one(id).firstTokenMs) / (one(id).outputTokens - 1)));
+  const simulatedTpotMs = mean(decoding.map((id) => (endMs(id) - firstMs(id)) / (one(id).outputTokens - 1)));
+  const latencyMs = mean(ids.map((id) => one(id).endMs - one(id).arrivalMs));
+  const simulatedLatencyMs = mean(ids.map((id) => endMs(id) - one(id).arrivalMs));
+  return {
+    requests: ids.length,
+    ttftMs,
+    simulatedTtftMs,
+    tpotMs,
+    simulatedTpotMs,
+    ttftError: simulatedTtftMs / ttftMs - 1,
+    tpotError: simulatedTpotMs / tpotMs - 1,
+    latencyError: simulatedLatencyMs / latencyMs - 1,
+  };
+}
+
+interface Report {
+  readonly run: string;
+  readonly isKnown: boolean;
+  readonly fit: FittedRun;
+  readonly fitted: Means;
+  readonly rest: Means;
+  readonly datasheetRest: Means | undefined;
+  readonly isWithinBounds: boolean;
+}
+
+function reportOf(run: MeasuredRun, share: number): Report {
+  const count = Math.floor(run.requests.length * share);
+  const total = run.requests.length;
+  const fit = fitRun(run, count);
+  const times = simulate(run, fit.setup, fit.corrections);
+  if (times === undefined) throw new Error(`${run.name}: the fitted cache holds no request`);
+  const rest = meansOf(run, times, count, total);
+  const bare = uncorrected(run, fit.setup);
+  return {
+    run: run.name,
+    isKnown: run.isKnown,
+    fit,
+    fitted: meansOf(run, times, 0, count),
+    rest,
+    datasheetRest: bare === undefined ? undefined : meansOf(run, bare, count, total),
+    isWithinBounds: Math.abs(rest.ttftError) <= ttftBound && Math.abs(rest.tpotError) <= tpotBound,
+  };
+}
+
+const percent = (value: number): string => `${value < 0 ? "" : "+"}${(100 * value).toFixed(1)}%`;
+
+function meansLine(title: string, means: Means): string {
+  const { requests, ttftMs, simulatedTtftMs, ttftError, tpotMs, simulatedTpotMs, tpotError, latencyError } = means;
+  return [
+    `  ${title.padEnd(26)} ${String(requests).padStart(5)} requests`,
+    `TTFT ${(ttftMs / 1000).toFixed(2)} s, simulated ${(simulatedTtftMs / 1000).toFixed(2)} s (${percent(ttftError)})`,
+    `TPOT ${tpotMs.toFixed(2)} ms, simulated ${simulatedTpotMs.toFixed(2)} ms (${percent(tpotError)})`,
+    `latency ${percent(latencyError)}`,
+  ].join("  ");
+}
+
+function textOf({ run, isKnown, fit, fitted, rest, datasheetRest, isWithinBounds }: Report): string {
+  const { setup, corrections } = fit;
+  const lines = [
+    `${run}${isKnown ? "" : " (not in the catalogue: fitted from stand-ins)"}`,
+    `  setup: tensor ${setup.tensor}, engines ${setup.engines}, sequencesMax ${setup.sequencesMax}, stepTokensMax ${setup.stepTokensMax}`,
+    `  corrections: memory x${corrections.memoryRate.toFixed(3)}, compute x${corrections.computeRate.toFixed(3)}, ` +
+      `step ${corrections.stepMs.toFixed(2)} ms, cache x${corrections.cacheSize.toFixed(3)}, ` +
+      `front end ${corrections.frontEndMs.toFixed(1)} ms`,
+    meansLine("fitted (in sample)", fitted),
+    meansLine("rest (out of sample)", rest),
+    ...(datasheetRest === undefined ? [] : [meansLine("rest, without corrections", datasheetRest)]),
+    `  ${isWithinBounds ? "within" : "NOT within"} 10% of the TTFT and 5% of the TPOT`,
+  ];
+  return lines.join("\n");
+}
+
+function main(): void {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { json: { type: "boolean", default: false }, share: { type: "string", default: "0.5" } },
+  });
+  const folder = positionals[0];
+  const share = Number(values.share);
+  if (folder === undefined || !(share >= 0.1 && share <= 0.9)) {
+    process.stderr.write("usage: npm run validate:serving -- DIR [--json] [--share 0.1..0.9]\n");
+    process.exitCode = 2;
+    return;
+  }
+  const reports = readRuns(folder).map((run) => {
+    process.stderr.write(`fitting ${run.name} …\n`);
+    return reportOf(run, share);
+  });
+  process.stdout.write(
+    values.json ? `${JSON.stringify(reports, undefined, 1)}\n` : `${reports.map(textOf).join("\n\n")}\n`,
+  );
+  if (reports.some(({ isWithinBounds }) => !isWithinBounds)) process.exitCode = 1;
+}
+
+main();
