@@ -30,7 +30,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   engine: pure("deterministic", []),
   routing: pure("deterministic", []),
   "engine-oracle": pure("deterministic", ["engine"]),
-  sim: pure("deterministic", ["engine", "engine-oracle"]),
+  sim: pure("deterministic", ["engine", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),
   views: pure("pure", ["engine", "protocol"]),

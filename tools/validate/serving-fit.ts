@@ -101,7 +101,10 @@ export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections):
   const { costs, limits } = engineModel(run, setup, by);
   const longest = Math.max(...run.requests.map((one) => one.promptTokens + one.outputTokens));
   if (limits.blockCount * limits.blockTokens <= longest) return undefined;
-  const engines = Array.from({ length: setup.engines }, () => new TimedEngine({ limits, costs, isScheduledAhead: true }));
+  const engines = Array.from(
+    { length: setup.engines },
+    () => new TimedEngine({ limits, costs, isScheduledAhead: true }),
+  );
   const firstTokenMs = new Float64Array(run.requests.length);
   const endMs = new Float64Array(run.requests.length);
   const observer: BatchingObserver = {
@@ -117,7 +120,7 @@ export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections):
   for (const [id, { promptTokens, outputTokens, arrivalMs }] of run.requests.entries()) {
     for (const engine of engines) engine.advanceTo(arrivalMs, observer);
     const least = engines.reduce((best, one) => (load(one) < load(best) ? one : best));
-    least.add({ id, promptTokens, outputTokens, priority: 0, pages: [] }, arrivalMs);
+    least.add({ id, promptTokens, outputTokens, priority: 0, pages: [], loadedTokens: 0 }, arrivalMs);
   }
   for (const engine of engines) engine.advanceTo(Infinity, observer);
   return { firstTokenMs, endMs };

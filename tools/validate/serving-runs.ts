@@ -92,7 +92,8 @@ export function readRun(file: string): MeasuredRun {
   const name = path.basename(file, ".jsonl");
   const lines = readFileSync(file, "utf8").split("\n");
   const rows = lines.flatMap((line, index) => (line.trim() === "" ? [] : [rowOf(line, `${file}:${index + 1}`)]));
-  if (rows.length < requestsMin) throw new Error(`${file}: ${rows.length} requests, at least ${requestsMin} are needed`);
+  if (rows.length < requestsMin)
+    throw new Error(`${file}: ${rows.length} requests, at least ${requestsMin} are needed`);
   const [device = "", ...rest] = name.split("_");
   const accelerator = findAccelerator(device);
   const model = modelByName(rest.join("_"));

@@ -17,7 +17,10 @@ export function minimise(
   const moved = step.map((by, axis) => corner(start.map((value, other) => (other === axis ? value + by : value))));
   let corners = [corner(start), ...moved];
   for (let round = 0; round < rounds; round += 1) {
-    corners = nextCorners(corners.toSorted((a, b) => a.value - b.value), corner);
+    corners = nextCorners(
+      corners.toSorted((a, b) => a.value - b.value),
+      corner,
+    );
   }
   return corners.reduce((best, one) => (one.value < best.value ? one : best));
 }

@@ -27,6 +27,7 @@ export * from "./trace/itp.ts";
 export * from "./trace/openb.ts";
 export * from "./trace/sacct.ts";
 export * from "./trace/swf.ts";
+export * from "./serving/index.ts";
 export * from "./trace/trace.ts";
 export type { AttemptLives } from "./checkers/attempt-lives.ts";
 export * from "./what-if/course.ts";

@@ -1,5 +1,15 @@
+import type { KvBlocks } from "./kv-blocks.ts";
 import { noSlot } from "./requests.ts";
 import type { RequestTable } from "./requests.ts";
+import type { StepCosts } from "./step-costs.ts";
+
+/** An engine's clock while it only decodes: the end of the running step, and the time of the one scheduled behind it. */
+export interface CoastingClock {
+  atMs: number;
+  aheadMs: number;
+  busyMs: number;
+  readonly isAhead: boolean;
+}
 
 /**
  * Sequences that decode, all one token a tick. Sums stand for the sequences: a tick costs as much as the sequences that
@@ -65,6 +75,41 @@ export class DecodingSet {
       ended.push(slot);
       slot = next;
     }
+  }
+
+  /**
+   * Advances tick by tick while no sequence ends, blocks suffice and `clock` is before `untilMs`. Each tick is a step that
+   * `costs` price as `stepMs` does. Returns the ticks.
+   */
+  coast(clock: CoastingClock, untilMs: number, costs: StepCosts, blocks: KvBlocks): number {
+    const { count } = this;
+    const tokensMs = costs.tokensMs[count] ?? Number.NaN;
+    const sampledMs = costs.sampledMs * count;
+    const ending = this.#ending;
+    const from = this.tick;
+    let context = this.contextTokens;
+    let { atMs, aheadMs, busyMs } = clock;
+    let { tick } = this;
+    while (atMs < untilMs && ending[tick & (ending.length - 1)] === noSlot) {
+      const needed = this.#beginning[tick % this.#blockTokens] ?? 0;
+      if (needed > 0) {
+        if (needed > blocks.availableCount) break;
+        blocks.take(needed);
+      }
+      tick += 1;
+      context += count;
+      const takesMs = tokensMs + costs.contextMs * context + sampledMs;
+      const begunMs = clock.isAhead ? aheadMs : takesMs;
+      aheadMs = takesMs;
+      atMs += begunMs;
+      busyMs += begunMs;
+    }
+    this.tick = tick;
+    this.contextTokens = context;
+    clock.atMs = atMs;
+    clock.aheadMs = aheadMs;
+    clock.busyMs = busyMs;
+    return tick - from;
   }
 
   #phaseOf(base: number): number {

@@ -61,7 +61,21 @@ export class TimedEngine {
 
   /** Runs all that happens before `untilMs`. What happens at that very moment waits for what arrives at it. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
-    while (this.#atMs < untilMs && !this.isIdle) this.advance(observer);
+    while (this.#atMs < untilMs && !this.isIdle) {
+      this.#coast(untilMs);
+      if (this.#atMs < untilMs) this.advance(observer);
+    }
+  }
+
+  /** Runs steps in which nobody begins or ends. */
+  #coast(untilMs: number): void {
+    const last = this.#isScheduledAhead ? this.#ahead : this.#running;
+    if (last === undefined || this.#running === undefined || !isPlain(last) || !isPlain(this.#running)) return;
+    const aheadMs = stepMs(this.#costs, last.load);
+    const clock = { atMs: this.#atMs, aheadMs, busyMs: this.#busyMs, isAhead: this.#isScheduledAhead };
+    this.kernel.coast(last, clock, untilMs, this.#costs);
+    this.#atMs = clock.atMs;
+    this.#busyMs = clock.busyMs;
   }
 
   /** Runs what happens next: the end of a step and the start of the one after it. The engine is not idle. */
@@ -93,4 +107,9 @@ export class TimedEngine {
     this.#ahead = undefined;
     this.#begin(next ?? this.#schedule(observer), observer);
   }
+}
+
+/** It moves decoding sequences on and does nothing else. */
+function isPlain({ load, firsts, finished }: Step): boolean {
+  return load.promptTokens === 0 && firsts.length === 0 && finished.length === 0;
 }

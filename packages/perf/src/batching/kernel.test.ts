@@ -7,7 +7,8 @@ import { usualLimits } from "./limits.ts";
 import type { BatchingLimits } from "./limits.ts";
 import type { BatchedRequest } from "./requests.ts";
 import { runArrivals, runClosedLoop } from "./runs.ts";
-import { tabulated } from "./step-costs.ts";
+import { stepMs, tabulated } from "./step-costs.ts";
+import type { StepCosts } from "./step-costs.ts";
 import { ReferenceKernel } from "./testing/reference-kernel.ts";
 
 interface World {
@@ -29,6 +30,7 @@ const requestShape = fc.record({
   priority: fc.constantFrom(0, 0, 0, 1, -2),
   chain: fc.integer({ min: 1, max: 4 }),
   pageShare: fc.constantFrom(0, 0.5, 1),
+  loadedTokens: fc.constantFrom(0, 0, 0, 5, 30),
   arrival: fc.integer({ min: 0, max: 60 }),
 });
 
@@ -46,11 +48,12 @@ const worlds: fc.Arbitrary<World> = fc
   })
   .map(({ shapes, extraTokens, spareBlocks, isScheduledAhead, ...limits }) => {
     const { blockTokens } = limits;
-    const requests = shapes.map(({ promptTokens, outputTokens, priority, chain, pageShare }, id) => ({
+    const requests = shapes.map(({ promptTokens, outputTokens, priority, loadedTokens, chain, pageShare }, id) => ({
       id,
       promptTokens,
       outputTokens,
       priority,
+      loadedTokens,
       pages: pagesOf(chain, Math.floor((promptTokens / blockTokens) * pageShare)),
     }));
     return {
@@ -179,7 +182,7 @@ describe("the batching kernel", () => {
 
   it("says why it cannot serve a request", () => {
     const kernel = new BatchingKernel({ ...usualLimits, blockCount: 10 });
-    const request = { id: 0, promptTokens: 100, outputTokens: 61, priority: 0, pages: [] };
+    const request = { id: 0, promptTokens: 100, outputTokens: 61, priority: 0, pages: [], loadedTokens: 0 };
     expect(kernel.refusal(request)).toBeUndefined();
     expect(kernel.refusal({ ...request, outputTokens: 62 })).toContain("161 tokens do not fit into a cache of 160");
     expect(() => kernel.add({ ...request, promptTokens: 0 })).toThrow(RangeError);
@@ -187,10 +190,65 @@ describe("the batching kernel", () => {
   });
 });
 
+/** The same engine without a shortcut: every step scheduled, timed and completed by itself. */
+function stepByStep(world: World, priced: StepCosts, arrivalMs: readonly number[]): number[][] {
+  const kernel = new BatchingKernel(world.limits);
+  const times = world.requests.map(() => [0, 0]);
+  const inFlight: Step[] = [];
+  const depth = world.isScheduledAhead ? 2 : 1;
+  let atMs = 0;
+  let next = 0;
+  let guard = 0;
+  const fill = (): void => {
+    for (; next < arrivalMs.length && (arrivalMs[next] ?? 0) <= atMs; next += 1) {
+      const request = world.requests[next];
+      if (request !== undefined) kernel.add(request);
+    }
+    while (inFlight.length < depth) {
+      const step = kernel.schedule();
+      if (step === undefined) return;
+      inFlight.push(step);
+    }
+  };
+  while (next < arrivalMs.length || !kernel.isIdle) {
+    guard += 1;
+    if (guard > 100_000) throw new Error("the engine does not come to its end");
+    if (inFlight.length === 0) atMs = kernel.isIdle ? Math.max(atMs, arrivalMs[next] ?? atMs) : atMs;
+    fill();
+    const step = inFlight.shift();
+    if (step === undefined) throw new Error("nothing to do, but not idle");
+    atMs += stepMs(priced, step.load);
+    for (const id of step.firsts) (times[id] ?? [])[0] = atMs;
+    for (const id of step.finished) (times[id] ?? [])[1] = atMs;
+    kernel.complete(step);
+  }
+  return times;
+}
+
 const costs = { tokensMs: tabulated(2048, (tokens) => 10 + tokens / 10), contextMs: 0, pairMs: 0, sampledMs: 0 };
 const limits = { ...usualLimits, blockCount: 1000 };
 
 describe("a timed engine", () => {
+  it("gives the same times, bit for bit, as every step by itself", () => {
+    const priced = {
+      tokensMs: tabulated(64, (tokens) => 3 + tokens / 7),
+      contextMs: 0.01,
+      pairMs: 0.003,
+      sampledMs: 0.1,
+    };
+    fc.assert(
+      fc.property(worlds, fc.double({ min: 0, max: 40, noNaN: true }), (world, gapMs) => {
+        const arrivalMs = Float64Array.from(world.requests, ({ id }) => id * gapMs);
+        const options = { limits: world.limits, costs: priced, isScheduledAhead: world.isScheduledAhead };
+        const times = runArrivals(options, world.requests, arrivalMs);
+        const expected = stepByStep(world, priced, [...arrivalMs]);
+        expect([...times.firstTokenMs]).toEqual(expected.map(([first]) => first));
+        expect([...times.endMs]).toEqual(expected.map(([, end]) => end));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it("begins what arrives together in one step, and what arrives during a step with the next", () => {
     const requests = [
       { promptTokens: 100, outputTokens: 1 },
@@ -228,7 +286,7 @@ describe("a timed engine", () => {
   it("is idle until something comes and after it has gone", () => {
     const engine = new TimedEngine({ limits, costs, isScheduledAhead: true });
     expect(engine.nextMs).toBe(Infinity);
-    engine.add({ id: 7, promptTokens: 1, outputTokens: 1, priority: 0, pages: [] }, 100);
+    engine.add({ id: 7, promptTokens: 1, outputTokens: 1, priority: 0, pages: [], loadedTokens: 0 }, 100);
     expect(engine.nextMs).toBe(100);
     const ended: number[] = [];
     engine.advanceTo(Infinity, {

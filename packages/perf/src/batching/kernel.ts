@@ -1,10 +1,11 @@
 import { DecodingSet } from "./decoding-set.ts";
+import type { CoastingClock } from "./decoding-set.ts";
 import { KvBlocks } from "./kv-blocks.ts";
 import { limitProblem } from "./limits.ts";
 import type { BatchingLimits } from "./limits.ts";
 import { LevelLists, noSlot, RequestTable } from "./requests.ts";
 import type { BatchedRequest } from "./requests.ts";
-import type { StepLoad } from "./step-costs.ts";
+import type { StepCosts, StepLoad } from "./step-costs.ts";
 
 /** One step: its work, and the requests for which it matters. Valid until the fourth step after it is scheduled. */
 export interface Step {
@@ -73,7 +74,11 @@ export class BatchingKernel {
   readonly #decoding: DecodingSet;
   readonly #blocks: KvBlocks;
   readonly #steps = [emptyStep(), emptyStep(), emptyStep(), emptyStep()];
+  /** Steps that `schedule` returned; `coast` runs others without one. */
+  #scheduledCount = 0;
   #endingCount = 0;
+  /** The head of the queue cannot start before a sequence ends: blocks only become fewer meanwhile. */
+  #isHeadBlocked = false;
   #begunCount = 0;
   readonly #byBegin = (a: number, b: number): number => (this.#table.begun[a] ?? 0) - (this.#table.begun[b] ?? 0);
   readonly #totals = {
@@ -137,6 +142,7 @@ export class BatchingKernel {
     const kept = promptTokens + outputTokens - 1;
     if (kept > blockCount * blockTokens) return `${kept} tokens do not fit into a cache of ${blockCount * blockTokens}`;
     if (!isPromptChunked && kept > stepTokensMax) return `${kept} tokens do not fit into a step of ${stepTokensMax}`;
+    if (!(request.loadedTokens >= 0)) return `loadedTokens is ${request.loadedTokens}: at least 0`;
     const whole = Math.floor(promptTokens / this.#pageTokens);
     if (request.pages.length > whole)
       return `${request.pages.length} pages of ${promptTokens} tokens: at most ${whole}`;
@@ -153,6 +159,7 @@ export class BatchingKernel {
     const slot = this.#table.add(request, this.#levelOf(request.priority));
     this.#waiting.append(slot);
     this.#table.phase[slot] = waiting;
+    this.#isHeadBlocked = false;
   }
 
   /** Pages of that prompt, from its beginning on, that are in the cache. */
@@ -163,7 +170,7 @@ export class BatchingKernel {
 
   /** Decides the next step, or undefined where there is nothing to do. */
   schedule(): Step | undefined {
-    const step = this.#steps[this.#totals.steps & 3] ?? emptyStep();
+    const step = this.#steps[this.#scheduledCount & 3] ?? emptyStep();
     clear(step);
     const preempted = this.#totals.preemptions;
     this.#makeRoom();
@@ -172,17 +179,32 @@ export class BatchingKernel {
     if (this.#totals.preemptions === preempted) this.#admit(step, afterPrompts);
     if (step.load.decodeSequences + step.load.promptTokens === 0) return undefined;
     this.#totals.steps += 1;
+    this.#scheduledCount += 1;
     return step;
   }
 
   /** The tokens of a step are there: sequences that ended with it give their blocks back. Steps complete in order. */
   complete(step: Step): void {
+    if ((step as OwnStep).endingSlots.length > 0) this.#isHeadBlocked = false;
     for (const slot of (step as OwnStep).endingSlots) {
       this.#totals.outputTokens += this.#table.outputTokens[slot] ?? 0;
       this.#release(slot, this.#table.computed[slot] ?? 0);
       this.#endingCount -= 1;
       this.#table.remove(slot);
     }
+  }
+
+  /**
+   * Runs steps that only move decoding sequences on, as `schedule` and `complete` would, until one of them ends, somebody can
+   * start or `untilMs` is reached. `last` is the step scheduled last, which neither starts nor ends anything; it stands for
+   * those that were run.
+   */
+  coast(last: Step, clock: CoastingClock, untilMs: number, costs: StepCosts): void {
+    const isQuiet = this.#prompts.length === 0 && (this.#waiting.length === 0 || this.#isHeadBlocked);
+    if (!isQuiet || this.#decoding.count === 0 || this.#endingCount > 0) return;
+    const ticks = this.#decoding.coast(clock, untilMs, costs, this.#blocks);
+    this.#totals.steps += ticks;
+    if (ticks > 0) last.load.contextTokens = this.#decoding.contextTokens;
   }
 
   #levelOf(priority: number): number {
@@ -260,9 +282,13 @@ export class BatchingKernel {
 
   #admit(step: OwnStep, tokens: number): void {
     let left = tokens;
-    while (left > 0 && this.#waiting.length > 0 && this.runningCount < this.limits.sequencesMax) {
-      const chunk = this.#start(this.#waiting.first(), left, step);
-      if (chunk === 0) return;
+    while (left > 0 && this.#waiting.length > 0) {
+      const hasSlot = this.runningCount < this.limits.sequencesMax;
+      const chunk = hasSlot ? this.#start(this.#waiting.first(), left, step) : 0;
+      if (chunk === 0) {
+        this.#isHeadBlocked = true;
+        return;
+      }
       left -= chunk;
     }
   }
@@ -279,7 +305,9 @@ export class BatchingKernel {
     // The last token is computed again where everything was found: its logits yield the first token.
     const reusable = Math.floor((target - 1) / limits.blockTokens);
     const hitBlocks = Math.min(pageBlocks + runBlocks, reusable);
-    const hitTokens = hitBlocks * limits.blockTokens;
+    const foundTokens = hitBlocks * limits.blockTokens;
+    const loadedBlocks = Math.floor((this.#table.loadedTokens[slot] ?? 0) / limits.blockTokens);
+    const hitTokens = Math.max(foundTokens, Math.min(loadedBlocks, reusable) * limits.blockTokens);
     const chunk = Math.min(target - hitTokens, left);
     if (!limits.isPromptChunked && chunk < target - hitTokens) return 0;
     const keptRun = Math.max(0, hitBlocks - pageBlocks);
@@ -298,6 +326,7 @@ export class BatchingKernel {
     this.#table.begun[slot] = this.#begunCount;
     this.#hold(slot, hitPages, keptRun);
     if (needed > 0) blocks.take(needed);
+    this.#namePages(slot, foundTokens, hitTokens);
     this.#table.computed[slot] = hitTokens;
     this.#table.phase[slot] = computingPrompt;
     if ((this.#table.preemptions[slot] ?? 0) === 0) this.#count(slot, hitPages, hitTokens, step);
@@ -410,6 +439,7 @@ export class BatchingKernel {
     this.#leaveRun(slot, tokens);
     this.#running.remove(slot);
     this.#waiting.prepend(slot);
+    this.#isHeadBlocked = false;
     table.phase[slot] = waiting;
     table.computed[slot] = 0;
     table.preemptions[slot] = (table.preemptions[slot] ?? 0) + 1;

@@ -11,6 +11,8 @@ export interface BatchedRequest {
   readonly priority: number;
   /** Names of the prompt's whole pages; a name stands for its page and all pages before it. Empty: nothing is shared. */
   readonly pages: readonly number[];
+  /** Tokens of the prompt's beginning that arrive computed, from a store outside the engine. They take blocks, but no work. */
+  readonly loadedTokens: number;
 }
 
 export const noSlot = -1;
@@ -47,6 +49,7 @@ export class RequestTable {
   endsBefore: Int32Array<ArrayBuffer> = new Int32Array(64);
   endsAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
   endsAt: Int32Array<ArrayBuffer> = new Int32Array(64);
+  loadedTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   readonly pages: (readonly number[])[] = [];
   /** Extents of the pages that the sequence holds, from the first token on. */
   readonly heldPages: number[][] = [];
@@ -57,6 +60,7 @@ export class RequestTable {
     this.id[slot] = request.id;
     this.promptTokens[slot] = request.promptTokens;
     this.outputTokens[slot] = request.outputTokens;
+    this.loadedTokens[slot] = request.loadedTokens;
     this.level[slot] = level;
     this.generated[slot] = 0;
     this.computed[slot] = 0;
@@ -93,6 +97,7 @@ export class RequestTable {
     this.phase = phase;
     this.promptTokens = larger(this.promptTokens, size);
     this.outputTokens = larger(this.outputTokens, size);
+    this.loadedTokens = larger(this.loadedTokens, size);
     this.level = larger(this.level, size);
     this.generated = larger(this.generated, size);
     this.computed = larger(this.computed, size);

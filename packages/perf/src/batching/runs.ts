@@ -14,7 +14,7 @@ export interface BatchingTimes {
 
 /** Lengths of a request; its place in a list is its number. */
 export type RequestLengths = Pick<BatchedRequest, "promptTokens" | "outputTokens"> &
-  Partial<Pick<BatchedRequest, "priority" | "pages">>;
+  Partial<Pick<BatchedRequest, "priority" | "pages" | "loadedTokens">>;
 
 class Times implements BatchingObserver {
   readonly startMs: Float64Array;
@@ -43,7 +43,7 @@ class Times implements BatchingObserver {
 }
 
 function batched(lengths: RequestLengths, id: number): BatchedRequest {
-  return { priority: 0, pages: [], ...lengths, id };
+  return { priority: 0, pages: [], loadedTokens: 0, ...lengths, id };
 }
 
 /** Requests that arrive at given times, ms, in ascending order, on one engine. Throws RangeError where one can never run. */

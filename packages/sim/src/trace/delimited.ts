@@ -1,6 +1,10 @@
 /** Tables with a header row and a delimiter: RFC 4180 with any line end, a byte order mark, and blank lines that do not count. */
-import { ImportBook, quoted, Row } from "./row.ts";
+import { quoted, Row } from "./row.ts";
+import type { ImportBook } from "./row.ts";
 import type { TraceLines } from "./trace.ts";
+
+/** What a table's reader tells of its rows. */
+export type RowBook = Pick<ImportBook, "row" | "broken">;
 
 export interface TableFormat {
   readonly delimiter: "," | "|";
@@ -17,7 +21,7 @@ export interface TableFormat {
 export function readTable(
   source: TraceLines,
   format: TableFormat,
-  book: ImportBook,
+  book: RowBook,
   visit: (row: Row) => void,
 ): string | null {
   let columns: Map<string, number> | null = null;

@@ -156,8 +156,10 @@ export class ReferenceKernel {
 
   #start(sequence: Sequence, left: number, step: ReferenceStep): number {
     const hits = this.#hits(sequence, this.#everyBlock());
-    const hitTokens = hits.length * this.#limits.blockTokens;
     const target = this.#missing(sequence);
+    const loaded = Math.min(sequence.request.loadedTokens, target - 1);
+    const whole = Math.max(hits.length, Math.floor(loaded / this.#limits.blockTokens));
+    const hitTokens = whole * this.#limits.blockTokens;
     const chunk = Math.min(target - hitTokens, left);
     if (!this.#limits.isPromptChunked && chunk < target - hitTokens) return 0;
     const until = this.#limits.admission === "wholePrompt" ? target : hitTokens + chunk;
@@ -179,14 +181,14 @@ export class ReferenceKernel {
       this.pagesHit += Math.min(hits.length, sequence.request.pages.length);
     }
     sequence.hasStarted = true;
-    return this.#move(sequence, chunk, step);
+    return this.#move(sequence, chunk, step, hits.length);
   }
 
   #everyBlock(): Block[] {
     return [...this.#free, ...[...this.#running, ...this.#leaving].flatMap((one) => one.blocks)];
   }
 
-  #move(sequence: Sequence, chunk: number, step: ReferenceStep): number {
+  #move(sequence: Sequence, chunk: number, step: ReferenceStep, namedBlocks?: number): number {
     const mutable = step as { -readonly [Name in keyof ReferenceStep]: ReferenceStep[Name] };
     const from = sequence.computed;
     while (sequence.blocks.length < this.#blocksFor(from + chunk)) {
@@ -198,7 +200,7 @@ export class ReferenceKernel {
     }
     sequence.computed = from + chunk;
     const names = new Set(this.#everyBlock().map((block) => block.name));
-    const firstOpen = Math.floor(from / this.#limits.blockTokens);
+    const firstOpen = namedBlocks ?? Math.floor(from / this.#limits.blockTokens);
     const whole = Math.floor(sequence.computed / this.#limits.blockTokens);
     for (const [index, block] of sequence.blocks.slice(0, whole).entries()) {
       const name = this.#nameOf(sequence, index);

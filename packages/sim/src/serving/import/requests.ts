@@ -1,0 +1,125 @@
+/**
+ * Traffic from files: the Azure traces of 2023 (CSV: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (JSONL with hashes of
+ * prefix blocks), request logs of a vLLM benchmark (JSONL), a gateway's usage or access log (JSONL), and the image-generation
+ * trace of Alibaba's GenAI service (CSV). Each importer refuses a file with broken rows unless told to skip them.
+ */
+import { readTable } from "../../trace/delimited.ts";
+import type { TableFormat } from "../../trace/delimited.ts";
+import type { Row } from "../../trace/row.ts";
+import type { ImportOptions, TraceLines } from "../../trace/trace.ts";
+import { plainRequest, requestBounds } from "../request-trace.ts";
+import { readJsonLines } from "./json-rows.ts";
+import { RequestBook } from "./request-book.ts";
+import type { RequestImport } from "./request-book.ts";
+import { utcMs } from "./utc-time.ts";
+
+const { tokens, pages, arrivalMs } = requestBounds;
+
+const commas = (required: readonly string[]): TableFormat => ({ delimiter: ",", required, quotes: "rfc4180" });
+
+function timeIn(row: Row, column: string): number {
+  const ms = utcMs(row.text(column));
+  if (ms === undefined) row.fail(`${column}: expected a time such as 2023-11-16 18:17:03.979`);
+  return ms ?? 0;
+}
+
+export function importAzure(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
+  const book = new RequestBook();
+  const complaint = readTable(source, commas(["TIMESTAMP", "ContextTokens", "GeneratedTokens"]), book, (row) => {
+    const request = {
+      ...plainRequest,
+      arrivalMs: timeIn(row, "TIMESTAMP"),
+      promptTokens: row.integer("ContextTokens", tokens),
+      outputTokens: row.integer("GeneratedTokens", tokens),
+    };
+    if (row.problem === null) book.request(request);
+  });
+  return complaint === null ? book.finish(0, skipBroken) : book.refuse(complaint);
+}
+
+/** Tokens of a block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
+const mooncakePageTokens = 512;
+
+export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
+  const book = new RequestBook();
+  readJsonLines(source, book, (row) => {
+    const request = {
+      ...plainRequest,
+      arrivalMs: row.number("timestamp", arrivalMs),
+      promptTokens: row.integer("input_length", tokens),
+      outputTokens: row.integer("output_length", tokens),
+      pages: row.integers("hash_ids", pages),
+    };
+    if (request.pages.length > Math.ceil(request.promptTokens / mooncakePageTokens)) row.fail("hash_ids: too many");
+    if (row.problem === undefined) book.request(request);
+  });
+  return book.finish(mooncakePageTokens, skipBroken);
+}
+
+/** Request logs of a vLLM benchmark: arrival and lengths; what the engine made of them is left aside. */
+export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
+  const book = new RequestBook();
+  readJsonLines(source, book, (row) => {
+    const request = {
+      ...plainRequest,
+      arrivalMs: row.number("arrival_time", arrivalMs) * 1000,
+      promptTokens: row.integer("input_toks", tokens),
+      outputTokens: row.integer("output_toks", tokens),
+    };
+    if (row.problem === undefined) book.request(request);
+  });
+  return book.finish(0, skipBroken);
+}
+
+/**
+ * The gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, when it was settled). Later
+ * lines of one id replace earlier ones; requests that failed are left out, aborted ones generate what they generated.
+ */
+export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
+  const book = new RequestBook();
+  const byId = new Map<string, { readonly outcome: string; readonly request: Parameters<RequestBook["request"]>[0] }>();
+  readJsonLines(source, book, (row) => {
+    const atMs = row.has("atMs") ? row.number("atMs", arrivalMs) : utcMs(row.text("at"));
+    if (atMs === undefined) row.fail("at: expected a time such as 2026-01-31T18:17:03.979Z");
+    const request = {
+      ...plainRequest,
+      arrivalMs: atMs ?? 0,
+      promptTokens: row.integer("promptTokens", tokens),
+      outputTokens: row.integer("completionTokens", tokens),
+      cachedTokens: row.has("cachedTokens") ? row.integer("cachedTokens", tokens) : 0,
+    };
+    const id = row.text("id");
+    const outcome = row.text("outcome");
+    if (row.problem === undefined) byId.set(id, { outcome, request });
+  });
+  for (const { outcome, request } of byId.values()) {
+    if (outcome === "failed" || outcome === "open") book.leaveOut(outcome);
+    else book.request(request);
+  }
+  return book.finish(0, skipBroken);
+}
+
+/** Length of the steps into which a run of an image model is cut, ms. */
+export const imageStepMs = 100;
+
+/**
+ * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each takes its execution time on a replica of its
+ * own, cut into steps, and needs its base model and adapters loaded.
+ */
+export function importGenai(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
+  const book = new RequestBook();
+  const required = ["gmt_create", "predict_status", "exec_time_seconds", "checkpoint_model_version_id"];
+  const complaint = readTable(source, commas(required), book, (row) => {
+    const seconds = Number(row.text("exec_time_seconds"));
+    const at = timeIn(row, "gmt_create");
+    if (row.problem !== null) return;
+    if (row.text("predict_status") !== "SUCCEED") book.leaveOut("notSucceeded");
+    else if (!(seconds > 0 && seconds < 86_400)) book.leaveOut("noTime");
+    else {
+      const outputTokens = Math.max(1, Math.round((seconds * 1000) / imageStepMs));
+      const adapter = row.text("checkpoint_model_version_id");
+      book.request({ ...plainRequest, arrivalMs: at, promptTokens: 1, outputTokens, adapter });
+    }
+  });
+  return complaint === null ? book.finish(0, skipBroken) : book.refuse(complaint);
+}

@@ -1,0 +1,13 @@
+/**
+ * The serving simulator: a trace of requests, replicas that run the performance model's batching kernel, and the router that
+ * the gateway runs. Pure and deterministic; it must not read files or clocks. Start with `simulation.ts`; `import/` reads
+ * traces, `variant.ts` says how they are served, `result.ts` what came of it.
+ */
+export * from "./import/requests.ts";
+export type { RequestImport } from "./import/request-book.ts";
+export { PrefixPages } from "./page-store.ts";
+export * from "./request-trace.ts";
+export type { RequestTimes } from "./request-times.ts";
+export { distribution, type Distribution, type ServingResult } from "./result.ts";
+export { replicasMax, ServingSimulation } from "./simulation.ts";
+export * from "./variant.ts";

@@ -1,0 +1,12 @@
+/** Times of requests, ms, by their place in the trace; NaN where it did not come to that. */
+export class RequestTimes {
+  readonly startMs: Float64Array;
+  readonly firstTokenMs: Float64Array;
+  readonly endMs: Float64Array;
+
+  constructor(count: number) {
+    this.startMs = new Float64Array(count).fill(Number.NaN);
+    this.firstTokenMs = new Float64Array(count).fill(Number.NaN);
+    this.endMs = new Float64Array(count).fill(Number.NaN);
+  }
+}

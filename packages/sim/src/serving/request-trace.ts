@@ -1,0 +1,41 @@
+/** A request of a trace of traffic. */
+export interface ServingRequest {
+  /** After the first request of the trace. */
+  readonly arrivalMs: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  /** Names of the prompt's pages, each for its page and all before it; empty where the trace does not say. */
+  readonly pages: readonly number[];
+  /** Tokens of the prompt that were found in a cache when the request was recorded. */
+  readonly cachedTokens: number;
+  /** Model or adapter that has to be loaded for it; empty: none. */
+  readonly adapter: string;
+}
+
+/** Traffic: requests by arrival. */
+export interface RequestTrace {
+  readonly requests: readonly ServingRequest[];
+  /** Tokens of a page that requests name; 0 where no request names any. */
+  readonly pageTokens: number;
+}
+
+/** Bounds of one request: a thousand years of arrivals, and lengths that no model takes. */
+export const requestBounds = { tokens: 100_000_000, pages: 1_000_000, arrivalMs: 31_536_000_000_000 } as const;
+
+export const plainRequest: Omit<ServingRequest, "arrivalMs" | "promptTokens" | "outputTokens"> = {
+  pages: [],
+  cachedTokens: 0,
+  adapter: "",
+};
+
+/** Requests by arrival, the first at 0. */
+export function traceOf(requests: readonly ServingRequest[], pageTokens: number): RequestTrace {
+  const sorted = requests.toSorted((a, b) => a.arrivalMs - b.arrivalMs);
+  const begin = sorted[0]?.arrivalMs ?? 0;
+  return { requests: sorted.map((one) => ({ ...one, arrivalMs: one.arrivalMs - begin })), pageTokens };
+}
+
+/** The same traffic with so many times as many arrivals a second: gaps shrink, lengths stay. */
+export function sped(trace: RequestTrace, factor: number): RequestTrace {
+  return { ...trace, requests: trace.requests.map((one) => ({ ...one, arrivalMs: one.arrivalMs / factor })) };
+}
