@@ -1,4 +1,5 @@
 import { defineCommand, jsonOption } from "../command.ts";
+import type { ServingSimulationOptions } from "../serving/run-simulate-serving.ts";
 import type { SimulateOptions } from "../simulate/run-simulate.ts";
 
 const details = `Traces: itp:FILE, openb:NODES,PODS, swf:FILE, sacct:FILE, generated:jobs=N,load=L[,seed=S]
@@ -7,13 +8,19 @@ Faults: --faults mtbf=30d,repair=2h,notice=2m,failures=1%   (each part may be le
 On the nodes of --fleet a job that is larger than a node is a gang of like workers, as few as can be. It belongs to the team
 of the files that its account means (sacct: Account, swf: group), by path or last name, else to a team trace of its own.
 
+Traffic: azure:FILE, mooncake:FILE, vllm:FILE, gateway:FILE (its access or usage log), genai:FILE; .gz is unpacked
+Variants: model, accelerator, replicas, weights, kv, tp, sequences, step-tokens, router, store (pages of a shared prefix store,
+        or unlimited), cold-start, load-time
+
 Examples:
   headroom simulate --gpus 128 --trace itp:cluster02.csv --policy fifo,sjf
   headroom simulate --gpus 512 --trace generated:jobs=20000,load=1.2 --policy fifo-skip --html report.html
   headroom simulate --fleet fleet.yaml --fleet teams.yaml --trace sacct:year.txt --policy default,mine.yaml
-  headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10`;
+  headroom simulate --trace openb:nodes.csv,pods.csv --demand 1.3 --seeds 10
+  headroom simulate --serving gateway:access.jsonl --replicas 8 --variant replicas=6 --variant weights=fp8 \\
+        --variant router=predicted-latency`;
 
-export const simulateCommand = defineCommand<SimulateOptions>({
+export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSimulationOptions>>({
   name: "simulate",
   summary: "Run a trace of past or invented work through the scheduler",
   details,
@@ -54,9 +61,33 @@ export const simulateCommand = defineCommand<SimulateOptions>({
       description: "also write a report with plots, one self-contained page",
       complete: "file",
     },
+    {
+      flags: "--serving <traffic>",
+      description: "requests to serve instead of work to place: FORMAT:FILE (formats below)",
+    },
+    { flags: "--model <name>", description: "with --serving: a model of the catalogue (default: llama-3-8b)" },
+    { flags: "--accelerator <name>", description: "with --serving: what replicas run on (default: H100)" },
+    { flags: "--replicas <mix>", description: "with --serving: 8, or 4*H100+4*L40S (default: 1)" },
+    { flags: "--weights <format>", description: "with --serving: bf16, fp8, … (default: bf16)" },
+    {
+      flags: "--router <policy>",
+      description: "with --serving: round-robin, least-requests, prefix, predicted-latency, … (default: prefix)",
+    },
+    {
+      flags: "--variant <changes>",
+      description: "with --serving: also served with KEY=VALUE,… changed; repeatable (keys below)",
+      repeatable: true,
+    },
+    { flags: "--slo <promise>", description: "with --serving: ttft=1s,tpot=50ms (the default)" },
+    { flags: "--speed <times>", description: "with --serving: so many times the arrivals per second (default: 1)" },
     jsonOption,
   ],
   async run(context, { options }) {
+    const { serving } = options;
+    if (serving !== undefined) {
+      const { runSimulateServing } = await import("../serving/run-simulate-serving.ts");
+      return runSimulateServing(context, { ...options, serving });
+    }
     const { runSimulate } = await import("../simulate/run-simulate.ts");
     return runSimulate(context, options);
   },

@@ -87,7 +87,7 @@ const chunkBytes = 1 << 20;
 const lineLengthMax = 1 << 20;
 
 /** The lines of a file, a chunk at a time, so that a trace of any size needs little memory besides its jobs. */
-function* linesOf(file: string, shown: string): Generator<string> {
+export function* linesOf(file: string, shown: string): Generator<string> {
   const descriptor = opened(file, shown);
   try {
     const decoder = new StringDecoder("utf8");

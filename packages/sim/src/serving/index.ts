@@ -3,6 +3,7 @@
  * the gateway runs. Pure and deterministic; it must not read files or clocks. Start with `simulation.ts`; `import/` reads
  * traces, `variant.ts` says how they are served, `result.ts` what came of it.
  */
+export { routingPolicies } from "@headroom/routing";
 export * from "./import/requests.ts";
 export type { RequestImport } from "./import/request-book.ts";
 export { PrefixPages } from "./page-store.ts";

@@ -7,7 +7,7 @@ import type { AdapterLoading, ReplicaGroup } from "./variant.ts";
 const usualBatch = 64;
 
 /** The coefficients of a step as the router takes them. */
-export function latencyCoefficients(costs: StepCosts, requestMs: number): LatencyCoefficients {
+function latencyCoefficients(costs: StepCosts, requestMs: number): LatencyCoefficients {
   const { tokensMs } = costs;
   const last = tokensMs.length - 1;
   const batch = Math.min(usualBatch, last);
