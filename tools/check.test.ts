@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import config from "../oxlint.config.ts";
@@ -33,10 +33,18 @@ describe("the walls between the packages and the rules of the house", () => {
   });
 });
 
+/** The table of operations with a row that declares no permission. */
+function operationsWithoutPermission(): string {
+  const file = path.join(repositoryRoot, "packages/protocol/src/operations.ts");
+  const row = '  planted: operation("GET /v1/planted", "A planted operation", status, {}),\n';
+  return readFileSync(file, "utf8").replace("export const operations = {\n", (head) => head + row);
+}
+
 describe("npm run check", () => {
   const plants = [
     ["types", "packages/engine/src/planted-type.ts", 'export const count: number = "one";\n'],
     ["types", "packages/engine/src/planted-node.ts", "export const cwd: string = process.cwd();\n"],
+    ["types", "packages/protocol/src/operations.ts", operationsWithoutPermission()],
     ["lint and layers", "packages/engine/src/planted-layer.ts", 'export * as views from "@headroom/views";\n'],
     ["format", "packages/engine/src/planted-format.ts", "export const  a = { b:1 };\n"],
     ["dead code", "packages/engine/src/planted-dead.ts", "export const nobodyReadsThis = 1;\n"],

@@ -22,6 +22,7 @@ export * from "./operations.ts";
 export * from "./outlook.ts";
 export * from "./output.ts";
 export * from "./page.ts";
+export * from "./permissions.ts";
 export * from "./policy.ts";
 export * from "./policy-knobs.ts";
 export * from "./problems.ts";

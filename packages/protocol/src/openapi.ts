@@ -196,6 +196,8 @@ function describe(operationId: string, operation: Operation, components: Compone
     operationId,
     tags: [operation.tag],
     summary: operation.summary,
+    description: `Needs the permission \`${operation.permission}\`.`,
+    "x-headroom-permission": operation.permission,
     parameters: parameters(operation),
     ...requestBody,
     responses: {

@@ -22,6 +22,7 @@ import {
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
+import type { Permission } from "./permissions.ts";
 import type { ProblemCode } from "./problems.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
@@ -41,6 +42,10 @@ export interface Operation {
   /** With parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
   readonly path: string;
   readonly tag: string;
+  /** What the principal that asks must be allowed to do. */
+  readonly permission: Permission;
+  /** Further permissions, by the list in the body that needs one where it is not empty. */
+  readonly partPermissions: Readonly<Record<string, Permission>>;
   readonly summary: string;
   readonly params: z.ZodObject;
   readonly query: z.ZodObject;
@@ -95,6 +100,8 @@ const eventQuery = z.strictObject({
 });
 
 interface Shape {
+  readonly permission: Permission;
+  readonly partPermissions?: Readonly<Record<string, Permission>>;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -120,6 +127,8 @@ function operation<Response extends z.ZodType, Given extends Shape>(
     method,
     path,
     tag: path.split("/")[2] ?? "",
+    permission: given.permission,
+    partPermissions: given.partPermissions ?? {},
     summary,
     params: given.params ?? nothing,
     query: given.query ?? nothing,
@@ -148,34 +157,41 @@ const planning = [
 
 export const operations = {
   listWorkloads: operation("GET /v1/workloads", "Workloads, the newest first", workloadPage, {
+    permission: "workloads.read",
     query: workloadQuery,
     problems: ["invalidCursor"],
   }),
   submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
+    permission: "workloads.write",
     body: submittedSpec,
     status: 201,
     problems: [...admission, ...commandProblems],
   }),
   getWorkload: operation("GET /v1/workloads/{id}", "One workload with its attempts", workload, {
+    permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload"],
   }),
   stopWorkload: operation("POST /v1/workloads/{id}/stop", "Stop a workload, with its grace period", workloadAccepted, {
+    permission: "workloads.write",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
   holdWorkload: operation("POST /v1/workloads/{id}/hold", "Start nothing more of a workload", workloadAccepted, {
+    permission: "workloads.write",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
   releaseWorkload: operation("POST /v1/workloads/{id}/release", "Let a held workload start", workloadAccepted, {
+    permission: "workloads.write",
     params: byId,
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
   explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why it waits, in numbers", verdict, {
+    permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload"],
   }),
@@ -183,9 +199,10 @@ export const operations = {
     "GET /v1/workloads/{id}/changes",
     "The smallest changes that would start it now, each one tried",
     startingChanges,
-    { params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
+    { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
   ),
   estimateStart: operation("GET /v1/workloads/{id}/estimate", "When it will start, as a range", startEstimate, {
+    permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload", "notWaiting", "overloaded", "tookTooLong"],
   }),
@@ -194,6 +211,7 @@ export const operations = {
     "When everything that waits will start, as ranges, what is expected first foremost; all pages are of one instant",
     expectedStartPage,
     {
+      permission: "workloads.read",
       query: pageQuery.extend({ team: names.teamName.optional() }),
       problems: ["invalidCursor", "overloaded", "tookTooLong"],
     },
@@ -202,15 +220,17 @@ export const operations = {
     "POST /v1/workloads/explain",
     "What would become of it if it were submitted now; nothing is recorded",
     submissionForecast,
-    { body: submittedSpec, problems: [...admission, "overloaded", "tookTooLong"] },
+    { permission: "workloads.read", body: submittedSpec, problems: [...admission, "overloaded", "tookTooLong"] },
   ),
   logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
+    permission: "workloads.read",
     params: byId,
     query: logQuery,
     stream: true,
     problems: ["unknownWorkload", "unknownAttempt", "tooManyStreams"],
   }),
   usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of its workers", workloadUsage, {
+    permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload"],
   }),
@@ -219,18 +239,21 @@ export const operations = {
     "What happened to it, and by what right; of one attempt alone",
     workloadHistory,
     {
+      permission: "workloads.read",
       params: byId,
       query: z.strictObject({ attempt: names.opaqueId.optional() }),
       problems: ["unknownWorkload", "unknownAttempt"],
     },
   ),
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
+    permission: "workloads.read",
     query: queueQuery.extend({
       keptBack: queryBoolean.optional().meta({ description: "Count what waits and is not in the queue, too." }),
     }),
     problems: ["invalidCursor"],
   }),
   apply: operation("POST /v1/apply", "Declare sites, pools, teams and workloads: all or nothing", applyPlan, {
+    permission: "documents.apply",
     query: z.strictObject({
       dryRun: queryBoolean.optional(),
       forecast: queryBoolean
@@ -238,6 +261,14 @@ export const operations = {
         .meta({ description: "With `dryRun`: say what would become of the first workloads that it would create." }),
     }),
     body: applyRequest,
+    partPermissions: {
+      sites: "fleet.write",
+      pools: "fleet.write",
+      teams: "teams.write",
+      workloads: "workloads.write",
+      schedules: "workloads.write",
+      calendar: "calendar.write",
+    } satisfies Record<keyof z.output<typeof applyRequest>, Permission>,
     problems: [
       ...admission,
       "teamCycle",
@@ -254,11 +285,13 @@ export const operations = {
     "The next hours beside what they would be with other nodes, teams or another policy; nothing is recorded",
     whatIfAnswer,
     {
+      permission: "simulations.run",
       body: whatIfQuestion,
       problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded", "tookTooLong"],
     },
   ),
   snapshot: operation("GET /v1/snapshot", "The present state as bytes, to try things on elsewhere", snapshot, {
+    permission: "events.read",
     query: snapshotQuery,
     bytes: true,
     problems: ["snapshotTooLarge", "overloaded"],
@@ -268,89 +301,118 @@ export const operations = {
     "Decide what was recorded again, under another policy or with other teams; nothing is recorded",
     replayAccepted,
     {
+      permission: "simulations.run",
       body: replayQuestion,
       status: 202,
       problems: ["unknownPreset", "unknownTeam", "teamCycle", "tooManyReplays"],
     },
   ),
   replay: operation("GET /v1/replays/{id}", "How far a replay is, or what came of it", replay, {
+    permission: "simulations.run",
     params: byId,
     problems: ["unknownReplay"],
   }),
   cancelReplay: operation("DELETE /v1/replays/{id}", "Stop a replay and forget it", replayAccepted, {
+    permission: "simulations.run",
     params: byId,
     problems: ["unknownReplay"],
   }),
   waste: operation("GET /v1/waste", "What is held or asked for and not used, as far as was told", wasteList, {
+    permission: "workloads.read",
     query: z.strictObject({ workload: names.opaqueId.optional() }),
   }),
   defragmentation: operation(
     "GET /v1/defragmentation",
     "What would be moved now to gather idle accelerators; nothing is",
     defragmentation,
-    { problems: ["overloaded", "tookTooLong"] },
+    { permission: "fleet.read", problems: ["overloaded", "tookTooLong"] },
   ),
-  fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {}),
+  fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {
+    permission: "fleet.read",
+  }),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, {
+    permission: "fleet.read",
     query: pageQuery,
     problems: ["invalidCursor"],
   }),
-  getNode: operation("GET /v1/nodes/{id}", "One node", node, { params: byId, problems: ["unknownNode"] }),
+  getNode: operation("GET /v1/nodes/{id}", "One node", node, {
+    permission: "fleet.read",
+    params: byId,
+    problems: ["unknownNode"],
+  }),
   drainNode: operation("POST /v1/nodes/{id}/drain", "Place nothing new on a node", nodeAccepted, {
+    permission: "fleet.write",
     params: byId,
     body: drainRequest,
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
   resumeNode: operation("POST /v1/nodes/{id}/resume", "Let a drained node take work again", nodeAccepted, {
+    permission: "fleet.write",
     params: byId,
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
   noticeNode: operation("POST /v1/nodes/{id}/notice", "Say when a node will be taken away", noticeAccepted, {
+    permission: "fleet.write",
     params: byId,
     body: noticeRequest,
     status: 202,
     problems: ["unknownNode", "nodeLost", "noticeOver", ...commandProblems],
   }),
   withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Say that a node stays after all", nodeAccepted, {
+    permission: "fleet.write",
     params: byId,
     problems: ["unknownNode", ...commandProblems],
   }),
   teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, {
+    permission: "teams.read",
     query: pageQuery,
     problems: ["invalidCursor"],
   }),
   removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team that nothing uses", teamRemoved, {
+    permission: "teams.write",
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],
   }),
-  calendar: operation("GET /v1/calendar", "What is planned, the next first", calendarList, {}),
+  calendar: operation("GET /v1/calendar", "What is planned, the next first", calendarList, {
+    permission: "calendar.read",
+  }),
   removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Take an entry out of the calendar", calendarRemoved, {
+    permission: "calendar.write",
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownCalendarEntry", ...commandProblems],
   }),
-  schedules: operation("GET /v1/schedules", "Schedules, the next due first", scheduleList, {}),
+  schedules: operation("GET /v1/schedules", "Schedules, the next due first", scheduleList, {
+    permission: "workloads.read",
+  }),
   removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs go on", scheduleRemoved, {
+    permission: "workloads.write",
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownSchedule", ...commandProblems],
   }),
-  policy: operation("GET /v1/policy", "The policy in force", policy, {}),
+  policy: operation("GET /v1/policy", "The policy in force", policy, { permission: "policy.read" }),
   setPolicy: operation("PUT /v1/policy", "Put a preset or a policy of your own in force", policySet, {
+    permission: "policy.write",
     body: policyChoice,
     problems: ["unknownPreset", ...commandProblems],
   }),
-  presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {}),
+  presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {
+    permission: "policy.read",
+  }),
   size: operation("POST /v1/sizing", "What it will take: a question to the performance model", sizingAnswer, {
+    permission: "sizing.read",
     body: sizingQuestion,
   }),
   events: operation("GET /v1/events", "Everything recorded, from a sequence on, as a stream", eventEnvelope, {
+    permission: "events.read",
     query: eventQuery,
     stream: true,
     problems: ["tooManyStreams"],
   }),
-  status: operation("GET /v1/status", "How the control plane itself is doing", status, {}),
+  status: operation("GET /v1/status", "How the control plane itself is doing", status, { permission: "status.read" }),
   createLoginLink: operation("POST /v1/login-links", "A link that signs a browser in, once", loginLink, {
+    permission: "sessions.write",
     status: 201,
   }),
 };
@@ -363,6 +425,7 @@ export const commonProblems: readonly ProblemCode[] = [
   "invalidRequest",
   "reservedName",
   "unauthorized",
+  "permissionDenied",
   "forbiddenHost",
   "forbiddenOrigin",
   "methodNotAllowed",

@@ -59,6 +59,7 @@ export const problemKinds = {
   invalidRequest: kind(422, usage, "The request is not valid"),
   invalidCursor: kind(400, usage, "The cursor is not one of this list"),
   unauthorized: kind(401, failed, "Authentication is needed"),
+  permissionDenied: kind(403, failed, "The permission is missing"),
   forbiddenHost: kind(403, failed, "The Host header is not one of this server's names"),
   forbiddenOrigin: kind(403, failed, "Requests from another origin are refused"),
   loginCodeInvalid: kind(403, failed, "The login link is used up, expired or wrong"),

@@ -12,6 +12,7 @@ import type { z } from "zod";
 import { RequestCounts } from "../metrics/request-counts.ts";
 import { EXPOSITION_CONTENT_TYPE, expose } from "../metrics/exposition.ts";
 import { metricFamilies } from "../metrics/families.ts";
+import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -69,7 +70,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   readJson(app);
   addFailureHandlers(app, plane.log);
   addCounting(app, requests);
-  addGate(app, plane);
+  addAccess(app, plane.gate);
   for (const name of operationNames) addOperation(app, { plane, streams, name });
   addPlainRoutes(app, { plane, streams, requests });
   addConsoleRoutes(app, plane.gate, consoleDir);
@@ -83,45 +84,14 @@ async function closeGently(app: FastifyInstance, streams: Streams): Promise<void
   clearTimeout(cut);
 }
 
-/**
- * The routes that answer without authentication, as the router matched them. They disclose nothing that is not in the sources.
- * Every other route needs it, and so does an address that no route matches.
- */
-const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
-
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who asks, once the gate has let the request in. */
-    actor: string;
     arrivedAtMs: number;
   }
   interface FastifyContextConfig {
     /** The name under which the request is counted. */
     operation?: string;
   }
-}
-
-function addGate(app: FastifyInstance, { gate }: ControlPlane): void {
-  app.decorateRequest("actor", "");
-  app.addHook("onRequest", (request, _reply, done) => {
-    const { headers, url = "" } = request.raw;
-    const misdirected = gate.misdirected(headers, url);
-    if (misdirected !== null) return done(misdirected);
-    if (openRoutes.has(request.routeOptions.url ?? "")) return done();
-    const actor = gate.actor(headers);
-    if (actor === null) return done(unauthorized(headers.authorization !== undefined));
-    request.actor = actor;
-    done();
-  });
-}
-
-function unauthorized(isTokenGiven: boolean): Error {
-  return refuse(
-    "unauthorized",
-    isTokenGiven
-      ? "The token is not this control plane's. It lies in the file `token` of its home directory."
-      : "Send the token as `Authorization: Bearer …`, or sign this browser in with the link of `headroom login`.",
-  );
 }
 
 function addCounting(app: FastifyInstance, requests: RequestCounts): void {
@@ -148,7 +118,7 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
   app.route({
     method: operation.method,
     url: operation.path.replace(/\{(\w+)\}/g, ":$1"),
-    config: { operation: bound.name },
+    config: { operation: bound.name, access: operation.permission },
     exposeHeadRoute: operation.method === "GET" && !operation.stream,
     handler: operation.stream
       ? streamRoute(bound, operation)
@@ -163,14 +133,17 @@ function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
   const params = compileIfAny(operation.params);
   const query = compileIfAny(operation.query);
   const body = operation.body === null ? null : compile(operation.body);
-  return (request) =>
-    ({
+  return (request) => {
+    const call = {
       params: params === null ? {} : parsed(params, request.params, "?"),
       query: query === null ? refuseAnyQuery(request) : parsed(query, request.query, "?"),
       body: body === null ? undefined : parsed(body, request.body, ""),
-      actor: request.actor,
+      actor: request.principal.actor,
       idempotencyKey: operation.method === "GET" ? null : idempotencyKeyOf(request.headers),
-    }) as AnyCall;
+    };
+    requirePartPermissions(request.principal, operation, call.body);
+    return call as AnyCall;
+  };
 }
 
 function compileIfAny(schema: z.ZodObject): z.ZodObject | null {
@@ -271,7 +244,7 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: Plai
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: phase === "running" ? "ok" : phase }));
   });
-  app.get("/v1/metrics", { config: { operation: "metrics" } }, async (request, reply) => {
+  app.get("/v1/metrics", { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
     try {
       const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
       const measured = { status, driver: plane.driver.status(), requests, openStreams: streams.openCount };

@@ -25,7 +25,8 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
     void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
   });
   // More specific than the pages below, so that nothing under /v1 is open that is not an open route of its own.
-  for (const url of ["/v1", "/v1/*"]) app.all(url, (_request, reply) => reply.callNotFound());
+  for (const url of ["/v1", "/v1/*"])
+    app.all(url, { config: { access: "authenticated" } }, (_request, reply) => reply.callNotFound());
   app.get("/*", { config: { operation: "console" } }, (request, reply) => {
     const [urlPath = "/"] = request.url.split("?", 1);
     if (files.size === 0) {

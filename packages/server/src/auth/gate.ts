@@ -7,6 +7,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { USER_HEADER, checkedUser, isUser, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
+import { allPermissions } from "./authorize.ts";
+import type { Principal } from "./authorize.ts";
 
 export interface GateOptions {
   /** `null`: everybody may in; only for loopback. */
@@ -64,6 +66,12 @@ export class Gate {
       return refuse("forbiddenOrigin", "Pages of other sites may not talk to the control plane.");
     }
     return null;
+  }
+
+  /** The party that a request acts for; `null`: it is not authenticated. Throws as `actor` does. */
+  principal(headers: IncomingHttpHeaders): Principal | null {
+    const actor = this.actor(headers);
+    return actor === null ? null : { actor, permissions: allPermissions };
   }
 
   /** Who asks; `null`: nobody we know. Throws where the header names somebody whom it cannot. */

@@ -1,0 +1,24 @@
+/**
+ * What an operation needs of the principal that asks for it: one permission for each kind of resource and access. Roles are sets
+ * of these. Every row of the table of operations names one.
+ */
+export const permissions = [
+  "calendar.read",
+  "calendar.write",
+  "documents.apply",
+  "events.read",
+  "fleet.read",
+  "fleet.write",
+  "policy.read",
+  "policy.write",
+  "sessions.write",
+  "simulations.run",
+  "sizing.read",
+  "status.read",
+  "teams.read",
+  "teams.write",
+  "workloads.read",
+  "workloads.write",
+] as const;
+
+export type Permission = (typeof permissions)[number];

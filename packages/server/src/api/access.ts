@@ -1,0 +1,90 @@
+/**
+ * Access to routes: every request has a principal, every route is open by this list or declares what it needs, and everything
+ * else is closed. Decided on the route that the router matched, never on the text of the URL.
+ */
+import { InvariantError } from "@headroom/engine";
+import { operations, refuse } from "@headroom/protocol";
+import type { Operation, OperationName, Permission } from "@headroom/protocol";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { authorize } from "../auth/authorize.ts";
+import type { Principal, Resource } from "../auth/authorize.ts";
+import type { Gate } from "../auth/gate.ts";
+
+/** Routes that answer without authentication. They disclose nothing that is not in the sources. */
+export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
+
+/** `authenticated`: every principal; used for addresses without an operation. */
+export type Access = Permission | "authenticated";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set before a handler runs. */
+    principal: Principal;
+  }
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+}
+
+/** An unauthenticated request to an open route: it has no name and no permission. */
+const nobody: Principal = { actor: "", permissions: new Set() };
+
+export function addAccess(app: FastifyInstance, gate: Pick<Gate, "misdirected" | "principal">): void {
+  app.decorateRequest("principal", null as unknown as Principal);
+  app.addHook("onRoute", ({ method, url, config }) => {
+    if (!openRoutes.has(url) && config?.access === undefined)
+      throw new InvariantError(`the route ${String(method)} ${url} declares no permission and is not listed as open`);
+  });
+  app.addHook("onRequest", (request, _reply, done) => {
+    const { headers, url: target = "" } = request.raw;
+    const misdirected = gate.misdirected(headers, target);
+    if (misdirected !== null) return done(misdirected);
+    const { url, config } = request.routeOptions;
+    if (url !== undefined && openRoutes.has(url)) {
+      request.principal = nobody;
+      return done();
+    }
+    const principal = gate.principal(headers);
+    if (principal === null) return done(unauthorized(headers.authorization !== undefined));
+    request.principal = principal;
+    const access = config.access ?? "authenticated";
+    if (access !== "authenticated") requirePermission(principal, access, resourceOf(request));
+    done();
+  });
+}
+
+/** Throws `permissionDenied` where `authorize` denies. */
+function requirePermission(principal: Principal, permission: Permission, resource: Resource): void {
+  const decision = authorize(principal, { permission }, resource);
+  if (decision.kind === "allowed") return;
+  const { kind, name } = decision.resource;
+  throw refuse(
+    "permissionDenied",
+    `${principal.actor} needs the permission ${permission} for ${kind}${name === null ? "" : ` ${name}`}. Ask an administrator for a role that has it.`,
+    { facts: { permission, resource: decision.resource } },
+  );
+}
+
+function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
+  const { operation = "" } = routeOptions.config;
+  const kind = Object.hasOwn(operations, operation) ? operations[operation as OperationName].tag : operation;
+  const { id, name } = params as { readonly id?: string; readonly name?: string };
+  return { kind, name: id ?? name ?? null };
+}
+
+/** The further permissions of an operation whose body holds several kinds of resource: one for each part that is there. */
+export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
+  for (const [part, permission] of Object.entries(partPermissions)) {
+    const items = (body as Readonly<Record<string, unknown>>)[part];
+    if (Array.isArray(items) && items.length > 0) requirePermission(principal, permission, { kind: part, name: null });
+  }
+}
+
+function unauthorized(isTokenGiven: boolean): Error {
+  return refuse(
+    "unauthorized",
+    isTokenGiven
+      ? "The token is not this control plane's. It lies in the file `token` of its home directory."
+      : "Send the token as `Authorization: Bearer …`, or sign this browser in with the link of `headroom login`.",
+  );
+}

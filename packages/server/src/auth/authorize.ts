@@ -1,0 +1,34 @@
+/**
+ * The one decision whether a request may do what it asks for. It is pure: roles, teams and their resources come in with the
+ * principal and the resource. Authentication (`gate.ts`) makes the principal.
+ */
+import { permissions } from "@headroom/protocol";
+import type { Operation, Permission } from "@headroom/protocol";
+
+/** The party that a request acts for, as authentication has proven it. */
+export interface Principal {
+  /** Recorded with every event that its commands cause. */
+  readonly actor: string;
+  readonly permissions: ReadonlySet<Permission>;
+}
+
+/** What an operation is about: the first segment of its path, and the name in it where there is one. */
+export interface Resource {
+  readonly kind: string;
+  readonly name: string | null;
+}
+
+export type Decision =
+  | { readonly kind: "allowed" }
+  | { readonly kind: "denied"; readonly permission: Permission; readonly resource: Resource };
+
+/** Today's one role: the holder of the token, and the users for whom the holder acts (decision 18). */
+export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
+
+export function authorize(
+  principal: Principal,
+  { permission }: Pick<Operation, "permission">,
+  resource: Resource,
+): Decision {
+  return principal.permissions.has(permission) ? { kind: "allowed" } : { kind: "denied", permission, resource };
+}
