@@ -33,7 +33,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   sim: pure("deterministic", ["engine", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
   protocol: pure("pure", [], ["zod"]),
-  views: pure("pure", ["engine", "protocol"]),
+  views: { ...pure("pure", ["engine", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["engine", "platform"], []),
   executors: shell(["engine", "platform"], ["zod"]),

@@ -31,6 +31,7 @@ export * from "./serving/index.ts";
 export * from "./trace/trace.ts";
 export type { AttemptLives } from "./checkers/attempt-lives.ts";
 export * from "./what-if/course.ts";
+export type { Interruption } from "./what-if/interruptions.ts";
 export * from "./replay/compare-courses.ts";
 export type { BookSample } from "./replay/course-book.ts";
 export { outsideInputs } from "./replay/outside-inputs.ts";

@@ -1,9 +1,9 @@
+import type { ReplayReport } from "@headroom/sim";
 import { describe, expect, it } from "vitest";
 import { replayView } from "./replay-view.ts";
-import type { PlayedReplay } from "./replay-view.ts";
 
 const MINUTE_MS = 60_000;
-type Course = PlayedReplay["changed"];
+type Course = ReplayReport["changed"];
 
 const course = (workloads: number, waitMeanMs: number): Course => ({
   workloads,
@@ -21,7 +21,7 @@ const course = (workloads: number, waitMeanMs: number): Course => ({
   samples: [],
 });
 
-const played = (changed: Course, shared: PlayedReplay["shared"]): PlayedReplay => ({
+const played = (changed: Course, shared: ReplayReport["shared"]): ReplayReport => ({
   fromMs: 0,
   toMs: 60 * MINUTE_MS,
   stepMs: MINUTE_MS,

@@ -1,29 +1,9 @@
 /** A replay beside what happened, with what could not be known, in words. */
 import type { ReplayGroup, ReplayReport } from "@headroom/protocol";
+import type { ReplayReport as PlayedReport } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
-/** What the simulator gives; it is not imported, because views stand below it. */
-export type PlayedReplay = DeepReadonly<Omit<ReplayReport, "sentence" | "notes">> & {
-  /** Mean waits of what waits in both. */
-  readonly shared: { readonly workloads: number; readonly controlMeanMs: number; readonly changedMeanMs: number };
-  readonly assumptions: {
-    readonly imaginedDurations: number;
-    readonly stopped: number;
-    readonly lostAttempts: number;
-    readonly waitingAtEnd: { readonly recorded: number; readonly control: number; readonly changed: number };
-    readonly refusals: { readonly control: number; readonly changed: number };
-    readonly startupMs: number;
-    readonly stopMs: number;
-  };
-};
-
-type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T;
-
-export function replayView(played: PlayedReplay, wantedFromMs: number): ReplayReport {
+export function replayView(played: PlayedReport, wantedFromMs: number): ReplayReport {
   const { fromMs, toMs, stepMs, recorded, control, changed } = played;
   return {
     fromMs,
@@ -40,7 +20,7 @@ export function replayView(played: PlayedReplay, wantedFromMs: number): ReplayRe
   };
 }
 
-function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedReplay): string {
+function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedReport): string {
   const wait = `${durationText(shared.changedMeanMs)} on average instead of ${durationText(shared.controlMeanMs)}`;
   const use = `${percent(changed.utilisation)} of the accelerators in use instead of ${percent(control.utilisation)}`;
   const evictions = `${plural(changed.evictions, "eviction")} instead of ${grouped(control.evictions)}`;
@@ -54,7 +34,7 @@ function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedRep
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
 
 /** What is in one of the courses and not in the other: refused, or never submitted by a schedule. */
-function unsharedNotes({ control, changed, shared }: PlayedReplay): string[] {
+function unsharedNotes({ control, changed, shared }: PlayedReport): string[] {
   const gone = control.workloads - shared.workloads;
   const come = changed.workloads - shared.workloads;
   if (gone + come === 0) return [];
@@ -63,7 +43,7 @@ function unsharedNotes({ control, changed, shared }: PlayedReplay): string[] {
   ];
 }
 
-function notesOf(played: PlayedReplay, wantedFromMs: number): string[] {
+function notesOf(played: PlayedReport, wantedFromMs: number): string[] {
   const { fromMs, recorded, control, assumptions } = played;
   const { imaginedDurations, stopped, lostAttempts, waitingAtEnd, refusals, startupMs, stopMs } = assumptions;
   const notes = [

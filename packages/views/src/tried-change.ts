@@ -1,25 +1,14 @@
 /** What is tried and not declared, from a request: refused where it would be if it were declared. */
 import { nodeId, planApply } from "@headroom/engine";
-import type { Engine, Policy, Team } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { WhatIfQuestion } from "@headroom/protocol";
+import type { ReplayChange, WhatIfChange } from "@headroom/sim";
 import { chosenPolicy, presetsView } from "./policy-view.ts";
 import { rejectionProblem } from "./rejection-view.ts";
 import { engineDocuments } from "./wire-forms.ts";
 
-export interface TriedChange {
-  /** Teams as they would be defined. */
-  readonly teams: readonly Team[];
-  /** `null`: the one in force. */
-  readonly policy: Policy | null;
-}
-
-export interface TriedNodes {
-  readonly loseNodes: readonly string[];
-  readonly addNodes: readonly { readonly like: string; readonly count: number }[];
-}
-
-export function triedChange(engine: Engine, { teams, policy }: Pick<WhatIfQuestion, "teams" | "policy">): TriedChange {
+export function triedChange(engine: Engine, { teams, policy }: Pick<WhatIfQuestion, "teams" | "policy">): ReplayChange {
   const chosen = policy === undefined ? null : chosenPolicy(policy);
   if (policy !== undefined && chosen === null) throw noPreset();
   const documents = engineDocuments({ sites: [], pools: [], teams, workloads: [] });
@@ -28,7 +17,7 @@ export function triedChange(engine: Engine, { teams, policy }: Pick<WhatIfQuesti
   return { teams: documents.teams, policy: chosen };
 }
 
-export function whatIfChange(engine: Engine, question: WhatIfQuestion): TriedChange & TriedNodes {
+export function whatIfChange(engine: Engine, question: WhatIfQuestion): WhatIfChange {
   const { loseNodes, addNodes } = question;
   const change = triedChange(engine, question);
   const missing = [...loseNodes, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));

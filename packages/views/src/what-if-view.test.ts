@@ -24,8 +24,10 @@ const course = (held: number, interruptions: Course["interruptions"] = new Map()
       heldByTeam: {},
     },
   ],
+  starts: new Map(),
   interruptions,
   evictions: 0,
+  refusals: [],
 });
 
 describe("the next hours in words", () => {

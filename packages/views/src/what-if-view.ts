@@ -1,58 +1,21 @@
 /** Two courses of the next hours side by side, with names and a sentence: one answer, wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { WhatIfAnswer } from "@headroom/protocol";
+import type { Course, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
-import type { TriedChange, TriedNodes } from "./tried-change.ts";
 import { meanOf, startsEarlier, tenths } from "./what-if-figures.ts";
 
-type Course = WhatIfAnswer["present"];
+type CourseView = WhatIfAnswer["present"];
 
-/** What the simulator gives. */
-interface PlayedWhatIf {
-  readonly present: PlayedCourse;
-  readonly changed: PlayedCourse;
-  readonly moved: readonly (Readonly<Omit<WhatIfAnswer["moved"][number], "name" | "team">> & {
-    readonly workloadId: WorkloadId;
-  })[];
-  readonly interrupted: readonly {
-    readonly workloadId: WorkloadId;
-    readonly present: PlayedInterruption | null;
-    readonly changed: PlayedInterruption | null;
-  }[];
-}
-
-type PlayedInterruption = Readonly<NonNullable<WhatIfAnswer["interrupted"][number]["changed"]>>;
-
-interface PlayedCourse {
-  readonly samples: readonly Readonly<
-    Omit<Course["samples"][number], "heldByTeam"> & { readonly heldByTeam: Readonly<Record<string, number>> }
-  >[];
-  readonly interruptions: ReadonlyMap<WorkloadId, PlayedInterruption>;
-  readonly evictions: number;
-}
-
-/** A state of which things are asked, and the newest event in it when it was taken. */
-interface Present {
-  readonly engine: Engine;
-  readonly sequence: number;
-  readonly nowMs: number;
-}
-
-interface Span {
-  readonly nowMs: number;
-  readonly horizonMs: number;
-  readonly stepMs: number;
-}
-
-/** The simulator's `whatIf`; it is handed in, because views stand below it. */
-export type WhatIfPlayer = (engine: Engine, change: TriedChange & TriedNodes, options: Span) => PlayedWhatIf;
+/** The simulator's `whatIf`, handed in: views import its types alone, so that pages that play nothing do not load it. */
+export type WhatIfPlayer = (engine: Engine, change: WhatIfChange, options: WhatIfOptions) => WhatIf;
 
 /** Enough for a chart across a page. */
 const SAMPLES = 96;
 
 export function whatIfView(
   { engine, sequence, nowMs }: Present,
-  { change, horizonMs }: { readonly change: TriedChange & TriedNodes; readonly horizonMs: number },
+  { change, horizonMs }: { readonly change: WhatIfChange; readonly horizonMs: number },
   play: WhatIfPlayer,
 ): WhatIfAnswer {
   const span = { nowMs, horizonMs, stepMs: Math.ceil(horizonMs / SAMPLES) };
@@ -63,8 +26,8 @@ const SHOWN_MAX = 500;
 
 function playedView(
   { state }: Engine,
-  { present, changed, moved, interrupted }: PlayedWhatIf,
-  { nowMs, horizonMs, stepMs }: Span,
+  { present, changed, moved, interrupted }: WhatIf,
+  { nowMs, horizonMs, stepMs }: WhatIfOptions,
 ): Omit<WhatIfAnswer, "sequence"> {
   const named = (workloadId: WorkloadId): { workloadId: string; name: string; team: string } => {
     const spec = state.workloads.get(workloadId)?.spec;
@@ -92,20 +55,20 @@ function playedView(
   };
 }
 
-const courseView = ({ samples, interruptions, evictions }: PlayedCourse): Course => ({
+const courseView = ({ samples, interruptions, evictions }: Course): CourseView => ({
   samples: samples.map((sample) => ({ ...sample, heldByTeam: { ...sample.heldByTeam } })),
   evictions,
   interruptions: interruptions.size,
   lostAcceleratorMs: [...interruptions.values()].reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0),
 });
 
-const interruptionView = (of: PlayedInterruption | null): WhatIfAnswer["interrupted"][number]["changed"] =>
+const interruptionView = (of: Interruption | null): WhatIfAnswer["interrupted"][number]["changed"] =>
   of === null
     ? null
     : { taskCount: of.taskCount, atMs: of.atMs, againAtMs: of.againAtMs, lostAcceleratorMs: of.lostAcceleratorMs };
 
-function useText(present: PlayedCourse, changed: PlayedCourse): string {
-  const inUse = (course: PlayedCourse): number => tenths(meanOf(course, ({ heldAccelerators }) => heldAccelerators));
+function useText(present: Course, changed: Course): string {
+  const inUse = (course: Course): number => tenths(meanOf(course, ({ heldAccelerators }) => heldAccelerators));
   const pairs = [
     [plural(inUse(present), "accelerator"), "in use on average ", grouped(inUse(changed))],
     [plural(present.interruptions.size, "running workload"), "interrupted ", grouped(changed.interruptions.size)],
