@@ -174,10 +174,11 @@ export const handlers: Handlers = {
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
-  whatIf: async ({ driver, outlook }, { body }, gone) => {
-    const change = await driver.read((engine) => whatIfChange(engine, body));
-    return outlook.ask({ kind: "whatIf", change, horizonMs: body.horizonMs }, gone());
-  },
+  whatIf: ({ outlook }, { body }, gone) =>
+    outlook.whatIf(
+      (engine) => ({ kind: "whatIf", change: whatIfChange(engine, body), horizonMs: body.horizonMs }),
+      gone(),
+    ),
   waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
   defragmentation: ({ outlook }, _call, gone) => outlook.ask({ kind: "defragmentation" }, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {

@@ -1,7 +1,7 @@
 /** Takes questions about the time to come. What plays the future takes longer, so it is answered apart from what tries the present. */
 import type { Driver } from "../driver/driver.ts";
 import { OutlookLane } from "./outlook-lane.ts";
-import type { OutlookAnswers, OutlookQuestion } from "./outlook-question.ts";
+import type { OutlookAnswers, OutlookOutcome, OutlookQuestion, QuestionOfState } from "./outlook-question.ts";
 
 /** Ten times what the slowest question should take. */
 const ANSWER_MS_MAX = 30_000;
@@ -29,13 +29,24 @@ export class OutlookDesk {
     gone: AbortSignal,
   ): Promise<OutlookAnswers[Kind]> {
     const isOfPresent = question.kind === "changes" || question.kind === "defragmentation";
-    const outcome = await (isOfPresent ? this.#present : this.#future).ask(question, gone);
-    if (outcome.kind === "failed") throw new Error(`looking ahead failed: ${outcome.message}`);
-    // The thread answers each question with what its kind is answered with.
-    return outcome.answer as OutlookAnswers[Kind];
+    return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, gone));
+  }
+
+  /** A what-if, whose change is resolved on the state that it is played on. */
+  async whatIf(
+    question: QuestionOfState<OutlookQuestion & { readonly kind: "whatIf" }>,
+    gone: AbortSignal,
+  ): Promise<OutlookAnswers["whatIf"]> {
+    return answerIn<"whatIf">(await this.#future.ask(question, gone));
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#present.close(), this.#future.close()]);
   }
+}
+
+function answerIn<Kind extends OutlookQuestion["kind"]>(outcome: OutlookOutcome): OutlookAnswers[Kind] {
+  if (outcome.kind === "failed") throw new Error(`looking ahead failed: ${outcome.message}`);
+  // The thread answers each kind of question with its kind of answer.
+  return outcome.answer as OutlookAnswers[Kind];
 }

@@ -6,7 +6,7 @@
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
 import { ThreadCalls } from "@headroom/platform";
-import type { OutlookOutcome, OutlookQuestion, OutlookRequest } from "./outlook-question.ts";
+import type { OutlookOutcome, OutlookQuestion, OutlookRequest, QuestionOfState } from "./outlook-question.ts";
 
 /** Questions that may wait at once. */
 const WAITING_MAX = 8;
@@ -33,7 +33,7 @@ export class OutlookLane {
   }
 
   /** `gone`: whoever asks has left. */
-  async ask(question: OutlookQuestion, gone: AbortSignal): Promise<OutlookOutcome> {
+  async ask(question: OutlookQuestion | QuestionOfState, gone: AbortSignal): Promise<OutlookOutcome> {
     if (this.#isClosed) throw closing();
     if (this.#waitingCount >= WAITING_MAX)
       throw refuse(
@@ -58,9 +58,12 @@ export class OutlookLane {
     }
   }
 
-  async #answer(question: OutlookQuestion, gone: AbortSignal): Promise<OutlookOutcome> {
+  async #answer(asked: OutlookQuestion | QuestionOfState, gone: AbortSignal): Promise<OutlookOutcome> {
     const { driver, nowMs, answerMsMax } = this.#options;
-    const snapshot = await driver.read((engine) => engine.snapshot());
+    const { question, snapshot } = await driver.read((engine) => ({
+      question: typeof asked === "function" ? asked(engine) : asked,
+      snapshot: engine.snapshot(),
+    }));
     if (this.#isClosed) throw closing();
     if (gone.aborted) throw this.#tooLong();
     const thread = this.#running();

@@ -1,5 +1,5 @@
 /** What is asked about the time to come, and what the answer to each kind of question is. */
-import type { ApplyDocuments, WorkloadSpec } from "@headroom/engine";
+import type { ApplyDocuments, Engine, WorkloadSpec } from "@headroom/engine";
 import type {
   Defragmentation,
   ExpectedStart,
@@ -33,6 +33,9 @@ export interface OutlookAnswers {
   readonly apply: ApplyForecastView;
   readonly whatIf: WhatIfAnswer;
 }
+
+/** A question that is resolved against the state which is then played: both come from one read. Throws what it refuses. */
+export type QuestionOfState<Question extends OutlookQuestion = OutlookQuestion> = (engine: Engine) => Question;
 
 /** A question with the state that it is about. */
 export interface OutlookRequest {

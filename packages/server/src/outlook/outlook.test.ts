@@ -1,5 +1,7 @@
-import { problemKinds } from "@headroom/protocol";
+import { problemKinds, whatIfQuestion } from "@headroom/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ControlPlane } from "../api/control-plane.ts";
+import { handlers } from "../api/handlers.ts";
 import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
 import { OutlookDesk } from "./outlook-desk.ts";
 
@@ -196,5 +198,22 @@ describe("a question about the time to come", () => {
     release();
     expect(await future).toBeNull();
     await desk.close();
+  });
+
+  it("with a change resolves the change on the state that it plays: both come from one read", async () => {
+    const body = whatIfQuestion.parse({ teams: [{ name: "tried" }] });
+    let reads = 0;
+    const read: LiveControlPlane["driver"]["read"] = (query) => {
+      reads++;
+      return live.driver.read(query);
+    };
+    const outlook = new OutlookDesk({ driver: { read }, nowMs });
+    const plane = { outlook, driver: { ...live.driver, read } } as unknown as ControlPlane;
+    const call = { params: {}, query: {}, body, actor: "test", idempotencyKey: null };
+    expect((await handlers.whatIf(plane, call, () => stays)).sequence).toBeGreaterThan(0);
+    expect(reads).toBe(1);
+    const missing = { ...call, body: whatIfQuestion.parse({ loseNodes: ["nowhere"] }) };
+    await expect(handlers.whatIf(plane, missing, () => stays)).rejects.toMatchObject({ code: "unknownNode" });
+    await outlook.close();
   });
 });
