@@ -96,6 +96,9 @@ export interface AttemptUsage {
 
 export type ExecutorInput = Observation | Signal;
 
+/** A promise asks the executor for patience: it reports nothing more about what it can read again until the promise resolves. */
+export type ExecutorListener = (input: ExecutorInput) => void | Promise<void>;
+
 export interface Executor {
   readonly kind: ExecutorKind;
   /** What is there now. */
@@ -112,7 +115,7 @@ export interface Executor {
    * is already there (ended attempts too: the engine ignores what it knows), then what happens. For one attempt the order
    * is running, signals, end.
    */
-  watch(listener: (input: ExecutorInput) => void): void;
+  watch(listener: ExecutorListener): void;
   /** Memory is bounded whatever the logs hold. Throws an `OperationalError` for an attempt that is not known here. */
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
   /** `null` for an attempt that is not known here. */

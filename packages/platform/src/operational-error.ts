@@ -4,6 +4,7 @@
  */
 export class OperationalError extends Error {
   override readonly name = "OperationalError";
+  /** In camelCase, like the problem codes of the API (`problemKinds` of the protocol). */
   readonly code: string;
   /** True where the same call may succeed later without anybody doing anything. */
   readonly retryable: boolean;

@@ -27,7 +27,7 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
       const reply = await driver.command(command);
       if (reply.kind === "rejected") {
         const facts = JSON.stringify(reply.rejection);
-        throw new OperationalError("machine-not-registered", `This machine cannot be added to the fleet: ${facts}.`);
+        throw new OperationalError("machineNotRegistered", `This machine cannot be added to the fleet: ${facts}.`);
       }
     }
     await observeChanges(driver, inventory);
@@ -75,7 +75,7 @@ async function observeChanges(driver: Driver, { nodes }: Inventory): Promise<voi
   const changed = await driver.read(({ state }) =>
     nodes.map((node) => labelled(state, node)).filter((node) => differs(state.nodes.get(node.id), node)),
   );
-  for (const node of changed) driver.observe({ kind: "nodeSeen", node } satisfies Observation);
+  for (const node of changed) await driver.observe({ kind: "nodeSeen", node } satisfies Observation);
 }
 
 function differs(known: Node | undefined, seen: NodeSpec): boolean {

@@ -6,7 +6,7 @@
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
 import type { AttemptId, LossCause } from "@headroom/engine";
-import type { ExecutorInput } from "../executor.ts";
+import type { ExecutorInput, ExecutorListener } from "../executor.ts";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
@@ -55,7 +55,7 @@ interface Watched {
 export interface MonitorSetup {
   readonly store: AttemptStore;
   readonly bootId: string;
-  readonly emit: (input: ExecutorInput) => void;
+  readonly emit: ExecutorListener;
   /** The attempt runs or has ended; may be said more than once. */
   readonly onStarted: (name: string) => void;
   readonly onProblem: (message: string) => void;
@@ -71,6 +71,8 @@ export class AttemptMonitor {
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
   #closed = false;
+  /** While the control plane asks for patience nothing is read: what happened stays in the records. */
+  #room: Promise<void> | null = null;
 
   constructor(setup: MonitorSetup) {
     this.#setup = setup;
@@ -117,7 +119,7 @@ export class AttemptMonitor {
     this.#watched.delete(name);
     this.#ended.add(name);
     this.#setup.onStarted(name);
-    this.#setup.emit(lostInput(attemptId, detail, cause));
+    this.#emit(lostInput(attemptId, detail, cause));
   }
 
   forget(name: string): void {
@@ -211,6 +213,7 @@ export class AttemptMonitor {
   async #examineUntilQuiet(watched: Watched): Promise<void> {
     while (watched.examineAgain && !this.#closed && this.#watched.has(watched.name)) {
       watched.examineAgain = false;
+      if (this.#room !== null) await this.#room;
       try {
         await this.#tell(watched, inspectAttempt(watched.files, this.#setup.bootId));
       } catch (error) {
@@ -315,7 +318,9 @@ export class AttemptMonitor {
   }
 
   #emit(input: ExecutorInput): void {
-    if (!this.#closed) this.#setup.emit(input);
+    if (this.#closed) return;
+    const room = this.#setup.emit(input);
+    if (room instanceof Promise) this.#room = room;
   }
 }
 

@@ -3,7 +3,15 @@ import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
-import type { AttemptUsage, Executor, ExecutorInput, KnownAttempt, LogChunk, LogRequest } from "../executor.ts";
+import type {
+  AttemptUsage,
+  Executor,
+  ExecutorInput,
+  ExecutorListener,
+  KnownAttempt,
+  LogChunk,
+  LogRequest,
+} from "../executor.ts";
 import { OperationalError } from "@headroom/platform";
 import { findAccelerators } from "./accelerators.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
@@ -46,7 +54,7 @@ class LocalExecutor implements Executor {
   readonly #slots = new StartSlots();
   /** What happened before anybody watched. */
   #untold: ExecutorInput[] | null = [];
-  #listener: ((input: ExecutorInput) => void) | null = null;
+  #listener: ExecutorListener | null = null;
   #started: Promise<void> = Promise.resolve();
   #found: Promise<LocalInventory> | null = null;
 
@@ -122,10 +130,10 @@ class LocalExecutor implements Executor {
     });
   }
 
-  watch(listener: (input: ExecutorInput) => void): void {
+  watch(listener: ExecutorListener): void {
     if (this.#listener !== null) throw new Error("the executor is watched already");
     this.#listener = listener;
-    for (const input of this.#untold ?? []) listener(input);
+    for (const input of this.#untold ?? []) void listener(input);
     this.#untold = null;
     this.#started = this.#monitor.start().catch((error: unknown) => this.#problem("Reading the attempts", error));
   }
@@ -243,9 +251,10 @@ class LocalExecutor implements Executor {
     return (await this.#found).devices.get(node) ?? null;
   }
 
-  #emit(input: ExecutorInput): void {
-    if (this.#listener === null) this.#untold?.push(input);
-    else this.#listener(input);
+  #emit(input: ExecutorInput): void | Promise<void> {
+    if (this.#listener !== null) return this.#listener(input);
+    this.#untold?.push(input);
+    return undefined;
   }
 
   #problem(what: string, error: unknown): void {

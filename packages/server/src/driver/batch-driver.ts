@@ -123,9 +123,10 @@ export class BatchDriver implements Driver {
     });
   }
 
-  observe(input: Observation | Signal): void {
-    if (this.#phase !== "running") return;
+  observe(input: Observation | Signal): Promise<void> | undefined {
+    if (this.#phase !== "running") return undefined;
     if (this.#inbox.addObserved(input)) this.#wake();
+    return this.#inbox.factsHaveRoom();
   }
 
   read<T>(query: (engine: Engine) => T): Promise<T> {
@@ -192,7 +193,7 @@ export class BatchDriver implements Driver {
 
   #refusal(): OperationalError {
     if (this.#phase === "failed") {
-      return new OperationalError("journal-failed", "The journal failed and the control plane is about to end.");
+      return new OperationalError("journalFailed", "The journal failed and the control plane is about to end.");
     }
     return new OperationalError("closing", "The control plane is shutting down; try again in a moment.", {
       retryable: true,
@@ -343,7 +344,7 @@ export class BatchDriver implements Driver {
       }
       const detail = `this control plane has no executor of kind "${effect.executor}"`;
       this.#parts.log.warn(`${effect.kind} of ${effect.attemptId}: ${detail}`);
-      this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
+      void this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
     }
   }
 
@@ -422,4 +423,4 @@ function recorded({ firstSequence, count, text, chain }: JournalGroup, atMs: num
 }
 
 /** The journal and the state it stands for have parted. */
-const UNTRUSTWORTHY: ReadonlySet<string> = new Set(["journal-damaged", "journal-digest-mismatch"]);
+const UNTRUSTWORTHY: ReadonlySet<string> = new Set(["journalDamaged", "journalDigestMismatch"]);

@@ -1,7 +1,9 @@
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { AttemptId } from "@headroom/engine";
 import { openForWriting, takeLeadership } from "@headroom/journal/internals";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { INBOX_FACTS_MAX } from "./inbox.ts";
 import { journalDirectory, openHome, removeDirectory, temporaryDirectory } from "./testing/bench-home.ts";
 import { submit, testSpec } from "./testing/requests.ts";
 
@@ -30,10 +32,10 @@ it("stops for good when an append fails: nothing is answered, read or told from 
   const next = stream.next();
   const two = driver.command(submit(testSpec("two")));
   const reading = inAppend.promise.then(() => driver.read(({ state }) => state.workloads.size));
-  await expect(two).rejects.toMatchObject({ code: "journal-failed" });
-  await expect(reading).rejects.toMatchObject({ code: "journal-failed" });
-  await expect(driver.command(submit(testSpec("three")))).rejects.toMatchObject({ code: "journal-failed" });
-  await expect(driver.read(() => 1)).rejects.toMatchObject({ code: "journal-failed" });
+  await expect(two).rejects.toMatchObject({ code: "journalFailed" });
+  await expect(reading).rejects.toMatchObject({ code: "journalFailed" });
+  await expect(driver.command(submit(testSpec("three")))).rejects.toMatchObject({ code: "journalFailed" });
+  await expect(driver.read(() => 1)).rejects.toMatchObject({ code: "journalFailed" });
   expect(await next).toMatchObject({ done: true });
   expect(fatal.length).toBe(1);
   expect(logged.at(-1)).toContain("no such table: groups");
@@ -70,10 +72,10 @@ it("stops when a background fold finds that the journal no longer restores", asy
   meddle("UPDATE groups SET text = replace(text, 'w3', 'x3')");
   for (let index = 10; index < 20; index++) await driver.command(submit(testSpec(`w${index}`)));
   expect(await failed.promise).toMatchObject({
-    code: "journal-damaged",
+    code: "journalDamaged",
     message: expect.stringContaining("past event 2"),
   });
-  await expect(driver.command(submit(testSpec("more")))).rejects.toMatchObject({ code: "journal-failed" });
+  await expect(driver.command(submit(testSpec("more")))).rejects.toMatchObject({ code: "journalFailed" });
   await close();
 });
 
@@ -101,4 +103,28 @@ it("drops progress signals beyond its inbox, and no facts", async () => {
   expect(driver.status()).toMatchObject({ inboxLength: 4_096 + 5_000, signalDroppedCount: 5_000 - 4_096 });
   await driver.command(submit(testSpec("one")));
   await close();
+});
+
+it("asks the sources of facts to wait when its inbox is full, and takes every fact", async () => {
+  const { driver, close } = await openHome(home);
+  let longest = 0;
+  for (let index = 1; index <= 2 * INBOX_FACTS_MAX; index++) {
+    const room = driver.observe({ kind: "attemptRunning", attemptId: `w${index}.1` as AttemptId });
+    if (index % 1_024 === 0) longest = Math.max(longest, driver.status().inboxLength);
+    await room;
+  }
+  expect(longest).toBeLessThanOrEqual(INBOX_FACTS_MAX);
+  await driver.command(submit(testSpec("one")));
+  expect(driver.status().inboxLength).toBe(0);
+  await close();
+});
+
+it("lets the sources of facts go on when it fails", async () => {
+  const { driver, close } = await openHome(home);
+  let room: Promise<void> | undefined;
+  for (let index = 0; index < INBOX_FACTS_MAX; index++)
+    room = driver.observe({ kind: "attemptRunning", attemptId: `w${index}.1` as AttemptId });
+  expect(room).toBeInstanceOf(Promise);
+  await Promise.all([room, close()]);
+  expect(driver.observe({ kind: "attemptRunning", attemptId: "w1.1" as AttemptId })).toBeUndefined();
 });

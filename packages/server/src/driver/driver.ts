@@ -56,12 +56,15 @@ export interface DriverStatus {
 export interface Driver {
   /**
    * Resolves with the engine's answer after the events behind it are durable. Rejects with `OperationalError`:
-   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal-…` (the outcome is unknown; a retry with
+   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal…` (the outcome is unknown; a retry with
    * the same idempotency key after the restart finds it out).
    */
   command(command: CommandRequest): Promise<Reply>;
-  /** Never throws and never blocks. Facts are never dropped; progress signals are, when the inbox overflows. */
-  observe(input: Observation | Signal): void;
+  /**
+   * Takes the input and never throws. Facts are never dropped: when the inbox is full, the result is a promise, and the source
+   * sends nothing more until it resolves. Progress, checkpoint and utilization signals are dropped when the inbox is full.
+   */
+  observe(input: Observation | Signal): Promise<void> | undefined;
   /** Runs `query` against a state that is durable, as of now or a second ago. The engine must not be kept beyond the call. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**

@@ -145,7 +145,7 @@ export class EventFeed {
     const page = await this.#pages.load(sequence, format);
     if (holds(page, sequence)) return page;
     throw new OperationalError(
-      "journal-damaged",
+      "journalDamaged",
       `The journal has no event ${sequence}, and its head is ${this.#headSequence}.`,
     );
   }

@@ -8,6 +8,9 @@ import type { CommandRequest } from "./driver.ts";
 export const INBOX_COMMANDS_MAX = 4_096;
 /** Progress and checkpoint signals that may wait beside the commands; the next one of a kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
+/** Facts that may wait. They are never dropped: their sources are asked to wait, and resume at half of it. */
+export const INBOX_FACTS_MAX = 16_384;
+const FACTS_RESUME_AT = INBOX_FACTS_MAX / 2;
 /** Inputs that are decided together: keeps one `receive` within milliseconds, so that the loop is never late by many. */
 export const BATCH_INPUTS_MAX = 512;
 
@@ -30,6 +33,9 @@ export class Inbox {
   #entries: Entry[] = [];
   #commandCount = 0;
   #signalCount = 0;
+  #factCount = 0;
+  /** Resolved when facts have room again; `null`: they have. */
+  #room: PromiseWithResolvers<void> | null = null;
   #lastCommandId = 0;
   /** By correlation number: whoever waits for the answer, from the arrival to the reply. */
   readonly #waiting = new Map<string, Waiting>();
@@ -57,16 +63,22 @@ export class Inbox {
     return true;
   }
 
+  /** `false`: dropped, as the next signal of its kind replaces it. */
   addObserved(input: Observation | Signal): boolean {
-    if (input.kind === "progressReported" || input.kind === "checkpointReported") {
+    if (isReplaceable(input)) {
       if (this.#signalCount >= INBOX_SIGNALS_MAX) {
         this.droppedCount++;
         return false;
       }
       this.#signalCount++;
-    }
+    } else if (++this.#factCount >= INBOX_FACTS_MAX) this.#room ??= Promise.withResolvers();
     this.#entries.push({ input, isCommand: false });
     return true;
+  }
+
+  /** Resolves when a source of facts may send the next; `undefined`: at once. */
+  factsHaveRoom(): Promise<void> | undefined {
+    return this.#room?.promise;
   }
 
   take(): Batch {
@@ -75,10 +87,12 @@ export class Inbox {
     let commandCount = 0;
     const inputs = taken.map(({ input, isCommand }) => {
       if (isCommand) commandCount++;
-      else if (input.kind === "progressReported" || input.kind === "checkpointReported") this.#signalCount--;
+      else if (isReplaceable(input)) this.#signalCount--;
+      else this.#factCount--;
       return input;
     });
     this.#commandCount -= commandCount;
+    if (this.#factCount <= FACTS_RESUME_AT) this.#makeRoom();
     return { inputs, commandCount };
   }
 
@@ -88,15 +102,27 @@ export class Inbox {
     waiting?.resolve(reply);
   }
 
+  #makeRoom(): void {
+    this.#room?.resolve();
+    this.#room = null;
+  }
+
   /** Nobody will be answered any more. */
   rejectAll(error: OperationalError): void {
     this.#entries = [];
     this.#commandCount = 0;
     this.#signalCount = 0;
+    this.#factCount = 0;
+    this.#makeRoom();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(error);
   }
+}
+
+/** Reports of a state that the next report states again. */
+function isReplaceable({ kind }: Input): boolean {
+  return kind === "progressReported" || kind === "checkpointReported" || kind === "utilizationReported";
 }
 
 function overloaded(waitingCount: number): OperationalError {

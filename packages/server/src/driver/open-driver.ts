@@ -65,7 +65,8 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
-    for (const observation of observations) driver.observe(observation);
+    // At most one for each attempt and node: nobody decides yet, so there is nothing to wait for.
+    for (const observation of observations) void driver.observe(observation);
     for (const executor of executors) executor.watch((input) => driver.observe(input));
     driver.start([...engine.outstandingEffects(), ...effects]);
     log.info(

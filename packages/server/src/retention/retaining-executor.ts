@@ -7,7 +7,7 @@ import type { AttemptId, Effect } from "@headroom/engine";
 import type {
   AttemptUsage,
   Executor,
-  ExecutorInput,
+  ExecutorListener,
   Inventory,
   KnownAttempt,
   LogChunk,
@@ -62,12 +62,13 @@ export class RetainingExecutor implements Executor {
     this.#inner.perform(effect);
   }
 
-  watch(listener: (input: ExecutorInput) => void): void {
+  watch(listener: ExecutorListener): void {
     this.#inner.watch((input) => {
-      listener(input);
-      if (input.kind !== "attemptExited" && input.kind !== "attemptLost") return;
+      const room = listener(input);
+      if (input.kind !== "attemptExited" && input.kind !== "attemptLost") return room;
       this.#shelf.ended(input.attemptId, this.#options.nowMs());
       this.#tidy();
+      return room;
     });
   }
 
