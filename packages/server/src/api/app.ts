@@ -9,9 +9,7 @@ import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { compile } from "zod";
 import type { z } from "zod";
-import { RequestCounts } from "../metrics/request-counts.ts";
-import { EXPOSITION_CONTENT_TYPE, expose } from "../metrics/exposition.ts";
-import { metricFamilies } from "../metrics/families.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
@@ -66,13 +64,13 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   });
   app.server.maxConnections = CONNECTIONS_MAX;
   const streams = new Streams();
-  const requests = new RequestCounts([...operationNames, "metrics", "console", "other"]);
+  const metrics = new Metrics([...operationNames, "metrics", "console", "other"]);
   readJson(app);
   addFailureHandlers(app, plane.log);
-  addCounting(app, requests);
+  addCounting(app, metrics);
   addAccess(app, plane.gate);
   for (const name of operationNames) addOperation(app, { plane, streams, name });
-  addPlainRoutes(app, { plane, streams, requests });
+  addPlainRoutes(app, { plane, streams, metrics });
   addConsoleRoutes(app, plane.gate, consoleDir);
   return { app, close: () => closeGently(app, streams) };
 }
@@ -94,7 +92,7 @@ declare module "fastify" {
   }
 }
 
-function addCounting(app: FastifyInstance, requests: RequestCounts): void {
+function addCounting(app: FastifyInstance, metrics: Metrics): void {
   app.decorateRequest("arrivedAtMs", 0);
   app.addHook("onRequest", (request, _reply, done) => {
     request.arrivedAtMs = performance.now();
@@ -102,7 +100,7 @@ function addCounting(app: FastifyInstance, requests: RequestCounts): void {
   });
   app.addHook("onResponse", (request, reply, done) => {
     const { operation } = request.routeOptions.config;
-    requests.record(operation ?? "other", reply.statusCode, performance.now() - request.arrivedAtMs);
+    metrics.record(operation ?? "other", reply.statusCode, performance.now() - request.arrivedAtMs);
     done();
   });
 }
@@ -229,10 +227,10 @@ function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
 }
 
 interface PlainRoutes extends Omit<Bound, "name"> {
-  readonly requests: RequestCounts;
+  readonly metrics: Metrics;
 }
 
-function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: PlainRoutes): void {
+function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: PlainRoutes): void {
   const document = JSON.stringify(openApiDocument(plane.version));
   app.get("/v1/openapi.json", (_request, reply) => {
     void reply.headers(jsonHeaders).send(document);
@@ -247,8 +245,8 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, requests }: Plai
   app.get("/v1/metrics", { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
     try {
       const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
-      const measured = { status, driver: plane.driver.status(), requests, openStreams: streams.openCount };
-      return await reply.type(EXPOSITION_CONTENT_TYPE).send(expose(metricFamilies(measured)));
+      const measured = { status, driver: plane.driver.status(), openStreams: streams.openCount };
+      return await reply.type(metrics.contentType).send(await metrics.expose(measured));
     } catch (error) {
       sendProblem(request, reply, error, plane.log);
       return reply;

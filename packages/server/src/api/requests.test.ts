@@ -421,7 +421,7 @@ describe("the control plane", () => {
     const text = await (await live.request("/v1/metrics")).text();
     expect(text).toMatch(/^headroom_workloads_unfinished \d+$/m);
     expect(text).toMatch(/^headroom_http_requests_total\{operation="submitWorkload",status="4xx"\} \d+$/m);
-    expect(text).toMatch(/^headroom_http_request_duration_seconds_bucket\{operation="status",le="\+Inf"\} \d+$/m);
+    expect(text).toMatch(/^headroom_http_request_duration_seconds_bucket\{le="\+Inf",operation="status"\} \d+$/m);
     const malformed = text
       .split("\n")
       .filter((line) => !/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{.+\})? [0-9.e+-]+|)$/.test(line));
