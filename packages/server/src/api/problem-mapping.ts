@@ -1,6 +1,7 @@
 /** Whatever was thrown, as a problem: refusals as they are, failures of the world by their code, everything else as a bug. */
 import { problemOf, ProblemError, refuse } from "@headroom/protocol";
 import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
+import type { FastifyError } from "fastify";
 import type { z } from "zod";
 import { issueText } from "./issue-text.ts";
 
@@ -33,13 +34,25 @@ export function mapProblem(error: unknown): MappedProblem {
   if (error instanceof ProblemError) return { problem: error.problem, isBug: false };
   const { name, code, message } = error as { name?: string; code?: string; message?: string };
   if (name === "OperationalError" && code !== undefined) {
-    const known = operationalCodes[code] ?? (code.startsWith("journal-") ? "journalFailed" : "unavailable");
+    const known = operationalCodes[code] ?? (/^journal[A-Z]/.test(code) ? "journalFailed" : "unavailable");
     return { problem: problemOf(known, message ?? ""), isBug: false };
   }
-  const framework = frameworkProblems[code ?? ""];
-  if (framework !== undefined) return { problem: problemOf(...framework), isBug: false };
+  const framework = frameworkProblem(error);
+  if (framework !== null) return { problem: framework, isBug: false };
   const detail = "This is a bug in Headroom. Its log has the details; nothing was changed by this request.";
   return { problem: problemOf("internal", detail), isBug: true };
+}
+
+/** Whatever else the framework refuses with a status of the client's fault is no bug of this program. */
+function frameworkProblem(error: unknown): Problem | null {
+  const { code = "", statusCode = 500, message = "" } = error as Partial<FastifyError>;
+  const known = frameworkProblems[code];
+  if (known !== undefined) return problemOf(...known);
+  // Node's own error for a body that broke off: https://nodejs.org/api/http.html#event-aborted
+  if (code === "ECONNRESET" && message === "aborted")
+    return problemOf("invalidRequest", "The connection closed before the whole request had arrived.");
+  if (!code.startsWith("FST_") || statusCode < 400 || statusCode >= 500) return null;
+  return problemOf("invalidRequest", `The request cannot be read: ${message}`);
 }
 
 /** Parses by a schema; on failure every place is named by a pointer that starts with `root`. */
