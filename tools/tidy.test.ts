@@ -46,6 +46,16 @@ describe("names", () => {
   });
 });
 
+describe("codes of errors", () => {
+  it("are in camelCase, those of operational errors like those of problems", () => {
+    const codes = [...texts].flatMap(([file, text]) =>
+      isCode(file) ? [...text.matchAll(/new OperationalError\(\s*"([^"]*)"/g)].map(([, code = ""]) => code) : [],
+    );
+    expect(codes.length).toBeGreaterThan(20);
+    expect(codes.filter((code) => !/^[a-z][a-zA-Z]*$/.test(code))).toEqual([]);
+  });
+});
+
 describe("length", () => {
   it(`of code stays within ${lineLimit} lines`, () => {
     const long = [...texts].filter(([file]) => isCode(file) && !isData(file) && !generated.has(file));

@@ -16,7 +16,7 @@ export function roundHash(round: number, atMs: number, firstSequence: number | n
   return hash("sha256", `${round} ${atMs} ${firstSequence ?? "-"} ${inputs}`, "base64url").slice(0, 22);
 }
 
-/** Throws `OperationalError` (`journal-rounds-damaged`) where a round is missing or not what was written. */
+/** Throws `OperationalError` (`journalRoundsDamaged`) where a round is missing or not what was written. */
 export function checkRounds(directory: string, reader: JournalReader, bytesMax = CHECKED_BYTES_MAX): void {
   let before: { readonly round: number; readonly bytes: number } | null = null;
   try {
@@ -28,10 +28,10 @@ export function checkRounds(directory: string, reader: JournalReader, bytesMax =
       before = { round, bytes: bytesBefore + Buffer.byteLength(inputs) };
     }
   } catch (error) {
-    if (error instanceof OperationalError && error.code !== "journal-damaged") throw error;
+    if (error instanceof OperationalError && error.code !== "journalDamaged") throw error;
     const { code, message } = journalError(error, "reading", directory);
     // A row that holds no number or text where one belongs.
-    if (code === "journal-damaged")
+    if (code === "journalDamaged")
       throw roundsDamaged(directory, (before?.round ?? 0) + 1, `cannot be read (${message})`);
     throw error;
   }
@@ -54,7 +54,7 @@ export function dropRounds(database: DatabaseSync): number {
 
 function roundsDamaged(directory: string, round: number, what: string): OperationalError {
   return new OperationalError(
-    "journal-rounds-damaged",
+    "journalRoundsDamaged",
     `The recorded inputs in ${directory} are damaged: round ${round} ${what}. Nothing was started. The events themselves are checked ` +
       `apart and hold the state; the inputs serve replays. Restore the journal directory from a backup, ` +
       `or start with --accept-journal-loss, which drops the recorded inputs.`,

@@ -44,7 +44,7 @@ function alreadyRunning(directory: string, ownerPath: string): OperationalError 
     // The owner is between taking the lock and writing who it is; "another process" is true either way.
   }
   return new OperationalError(
-    "journal-in-use",
+    "journalInUse",
     `A control plane is already running on ${directory} (${who}). Use that one, stop it first, or set HEADROOM_HOME to another directory.`,
   );
 }

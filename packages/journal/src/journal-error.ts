@@ -38,13 +38,13 @@ export function journalError(error: unknown, what: string, directory: string): O
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return new OperationalError(
-        "journal-damaged",
+        "journalDamaged",
         `The journal is damaged (${facts}). Nothing was started. Restore the journal directory from a backup.`,
         { cause: error },
       );
     case SQLITE_BUSY:
       return new OperationalError(
-        "journal-busy",
+        "journalBusy",
         `Another program holds the journal's database (${facts}). Close it (a SQLite shell?) and start again.`,
         { cause: error, retryable: true },
       );
@@ -53,12 +53,12 @@ export function journalError(error: unknown, what: string, directory: string): O
       return notWritable(facts, error);
     case SQLITE_IOERR:
       return new OperationalError(
-        "journal-io",
+        "journalIo",
         `The disk under the journal failed (${facts}). Nothing acknowledged is lost. Check the disk and start again.`,
         { cause: error },
       );
     default:
-      return new OperationalError("journal-failed", `The journal failed: ${facts}`, { cause: error });
+      return new OperationalError("journalFailed", `The journal failed: ${facts}`, { cause: error });
   }
 }
 
@@ -68,12 +68,12 @@ function fileError(error: unknown, facts: string, directory: string): Operationa
   if (code === "EACCES" || code === "EPERM" || code === "EROFS" || code === "ENOTDIR" || code === "EEXIST") {
     return notWritable(facts, error);
   }
-  return new OperationalError("journal-failed", `The journal in ${directory} failed: ${facts}`, { cause: error });
+  return new OperationalError("journalFailed", `The journal in ${directory} failed: ${facts}`, { cause: error });
 }
 
 function diskFull(facts: string, cause: unknown): OperationalError {
   return new OperationalError(
-    "journal-disk-full",
+    "journalDiskFull",
     `The disk of the journal is full (${facts}). Nothing acknowledged is lost and running work goes on. Free space and start again.`,
     { cause },
   );
@@ -81,7 +81,7 @@ function diskFull(facts: string, cause: unknown): OperationalError {
 
 function notWritable(facts: string, cause: unknown): OperationalError {
   return new OperationalError(
-    "journal-not-writable",
+    "journalNotWritable",
     `The journal cannot be written (${facts}). Check that the directory belongs to this user and is not read-only, or set HEADROOM_HOME.`,
     { cause },
   );
@@ -89,7 +89,7 @@ function notWritable(facts: string, cause: unknown): OperationalError {
 
 export function damaged(detail: string, cause?: unknown): OperationalError {
   return new OperationalError(
-    "journal-damaged",
+    "journalDamaged",
     `The journal is damaged: ${detail}. Nothing was started. Restore the journal directory from a backup.`,
     { cause },
   );

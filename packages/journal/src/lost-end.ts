@@ -21,7 +21,7 @@ export function refuseEmptyJournal(directory: string): void {
   const known = newestKnown(directory);
   if (known === null) return;
   throw new OperationalError(
-    "journal-missing",
+    "journalMissing",
     `${databasePath(directory)} is missing or empty, but ${known.what} knows event ${known.sequence}: the journal was removed, replaced or ` +
       `truncated. Nothing was started. Put back journal.db and journal.db-wal from a backup. ` +
       `To begin with an empty journal instead, move ${directory} away and start again.`,
@@ -42,7 +42,7 @@ export function checkEnd(
   if (witness.journalId !== journalId) {
     if (acceptsLoss) return [`${known.what} belongs to another journal; going on with the one in journal.db`];
     throw new OperationalError(
-      "journal-foreign",
+      "journalForeign",
       `${databasePath(directory)} is not the journal that was last used in ${directory}: ${known.what} names another one, which ended ` +
         `at event ${known.sequence}. Nothing was started. Put back the journal.db that belongs here${override}`,
     );
@@ -67,7 +67,7 @@ const override = ". To go on without what is lost, start with --accept-journal-l
 
 function lostEnd(directory: string, sequence: number, known: Known): OperationalError {
   return new OperationalError(
-    "journal-older",
+    "journalOlder",
     `The journal in ${directory} ends at event ${sequence}, but ${known.what} knows event ${known.sequence}: the journal has lost its ` +
       `end (journal.db-wal truncated or removed?), or an old copy was put in its place. Nothing was started. ` +
       `Put back the newest journal.db together with its journal.db-wal${override}`,

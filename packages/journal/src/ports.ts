@@ -64,7 +64,7 @@ export interface Leadership {
 
 export interface JournalWriter {
   /**
-   * Resolves when the append is durable. Rejects with `OperationalError` (`journal-…`), after which nothing more is taken: with
+   * Resolves when the append is durable. Rejects with `OperationalError` (`journal…`), after which nothing more is taken: with
    * `journalEpochOld` where another control plane has taken over since, and nothing of the append is recorded.
    */
   append(append: Append): Promise<AppendReceipt>;

@@ -62,7 +62,7 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
 /** The refusal to start from a journal that something outside of it has outrun. */
 export function olderThan(directory: string, head: number, witness: string, sequence: number): OperationalError {
   return new OperationalError(
-    "journal-older",
+    "journalOlder",
     `The journal in ${directory} ends at event ${head}, but ${witness} knows event ${sequence}: the journal has lost its end, ` +
       `or an old copy was put in its place. Nothing was started. Put back the newest journal.db together with its journal.db-wal.`,
   );
@@ -96,7 +96,7 @@ function fold(source: RestoreSource, engine: Engine): void {
 
 export function digestMismatch(directory: string, sequence: number): OperationalError {
   return new OperationalError(
-    "journal-digest-mismatch",
+    "journalDigestMismatch",
     `Folding the journal in ${directory} up to event ${sequence} gives another state than the one that was recorded there. ` +
       `Nothing was started. Start the version of Headroom that wrote it, and report this as a bug.`,
   );
@@ -128,7 +128,7 @@ function* watched(groups: Iterable<RecordedGroup>, progress: { sequence: number 
 
 function unreadable(directory: string, goodSequence: number, error: InvariantError): OperationalError {
   return new OperationalError(
-    "journal-damaged",
+    "journalDamaged",
     `The journal in ${directory} cannot be read past event ${goodSequence}: ${error.message}. Nothing was started. ` +
       `If a newer version of Headroom wrote it, start that one; otherwise restore the directory from a backup.`,
     { cause: error },

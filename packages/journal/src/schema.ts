@@ -64,15 +64,15 @@ export function prepareSchema(database: DatabaseSync, path: string, createdAtMs:
   if (isEmptyDatabase(database)) {
     createTables(database, createdAtMs);
   } else if (application !== APPLICATION_ID) {
-    throw new OperationalError("journal-foreign", `${path} is a SQLite database, but not a journal of Headroom.`);
+    throw new OperationalError("journalForeign", `${path} is a SQLite database, but not a journal of Headroom.`);
   } else if (format > JOURNAL_FORMAT) {
     throw new OperationalError(
-      "journal-too-new",
+      "journalTooNew",
       `${path} has format ${format}; this version of Headroom reads formats up to ${JOURNAL_FORMAT}. Start the newer version that wrote it.`,
     );
   }
   const id = database.prepare("SELECT value FROM meta WHERE key = 'journalId'").get()?.["value"];
-  if (typeof id !== "string") throw new OperationalError("journal-damaged", `${path} has lost its identity.`);
+  if (typeof id !== "string") throw new OperationalError("journalDamaged", `${path} has lost its identity.`);
   return id;
 }
 

@@ -111,7 +111,7 @@ function hasSoundInputs(
     checkRounds(directory, reader);
     return true;
   } catch (error) {
-    if (acceptsLoss && error instanceof OperationalError && error.code === "journal-rounds-damaged") return false;
+    if (acceptsLoss && error instanceof OperationalError && error.code === "journalRoundsDamaged") return false;
     throw error;
   }
 }
@@ -174,7 +174,7 @@ class SqliteJournal implements Journal {
 
   async append(append: Append): Promise<AppendReceipt> {
     const answer = await this.#ask({ kind: "append", append });
-    if (answer.kind !== "appended") throw new OperationalError("journal-failed", `The writer said ${answer.kind}.`);
+    if (answer.kind !== "appended") throw new OperationalError("journalFailed", `The writer said ${answer.kind}.`);
     if (append.group !== null) {
       const { firstSequence, count, chain, atMs } = append.group;
       this.#head = { sequence: firstSequence + count - 1, chain, atMs };

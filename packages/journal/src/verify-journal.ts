@@ -68,7 +68,7 @@ export function redecideJournal(directory: string): Redecided {
     for (const { round, atMs, inputs } of reader.rounds()) {
       roundCount++;
       if (round !== roundCount)
-        throw new OperationalError("rounds-cut", `The inputs begin at round ${round}; older ones were cut.`);
+        throw new OperationalError("roundsCut", `The inputs begin at round ${round}; older ones were cut.`);
       const ready = engine.receive(JSON.parse(inputs) as Input[], atMs);
       engine.advance();
       if (ready.group === null) continue;
@@ -96,5 +96,5 @@ function compareGroups(decided: Omit<RecordedGroup, "atMs">, recorded: RecordedG
 }
 
 function differs(sequence: number, detail: string): OperationalError {
-  return new OperationalError("decisions-differ", `At event ${sequence} the decisions differ: ${detail}`);
+  return new OperationalError("decisionsDiffer", `At event ${sequence} the decisions differ: ${detail}`);
 }

@@ -58,7 +58,7 @@ class Writer {
     const head = new JournalReader(this.#database).head();
     if (head.sequence !== data.head.sequence || head.chain !== data.head.chain) {
       throw new OperationalError(
-        "journal-in-use",
+        "journalInUse",
         `Somebody else wrote to the journal in ${data.options.directory} while it was being opened.`,
       );
     }
@@ -101,7 +101,7 @@ class Writer {
       const { firstSequence, count, atMs, chain, text } = group;
       if (firstSequence !== this.#sequence + 1) {
         throw new OperationalError(
-          "journal-sequence",
+          "journalSequence",
           `The next group of the journal begins at ${this.#sequence + 1}, not at ${firstSequence}.`,
         );
       }

@@ -69,7 +69,7 @@ describe("this machine", () => {
     const first = await startLive(home, { policy: "sjf" });
     expect((await first.client.policy()).name).toBe("sjf");
     await first.close();
-    await expect(startLive(home, { policy: "best" })).rejects.toMatchObject({ code: "unknown-policy" });
+    await expect(startLive(home, { policy: "best" })).rejects.toMatchObject({ code: "unknownPolicy" });
     const second = await startLive(home);
     expect((await second.client.policy()).name).toBe("sjf");
     await second.close();

@@ -20,5 +20,5 @@ function presetOf(name: string): Policy {
   const policy = presets.get(name);
   if (policy !== undefined) return policy;
   const known = [...presets.keys()].join(", ");
-  throw new OperationalError("unknown-policy", `There is no policy preset ${name}. There are: ${known}.`);
+  throw new OperationalError("unknownPolicy", `There is no policy preset ${name}. There are: ${known}.`);
 }

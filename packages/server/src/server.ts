@@ -180,7 +180,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
 function refuseExposure(host: string, auth: "token" | "off"): void {
   if (auth === "token" || isLoopback(host)) return;
   throw new OperationalError(
-    "auth-off-exposed",
+    "authOffExposed",
     `Without authentication the control plane listens on this machine only, and ${host} can be reached from others: whoever reaches it could run anything. Leave authentication on, or listen on 127.0.0.1.`,
   );
 }
@@ -190,7 +190,7 @@ function prepareHome(home: string): void {
     makeDirectory(home, 0o700);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new OperationalError("unusable-home", `The state directory ${home} cannot be used: ${reason}.`, {
+    throw new OperationalError("unusableHome", `The state directory ${home} cannot be used: ${reason}.`, {
       cause: error,
     });
   }
@@ -208,11 +208,11 @@ async function listen({ app }: Api, host: string, port: number): Promise<string>
     const place = `${host}:${port}`;
     if (code === "EADDRINUSE") {
       const advice = "Stop what listens there, or choose another port with --port.";
-      throw new OperationalError("port-in-use", `${place} is in use by another program. ${advice}`, { cause: error });
+      throw new OperationalError("portInUse", `${place} is in use by another program. ${advice}`, { cause: error });
     }
     if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
       throw new OperationalError(
-        "address-unusable",
+        "addressUnusable",
         `Cannot listen on ${place}: ${code}. Choose another --host or --port.`,
         {
           cause: error,

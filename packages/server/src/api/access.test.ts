@@ -53,10 +53,10 @@ describe("the token", () => {
     const file = path.join(home, "token");
     writeFileSync(file, `${"t".repeat(43)}\n`, { mode: 0o600 });
     chmodSync(file, 0o644);
-    await expect(startLive(home)).rejects.toMatchObject({ code: "token-exposed" });
+    await expect(startLive(home)).rejects.toMatchObject({ code: "tokenExposed" });
     chmodSync(file, 0o600);
     writeFileSync(file, "\n");
-    await expect(startLive(home)).rejects.toMatchObject({ code: "token-damaged" });
+    await expect(startLive(home)).rejects.toMatchObject({ code: "tokenDamaged" });
     removeHome(home);
   });
 });
@@ -186,7 +186,7 @@ describe("requests that were meant for somebody else", () => {
 describe("listening", () => {
   it("without authentication is for this machine only", async () => {
     const home = temporaryHome();
-    await expect(startLive(home, { auth: "off", host: "0.0.0.0" })).rejects.toMatchObject({ code: "auth-off-exposed" });
+    await expect(startLive(home, { auth: "off", host: "0.0.0.0" })).rejects.toMatchObject({ code: "authOffExposed" });
     const open = await startLive(home, { auth: "off" });
     expect((await fetch(`${open.url}/v1/status`)).status).toBe(200);
     await open.close();
@@ -196,14 +196,14 @@ describe("listening", () => {
   it("on a port that is taken is refused with what to do, and leaves the directory free", async () => {
     const home = temporaryHome();
     const port = Number(new URL(live.url).port);
-    await expect(startLive(home, { port })).rejects.toMatchObject({ code: "port-in-use" });
+    await expect(startLive(home, { port })).rejects.toMatchObject({ code: "portInUse" });
     const second = await startLive(home);
     await second.close();
     removeHome(home);
   });
 
   it("on a directory that another control plane has is refused", async () => {
-    await expect(startLive(live.home)).rejects.toMatchObject({ code: "journal-in-use" });
+    await expect(startLive(live.home)).rejects.toMatchObject({ code: "journalInUse" });
     expect(await status({ authorization: `Bearer ${live.token}` })).toBe(200);
   });
 });

@@ -25,13 +25,13 @@ export function loadToken(home: string): string {
   const token = readFileSync(file, "utf8").trim();
   if (!TOKEN_FORM.test(token)) {
     throw new OperationalError(
-      "token-damaged",
+      "tokenDamaged",
       `${file} does not hold a token. Remove it to have a new one made; clients then need the new one.`,
     );
   }
   if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) {
     throw new OperationalError(
-      "token-exposed",
+      "tokenExposed",
       `${file} can be read by others. Run: chmod 600 ${file} (or remove it, to have a new token made).`,
     );
   }

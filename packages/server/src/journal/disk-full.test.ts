@@ -29,7 +29,7 @@ it.skipIf(!canMount)("ends with a message when the disk is full, and goes on onc
   const tagged = (tag: string) =>
     lines.filter((line) => line.startsWith(`${tag} `)).map((line) => line.slice(tag.length + 1));
   const [fatal = ""] = tagged("fatal");
-  expect(fatal).toMatch(/^journal-disk-full The disk of the journal is full .* Free space and start again\.$/);
+  expect(fatal).toMatch(/^journalDiskFull The disk of the journal is full .* Free space and start again\.$/);
   const acknowledged = tagged("acknowledged");
   expect(acknowledged.length).toBeGreaterThan(50);
   const kept = tagged("kept");

@@ -86,7 +86,7 @@ describe("one control plane per directory", () => {
     const holder = spawn(process.execPath, [script, home], { stdio: ["ignore", "pipe", "inherit"] });
     await once(holder.stdout, "data");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-in-use",
+      code: "journalInUse",
       message: expect.stringContaining(`process ${holder.pid}`),
     });
     holder.kill("SIGKILL");
@@ -97,7 +97,7 @@ describe("one control plane per directory", () => {
 
   it("refuses a second one in the same process, and lets go when it closes", async () => {
     const first = await opened();
-    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-in-use" });
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journalInUse" });
     await first.close();
     await opened();
   });
@@ -129,7 +129,7 @@ describe("damage before the newest snapshot, which a start does not fold, is ref
     await whole.close();
     edit(sql);
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-damaged",
+      code: "journalDamaged",
       message: expect.stringContaining(place),
     });
   });
@@ -150,7 +150,7 @@ describe("a damaged journal is refused with its place", () => {
     await writeJournal(10);
     edit("UPDATE groups SET text = replace(text, 'w4', 'x4') WHERE first_sequence = 5");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-damaged",
+      code: "journalDamaged",
       message: expect.stringContaining("past event 4"),
     });
   });
@@ -159,7 +159,7 @@ describe("a damaged journal is refused with its place", () => {
     await writeJournal(10);
     edit("DELETE FROM groups WHERE first_sequence = 7");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-damaged",
+      code: "journalDamaged",
       message: expect.stringContaining("past event 6"),
     });
   });
@@ -171,13 +171,13 @@ describe("a damaged journal is refused with its place", () => {
     for (let at = Math.floor(size / 3); at < (size * 2) / 3; at += 4096)
       writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, at);
     closeSync(descriptor);
-    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-damaged" });
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journalDamaged" });
   });
 
   it("a file that is no database", async () => {
     mkdirSync(journalDirectory(home), { recursive: true });
     writeFileSync(database(), "not a database, but long enough to be looked at ".repeat(40));
-    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-damaged" });
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journalDamaged" });
   });
 
   it("another program's database, which is left as it was", async () => {
@@ -186,7 +186,7 @@ describe("a damaged journal is refused with its place", () => {
     other.exec("CREATE TABLE theirs (id INTEGER)");
     other.close();
     const before = readFileSync(database());
-    await expect(openHome(home)).rejects.toMatchObject({ code: "journal-foreign" });
+    await expect(openHome(home)).rejects.toMatchObject({ code: "journalForeign" });
     expect(readFileSync(database()).equals(before)).toBe(true);
   });
 
@@ -194,7 +194,7 @@ describe("a damaged journal is refused with its place", () => {
     await writeJournal(10);
     edit("UPDATE digests SET digest = ?", "0".repeat(32));
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-digest-mismatch",
+      code: "journalDigestMismatch",
       message: expect.stringContaining("event 10"),
     });
   });
@@ -205,7 +205,7 @@ describe("what a newer version wrote is refused", () => {
     await writeJournal(3);
     edit("PRAGMA user_version = 99");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-too-new",
+      code: "journalTooNew",
       message: expect.stringContaining("format 99"),
     });
   });
@@ -228,7 +228,7 @@ describe("what a newer version wrote is refused", () => {
     connection.prepare("DELETE FROM digests").run();
     connection.close();
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-damaged",
+      code: "journalDamaged",
       message: expect.stringMatching(/past event 2.*start the version that wrote it/),
     });
   });
@@ -267,7 +267,7 @@ describe("a journal that has lost its end", () => {
     const copy = copyOfLive();
     truncateSync(`${database(copy)}-wal`, 0);
     await expect(openHome(copy)).rejects.toMatchObject({
-      code: "journal-older",
+      code: "journalOlder",
       message: expect.stringMatching(/ends at event 0, but attempt \S+ knows event 5/),
     });
   });
@@ -279,7 +279,7 @@ describe("a journal that has lost its end", () => {
     edit("DELETE FROM groups WHERE first_sequence > 8");
     edit("DELETE FROM digests");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-older",
+      code: "journalOlder",
       message: expect.stringContaining("knows event 10"),
     });
   });
@@ -310,7 +310,7 @@ describe("a journal that does not hold what is known of it", () => {
     rmSync(`${database()}-wal`, { force: true });
     for (const _again of [1, 2]) {
       const { code, message } = await refusal();
-      expect(code).toBe("journal-missing");
+      expect(code).toBe("journalMissing");
       expect(message).toMatch(new RegExp(`knows event ${count}.*backup.*move .* away`));
     }
     rmSync(path.join(journalDirectory(home), "head.witness"));
@@ -326,7 +326,7 @@ describe("a journal that does not hold what is known of it", () => {
     await (await openHome(other)).close();
     copyFileSync(database(other), database());
     rmSync(other, { recursive: true });
-    expect(await refusal()).toMatchObject({ code: "journal-missing" });
+    expect(await refusal()).toMatchObject({ code: "journalMissing" });
   });
 
   it("another journal with events in its place is refused", async () => {
@@ -338,7 +338,7 @@ describe("a journal that does not hold what is known of it", () => {
     copyFileSync(database(other), database());
     rmSync(other, { recursive: true });
     expect(await refusal()).toMatchObject({
-      code: "journal-foreign",
+      code: "journalForeign",
       message: expect.stringContaining("--accept-journal-loss"),
     });
   });
@@ -356,9 +356,9 @@ describe("a journal that does not hold what is known of it", () => {
       );
       truncateSync(`${database(copy)}-wal`, Math.floor((size * step) / 8));
       const { code, message } = await refusal(copy);
-      expect(["journal-older", "journal-missing"]).toContain(code);
+      expect(["journalOlder", "journalMissing"]).toContain(code);
       expect(message).toMatch(new RegExp(`knows event ${count}`));
-      if (code === "journal-missing") continue;
+      if (code === "journalMissing") continue;
       const { driver, close, logged } = await openHome(copy, { journal: { acceptsLoss: true } });
       const { sequence } = driver.status();
       expect(sequence).toBeLessThan(count);
@@ -389,7 +389,7 @@ describe("a journal that does not hold what is known of it", () => {
     connection.prepare("DELETE FROM digests").run();
     connection.close();
     expect(await refusal()).toMatchObject({
-      code: "journal-damaged",
+      code: "journalDamaged",
       message: expect.stringContaining(`event ${count} is not the one that was synced`),
     });
   });
@@ -404,7 +404,7 @@ describe("a journal that does not hold what is known of it", () => {
     edit(sql);
     const { code, message } = await refusal();
     expect([code, message]).toEqual([
-      "journal-rounds-damaged",
+      "journalRoundsDamaged",
       expect.stringMatching(/round 5 is .*backup.*--accept-journal-loss/),
     ]);
     const { driver, close, logged } = await openHome(home, { journal: { acceptsLoss: true } });
@@ -423,7 +423,7 @@ describe("a journal that does not hold what is known of it", () => {
     await driver.command(submit(testSpec("after")));
     await close();
     edit("UPDATE rounds SET inputs = replace(inputs, 'after', 'other') WHERE inputs LIKE '%after%'");
-    expect((await refusal()).code).toBe("journal-rounds-damaged");
+    expect((await refusal()).code).toBe("journalRoundsDamaged");
   });
 });
 
@@ -454,7 +454,7 @@ describe("snapshots are only a shortcut", () => {
       journal.snapshotInBackground(),
       journal.writeSnapshot(sequence, chain, engine.digest(), engine.snapshot()),
     ]);
-    expect(making).toMatchObject({ status: "rejected", reason: { code: "journal-failed" } });
+    expect(making).toMatchObject({ status: "rejected", reason: { code: "journalFailed" } });
     await journal.close();
     expect(readdirSync(path.join(journalDirectory(home), "snapshots"))).toEqual([`${sequence}.snapshot`]);
   });
@@ -480,7 +480,7 @@ describe("a directory that cannot hold a journal", () => {
   it("is refused with what to do", async () => {
     writeFileSync(path.join(home, "journal"), "a file where the directory should be");
     await expect(openHome(home)).rejects.toMatchObject({
-      code: "journal-not-writable",
+      code: "journalNotWritable",
       message: expect.stringContaining("HEADROOM_HOME"),
     });
   });
