@@ -88,7 +88,7 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
     restoredSnapshotSequence: 0,
     recoveryMs: 0,
   });
-  executor.watch((input) => stubbed.observe(input));
+  executor.watch((input) => void stubbed.observe(input));
   stubbed.start([]);
   return stubbed;
 }

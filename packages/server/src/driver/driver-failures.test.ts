@@ -97,8 +97,10 @@ it("drops progress signals beyond its inbox, and no facts", async () => {
   const { driver, close } = await openHome(home);
   const attempt = { attemptId: "w1.1", step: 1, totalSteps: null, metrics: {} };
   for (let index = 0; index < 5_000; index++) {
-    driver.observe({ kind: "progressReported", ...attempt } as Parameters<typeof driver.observe>[0]);
-    driver.observe({ kind: "attemptRunning", attemptId: attempt.attemptId } as Parameters<typeof driver.observe>[0]);
+    void driver.observe({ kind: "progressReported", ...attempt } as Parameters<typeof driver.observe>[0]);
+    void driver.observe({ kind: "attemptRunning", attemptId: attempt.attemptId } as Parameters<
+      typeof driver.observe
+    >[0]);
   }
   expect(driver.status()).toMatchObject({ inboxLength: 4_096 + 5_000, signalDroppedCount: 5_000 - 4_096 });
   await driver.command(submit(testSpec("one")));

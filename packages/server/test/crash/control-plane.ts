@@ -63,7 +63,7 @@ function makeExecutor({ home, executor }: ControlPlaneOptions): Executor {
 async function register(driver: Driver, executor: Executor): Promise<void> {
   const { sites, pools, nodes } = await executor.inventory();
   await driver.command({ kind: "apply", actor: "start", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
-  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+  for (const node of nodes) await driver.observe({ kind: "nodeSeen", node });
   // Under real processes gangs grow and shrink.
   const policy = presets.get("default");
   if (options.executor === "local" && policy !== undefined)

@@ -64,7 +64,7 @@ export async function openHome(
 export async function registerFleet({ driver, executor }: OpenHome): Promise<void> {
   const { sites, pools, nodes } = await executor.inventory();
   await driver.command({ kind: "apply", actor: "test", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
-  for (const node of nodes) driver.observe({ kind: "nodeSeen", node });
+  for (const node of nodes) await driver.observe({ kind: "nodeSeen", node });
 }
 
 /** Waits for the first durable event that satisfies the condition, from the first event on. */
