@@ -55,7 +55,7 @@ export class Stage {
   constructor(policy: Policy, levels: readonly string[] = []) {
     this.#levels = levels;
     this.#fact({ kind: "siteDefined", version: 1, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
-    this.#fact({ kind: "policySet", version: 2, atMs: 0, policy });
+    this.#fact({ kind: "policySet", version: 3, atMs: 0, policy });
   }
 
   #fact(event: Event): void {
@@ -68,7 +68,7 @@ export class Stage {
       this.#pools.add(pool);
       this.#fact({
         kind: "poolDefined",
-        version: 2,
+        version: 3,
         atMs: 0,
         pool: { name: pool, site: siteName("site"), executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 },
       });
@@ -96,7 +96,7 @@ export class Stage {
       parent: parent === null ? null : teamName(parent),
       limit: limit ?? {},
     };
-    this.#fact({ kind: "teamDefined", version: 3, atMs: 0, team: defined });
+    this.#fact({ kind: "teamDefined", version: 4, atMs: 0, team: defined });
   }
 
   /** Returns the id that the workload gets. Work is submitted in the order of these calls. */
@@ -104,7 +104,7 @@ export class Stage {
     const id = `w${++this.#workloads}`;
     this.#fact({
       kind: "workloadSubmitted",
-      version: 2,
+      version: 3,
       atMs: 0,
       workloadId: workloadId(id),
       spec: specOf(spec),
@@ -123,7 +123,7 @@ export class Stage {
     const placed: readonly WorkerAllocation[] = workers.map((worker) => ({ ...worker, node: nodeId(worker.node) }));
     this.#fact({
       kind: "gangPlaced",
-      version: 1,
+      version: 2,
       atMs: 0,
       attemptId: attempt,
       workloadId: workloadId(id),

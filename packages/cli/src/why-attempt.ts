@@ -40,13 +40,13 @@ export async function printDecisions(
   { id, name }: Pick<WorkloadSummary, "id" | "name">,
   { items, attempts, isCut }: WorkloadHistory,
 ): Promise<void> {
-  const { standingsOf } = await import("@headroom/views");
+  const { teamSharesOf } = await import("@headroom/views");
   const { paint, terminal } = context;
   context.print(`${paint("bold", name)} (${id}), attempt ${attempts[0]?.id ?? ""}:`);
   for (const { atMs, sentence, plan } of items) {
     context.print(...pairLines([[instant(atMs), sentence]], paint));
     if (plan === undefined) continue;
-    const rows = standingsOf(plan).map(({ side, team, who, before, after, right }) => [
+    const rows = teamSharesOf(plan).map(({ side, team, who, before, after, right }) => [
       side,
       team,
       who,

@@ -10,15 +10,15 @@ export function checkAlike(
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
   // What is served anew may have been there before.
-  if (rulesOf(state.policy).phases.includes("refill")) return;
+  if (rulesOf(state.policy).phases.includes("rebalance")) return;
   // Spares help those alone who lost workers, and nobody counts as such any more who has started.
-  const onSpares = new Set(
+  const onHotSpares = new Set(
     events.flatMap((event) =>
-      event.kind === "spareReleased" && event.workloadId !== undefined ? event.workloadId : [],
+      event.kind === "hotSpareReleased" && event.workloadId !== undefined ? event.workloadId : [],
     ),
   );
   for (const event of events) {
-    if (event.kind !== "gangPlaced" || known.has(event.attemptId) || onSpares.has(event.workloadId)) continue;
+    if (event.kind !== "gangPlaced" || known.has(event.attemptId) || onHotSpares.has(event.workloadId)) continue;
     const started = state.workloads.get(event.workloadId);
     if (started === undefined || !isPlain(started)) continue;
     const passed = [...state.workloads.values()].find(

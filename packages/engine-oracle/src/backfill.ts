@@ -1,6 +1,6 @@
 /** What waits beside idle capacity waits for a protected start that it would be in the way of, and for nothing else (DESIGN §7.11, 12). */
 import { attemptId, plannedDurationMs, reservationsOf, rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
-import type { AttemptId, Findings, PromisedPlace, ReadonlyState, Workload, World } from "@headroom/engine/internals";
+import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
 import { reservesStarts, startsWork, waitingAlthoughItFits } from "./rest.ts";
 
@@ -9,8 +9,8 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
   if (!reservesStarts(state) || !startsWork(state)) return;
   for (const workload of waitingAlthoughItFits(state, nowMs)) {
     const open = withoutClosedNodes(state, workload, nowMs);
-    const promises = withReserved(world, workload, nowMs);
-    const { couldNow } = feasibility(Object.assign(Object.create(open) as ReadonlyState, { promises }));
+    const nominations = withReserved(world, workload, nowMs);
+    const { couldNow } = feasibility(Object.assign(Object.create(open) as ReadonlyState, { nominations }));
     findings.expect(
       !couldNow(requestOf(workload)),
       () => `${workload.id} waits although it fits beside every protected start`,
@@ -19,10 +19,10 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
 }
 
 /** Promises, and the places reserved for others that start before this would end. */
-function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, PromisedPlace> {
+function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, Nomination> {
   const { state } = world;
   const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
-  const places = new Map(state.promises);
+  const places = new Map(state.nominations);
   for (const [index, { workloadId, placement, startMs }] of reservationsOf(world).entries()) {
     if (startMs >= nowMs + lastsMs || workloadId === workload.id) continue;
     const id = attemptId(`reserved ${index}`);

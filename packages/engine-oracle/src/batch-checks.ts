@@ -22,23 +22,23 @@ import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkTime } from "./time-checks.ts";
-import { brokenWishes, isAdmitted } from "./wishes.ts";
-import type { Share } from "./wishes.ts";
+import { brokenConstraints, isAdmitted } from "./constraint-checks.ts";
+import type { Share } from "./constraint-checks.ts";
 
 /**
- * Every rule that the batch broke, given the state as of its end; empty when all hold. `promisedBefore`: to whom places were
+ * Every rule that the batch broke, given the state as of its end; empty when all hold. `nominatedBefore`: to whom places were
  * promised when it began; what became of them was checked when they were promised.
  */
 export function checkBatch(
   state: ReadonlyState,
   ready: Ready,
-  promisedBefore: ReadonlySet<AttemptId> = new Set(),
+  nominatedBefore: ReadonlySet<AttemptId> = new Set(),
 ): string[] {
   const findings = new Findings();
-  checkPlacements(findings, state, { ready, promisedBefore });
+  checkPlacements(findings, state, { ready, nominatedBefore });
   checkEvictions(findings, state, ready);
   checkEffects(findings, ready);
-  const batch = { events: ready.events, known: promisedBefore, nowMs: ready.atMs };
+  const batch = { events: ready.events, known: nominatedBefore, nowMs: ready.atMs };
   checkProtectedStarts(findings, state, batch);
   checkAlike(findings, state, batch);
   checkDefragmentation(findings, state, batch);
@@ -71,8 +71,8 @@ function givenBy(state: ReadonlyState, event: Event): Given | null {
     const { attemptId, acceleratorType: type, workers, workloadId } = event;
     return of({ attemptId, type, workers, kind: "start" }, workloadId);
   }
-  if (event.kind === "placePromised") {
-    const { attemptId, acceleratorType: type, workers, workloadId } = event.promise;
+  if (event.kind === "placementNominated") {
+    const { attemptId, acceleratorType: type, workers, workloadId } = event.nomination;
     return of({ attemptId, type, workers, kind: "promise" }, workloadId);
   }
   if (event.kind !== "gangGrown" && event.kind !== "workersReplaced") return null;
@@ -83,14 +83,15 @@ function givenBy(state: ReadonlyState, event: Event): Given | null {
 
 interface Round {
   readonly ready: Ready;
-  readonly promisedBefore: ReadonlySet<AttemptId>;
+  readonly nominatedBefore: ReadonlySet<AttemptId>;
 }
 
-function checkPlacements(findings: Findings, state: ReadonlyState, { ready, promisedBefore }: Round): void {
+function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nominatedBefore }: Round): void {
   const held = heldByTeam(state);
   // Plans move quotas after the head was asked, and a spare that is taken is open to others only then: who the head was cannot
   // be told from the end of such a batch.
-  const isMoved = rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "spareReleased");
+  const isMoved =
+    rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = isMoved ? null : blockingHead(state, ready.atMs);
   for (const event of ready.events) {
     const given = givenBy(state, event);
@@ -103,11 +104,11 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
       const window = node === undefined ? null : windowBroken(state, workload, { node, nowMs: ready.atMs });
       findings.expect(window === null, () => `${attemptId} was placed on ${id}, where it may run into ${window}`);
     }
-    checkWishes(findings, state, given);
-    if (kind === "start" && !promisedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
-    if (promisedBefore.has(attemptId) || movesAlike(state, event)) continue;
+    checkConstraints(findings, state, given);
+    if (kind === "start" && !nominatedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
+    if (nominatedBefore.has(attemptId) || movesAlike(state, event)) continue;
     const { team, gang } = workload.spec;
-    const asked = gang.groups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
+    const asked = gang.taskGroups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
     // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
     const isKept = isWithinLimits(state, held, { team, asked });
     const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
@@ -122,8 +123,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, prom
 
 /** Who moves holds as much of the same type as before: a limit that was lowered below that does not hold it where it is. */
 function movesAlike(state: ReadonlyState, event: Event): boolean {
-  if (event.kind !== "placePromised" || event.promise.afterAttempt === undefined) return false;
-  return state.attempts.get(event.promise.afterAttempt)?.acceleratorType === event.promise.acceleratorType;
+  if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return false;
+  return state.attempts.get(event.nomination.afterAttempt)?.acceleratorType === event.nomination.acceleratorType;
 }
 
 /** Not of what lost some of a slice when it grew, nor of what was taken with slices that are never whole. */
@@ -131,7 +132,11 @@ const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): b
   spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
 
 /** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */
-function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, workload, workers, kind }: Given): void {
+function checkConstraints(
+  findings: Findings,
+  state: ReadonlyState,
+  { attemptId, workload, workers, kind }: Given,
+): void {
   const { spec } = workload;
   const before = kind === "start" ? [] : (state.attempts.get(attemptId)?.workers ?? []);
   const known = new Set(before);
@@ -141,11 +146,11 @@ function checkWishes(findings: Findings, state: ReadonlyState, { attemptId, work
       const node = state.nodes.get(id);
       return node === undefined ? [] : [{ node, workers: 1 }];
     });
-  const broken = brokenWishes(state, spec, sharesOf(all), isInSlices(spec, all));
-  for (const [index, { fabric, minWorkers }] of (spec.gang.groups ?? []).entries()) {
-    const own = all.filter(({ group }) => group === index);
+  const broken = brokenConstraints(state, spec, sharesOf(all), isInSlices(spec, all));
+  for (const [index, { fabric, minWorkers }] of (spec.gang.taskGroups ?? []).entries()) {
+    const own = all.filter(({ taskGroup }) => taskGroup === index);
     const isWhole = minWorkers === undefined || isInSlices(spec, own);
-    broken.push(...brokenWishes(state, fabric === undefined ? {} : { fabric }, sharesOf(own), isWhole));
+    broken.push(...brokenConstraints(state, fabric === undefined ? {} : { fabric }, sharesOf(own), isWhole));
   }
   for (const { node } of sharesOf(workers))
     if (!isAdmitted(state, node, spec)) broken.push(`${node.id} does not admit what is under rule ${spec.data?.rule}`);

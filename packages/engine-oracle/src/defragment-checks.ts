@@ -68,7 +68,7 @@ const isLastToTake = (events: readonly Event[], move: Planned): boolean =>
       (event) =>
         event.kind === "attemptStopRequested" ||
         event.kind === "checkpointRequested" ||
-        (event.kind === "placePromised" && event.promise.workloadId === move.workloadId),
+        (event.kind === "placementNominated" && event.nomination.workloadId === move.workloadId),
     );
 
 /** Idle accelerators that share a node, two by two: more of them with the work in its new place than in its old one. */
@@ -76,10 +76,12 @@ function checkPairs(findings: Findings, state: ReadonlyState, { pairsGathered, v
   const [id] = victims.map(({ attemptId }) => attemptId);
   const attempt = id === undefined ? undefined : state.attempts.get(id);
   if (attempt?.stop?.reason !== "moved") return;
-  const promises = new Map([...state.promises].filter(([, promise]) => promise.afterAttempt !== attempt.id));
-  if (promises.size === state.promises.size) return;
+  const nominations = new Map(
+    [...state.nominations].filter(([, nomination]) => nomination.afterAttempt !== attempt.id),
+  );
+  if (nominations.size === state.nominations.size) return;
   const attempts = new Map([...state.attempts, [attempt.id, { ...attempt, stop: null }]]);
-  const before: ReadonlyState = Object.assign(Object.create(state) as ReadonlyState, { attempts, promises });
+  const before: ReadonlyState = Object.assign(Object.create(state) as ReadonlyState, { attempts, nominations });
   const gathered = idlePairs(state, attempt) - idlePairs(before, attempt);
   findings.expect(
     gathered === pairsGathered,
@@ -96,7 +98,7 @@ function idlePairs(state: ReadonlyState, { acceleratorType }: Attempt): number {
     let idle = 0;
     for (let index = 0; index < node.acceleratorCount; index++) {
       const of = (layer: ReadonlyMap<number, number>): number => layer.get(index) ?? 0;
-      if (of(held.accelerators) - of(held.leaving) + of(held.promised) === 0) idle++;
+      if (of(held.accelerators) - of(held.terminating) + of(held.nominated) === 0) idle++;
     }
     pairs += (idle * (idle - 1)) / 2;
   }

@@ -40,8 +40,8 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
     for (const victim of plan.victims) {
       findings.expect(!planned.has(victim.attemptId), () => `${victim.attemptId} is a victim twice in one batch`);
       planned.add(victim.attemptId);
-      const isPromised = hasPlaceElsewhere(victim, events);
-      checkVictim(findings, state, { plan, victim, atMs, wasAsked: wasAsked(victim, events), isPromised });
+      const isNominated = hasPlaceElsewhere(victim, events);
+      checkVictim(findings, state, { plan, victim, atMs, wasAsked: wasAsked(victim, events), isNominated });
     }
   }
   for (const event of events) {
@@ -54,15 +54,15 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   checkMinimal(findings, state, events);
   const [plan] = plans;
   if (plan === undefined || plans.length > 1 || plan.reason !== "reclaimed") return;
-  if (rulesOf(state.policy).phases.includes("refill")) checkRefilled(findings, state, plan);
-  else checkClaims(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
+  if (rulesOf(state.policy).phases.includes("rebalance")) checkRefilled(findings, state, plan);
+  else checkEntitlements(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
 }
 
 /** After the plan, its beneficiary is placed, grown or promised a place. */
 function placeGiven(plan: Planned, events: readonly Event[]): Event | undefined {
   return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
-    if (event.kind === "placePromised") return event.promise.workloadId === plan.workloadId;
+    if (event.kind === "placementNominated") return event.nomination.workloadId === plan.workloadId;
     return event.kind === "gangGrown" && event.attemptId.startsWith(`${plan.workloadId}.`);
   });
 }
@@ -75,26 +75,26 @@ const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[])
 
 /** A place for its task once it has ended. */
 const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
-  events.some((event) => event.kind === "placePromised" && event.promise.afterAttempt === attemptId);
+  events.some((event) => event.kind === "placementNominated" && event.nomination.afterAttempt === attemptId);
 
 interface Taken {
   readonly plan: Planned;
   readonly victim: PlannedVictim;
   readonly atMs: number;
   readonly wasAsked: boolean;
-  readonly isPromised: boolean;
+  readonly isNominated: boolean;
 }
 
 function checkVictim(
   findings: Findings,
   state: ReadonlyState,
-  { plan, victim, atMs, wasAsked: asked, isPromised }: Taken,
+  { plan, victim, atMs, wasAsked: asked, isNominated }: Taken,
 ): void {
   const { attemptId, keeps } = victim;
   findings.expect(asked, () => `${attemptId} is a victim and is not asked to leave`);
   // Where promises are forgotten, it asks again for the place that the plan found.
   findings.expect(
-    victim.moves !== true || keeps > 0 || isPromised || rulesOf(state.policy).eviction.promises !== "kept",
+    victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
     () => `${attemptId} is to move and is promised no place`,
   );
   const attempt = state.attempts.get(attemptId);
@@ -102,7 +102,7 @@ function checkVictim(
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
   // Tasks of an array may make room for one another by moving, and what a quota does not cover any more is filled up with other ones.
-  const refills = rulesOf(state.policy).phases.includes("refill");
+  const refills = rulesOf(state.policy).phases.includes("rebalance");
   const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
   findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
@@ -113,8 +113,8 @@ function checkVictim(
   );
   const least = spec.gang.minWorkers ?? spec.gang.workers;
   findings.expect(keeps === 0 || keeps >= least, () => `${attemptId} keeps ${keeps} workers, it needs ${least}`);
-  const beneficiary = state.workloads.get(plan.workloadId);
-  if (beneficiary !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, beneficiary });
+  const preemptor = state.workloads.get(plan.workloadId);
+  if (preemptor !== undefined) checkRight(findings, { refills, plan, victim, attempt, spec, preemptor });
 }
 
 interface Right {
@@ -123,13 +123,13 @@ interface Right {
   readonly victim: PlannedVictim;
   readonly attempt: Attempt;
   readonly spec: WorkloadSpec;
-  readonly beneficiary: Workload;
+  readonly preemptor: Workload;
 }
 
 /** Within a team only lower priority gives way; what is reclaimed belongs to somebody else. */
-function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, beneficiary }: Right): void {
-  const isSameTeam = spec.team === beneficiary.spec.team;
-  const isLower = spec.priority < beneficiary.spec.priority;
+function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: Right): void {
+  const isSameTeam = spec.team === preemptor.spec.team;
+  const isLower = spec.priority < preemptor.spec.priority;
   // What uses idle accelerators alone gives way to whoever is guaranteed them.
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(
@@ -147,9 +147,9 @@ function askedFor(state: ReadonlyState, plan: Planned, given: Event | undefined)
   if (spec === undefined) return [];
   const all = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
   const lists =
-    spec.gang.groups === undefined
+    spec.gang.taskGroups === undefined
       ? [spec.gang.accelerators > 0 ? typesFor(state, spec, given) : []]
-      : spec.gang.groups.map((group) => (group.accelerators > 0 ? typesOfGroup(spec, group) : []));
+      : spec.gang.taskGroups.map((group) => (group.accelerators > 0 ? typesOfGroup(spec, group) : []));
   return [...new Set([...all, ...lists.flatMap((types) => (types.length === 1 ? types : []))])];
 }
 
@@ -159,14 +159,14 @@ function typesFor(
   { acceleratorTypes }: WorkloadSpec,
   given: Event | undefined,
 ): readonly string[] {
-  if (given?.kind === "placePromised" && given.promise.growth) return [given.promise.acceleratorType];
+  if (given?.kind === "placementNominated" && given.nomination.growth) return [given.nomination.acceleratorType];
   const grown = given?.kind === "gangGrown" ? state.attempts.get(given.attemptId) : undefined;
   if (grown !== undefined) return [grown.acceleratorType];
   const inFleet = new Set([...state.nodes.values()].map((node) => node.acceleratorType));
   return [...inFleet].filter((type) => acceleratorTypes.length === 0 || acceleratorTypes.includes(type));
 }
 
-interface Claimed {
+interface Entitled {
   readonly plan: Planned;
   readonly asked: readonly string[];
 }
@@ -176,7 +176,7 @@ interface Claimed {
  * below the lowest one that both lie below; nor from a team below the side that does, where those above it are guaranteed what
  * their teams are together. Where several plans were made, who held what in between is not known here.
  */
-function checkClaims(findings: Findings, state: ReadonlyState, { plan, asked }: Claimed): void {
+function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, asked }: Entitled): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return;
   const own = new Set(withAncestors(state, spec.team));
@@ -219,7 +219,7 @@ interface Given {
 }
 
 function givenBy(state: ReadonlyState, { attempt, gang, keeps }: Given): ReadonlyMap<string, number> {
-  return gang.groups === undefined
+  return gang.taskGroups === undefined
     ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
     : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
 }

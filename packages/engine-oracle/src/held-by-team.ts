@@ -2,7 +2,7 @@
 import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import type {
   Attempt,
-  GangGroup,
+  TaskGroup,
   GangSpec,
   ReadonlyState,
   TeamName,
@@ -68,7 +68,7 @@ export function heldByTeam(
   for (const attempt of state.attempts.values()) {
     if (!isEvicted(attempt)) add(attempt.workloadId, attempt.workers);
   }
-  for (const promise of state.promises.values()) add(promise.workloadId, promise.workers);
+  for (const nomination of state.nominations.values()) add(nomination.workloadId, nomination.workers);
   return held;
 }
 
@@ -86,8 +86,8 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
     isRepaired ||
     attempt.joinFailure !== undefined ||
     attempt.stop !== null ||
-    attempt.leaving !== undefined ||
-    state.promises.has(attempt.id);
+    attempt.terminating !== undefined ||
+    state.nominations.has(attempt.id);
   const { gang, fabric } = workload.spec;
   if (isChanging || workload.stopRequested || attempt.workers.length >= gang.workers) return 0;
   const { length } = attempt.workers;
@@ -95,7 +95,7 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   if (length < least) return least - length;
   const isByCurve = rulesOf(state.policy).elastic.by === "throughput" && gang.throughputMilli !== undefined;
   const slice = fabric?.slices?.[0]?.workers ?? 1;
-  if (gang.groups !== undefined) return stepOfGroups(gang.groups, attempt.workers);
+  if (gang.taskGroups !== undefined) return stepOfGroups(gang.taskGroups, attempt.workers);
   return isByCurve ? bestStep(gang.throughputMilli ?? [], length, slice) : stepWithin(slice, length, gang.workers);
 }
 
@@ -106,10 +106,10 @@ function stepWithin(slice: number, has: number, most: number): number {
 }
 
 /** Of the group that has least of what it may have. */
-function stepOfGroups(groups: readonly GangGroup[], workers: readonly WorkerAllocation[]): number {
+function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllocation[]): number {
   let [part, step] = [Number.POSITIVE_INFINITY, 0];
   for (const [index, { workers: most, fabric }] of groups.entries()) {
-    const has = workers.filter(({ group }) => group === index).length;
+    const has = workers.filter(({ taskGroup }) => taskGroup === index).length;
     const own = stepWithin(fabric?.slices?.[0]?.workers ?? 1, has, most);
     if (own > 0 && has / most < part) [part, step] = [has / most, own];
   }

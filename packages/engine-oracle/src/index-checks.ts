@@ -14,18 +14,18 @@ import {
   taskCountOf,
   withoutClosedNodes,
 } from "@headroom/engine/internals";
-import type {
-  Findings,
-  NodeSlot,
-  PlacementClass,
-  TypeCapacity,
-  WorkloadEntity,
-  World,
-} from "@headroom/engine/internals";
+import type { Findings, NodeSlot, QueueBucket, TypeCapacity, WorkloadEntity, World } from "@headroom/engine/internals";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
 import type { Held } from "./recount.ts";
-import { checkPastUse } from "./past-use-checks.ts";
-import { checkEvictable, checkGrowth, checkLeaving, checkLending, checkTeamUse, checkUserUse } from "./team-checks.ts";
+import { checkDecayedUsage } from "./decayed-usage-checks.ts";
+import {
+  checkEvictable,
+  checkGrowth,
+  checkTerminating,
+  checkLending,
+  checkTeamUse,
+  checkUserUse,
+} from "./team-checks.ts";
 
 export function checkIndexes(findings: Findings, world: World, nowMs: number): void {
   checkCapacity(findings, world);
@@ -34,19 +34,19 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
   checkLending(findings, world);
   checkGrowth(findings, world);
   checkEvictable(findings, world);
-  checkLeaving(findings, world);
+  checkTerminating(findings, world);
   checkQueue(findings, world, nowMs);
   checkClasses(findings, world, nowMs);
-  checkEndings(findings, world);
+  checkCompletions(findings, world);
   checkTimers(findings, world, nowMs);
-  checkPastUse(findings, world);
+  checkDecayedUsage(findings, world);
   checkEndedKept(findings, world);
   checkDigest(findings, world);
 }
 
-function checkCapacity(findings: Findings, { state, capacity, sparesStated }: World): void {
-  const spares = [...state.pools.values()].reduce((sum, pool) => sum + (pool.spares ?? 0), 0);
-  findings.expect(spares === sparesStated, () => `${spares} spares are stated, ${sparesStated} are filed`);
+function checkCapacity(findings: Findings, { state, capacity, hotSparesStated }: World): void {
+  const hotSpares = [...state.pools.values()].reduce((sum, pool) => sum + (pool.hotSpares ?? 0), 0);
+  findings.expect(hotSpares === hotSparesStated, () => `${hotSpares} spares are stated, ${hotSparesStated} are filed`);
   const held = heldByNode(state);
   const slotsByType = new Map<string, NodeSlot[]>();
   for (const node of state.nodes.values()) {
@@ -67,29 +67,29 @@ function checkCapacity(findings: Findings, { state, capacity, sparesStated }: Wo
 function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   const { node } = slot;
   let free = 0;
-  let coming = 0;
+  let releasing = 0;
   for (let index = 0; index < slot.free.length * 32; index++) {
     const exists = index < node.acceleratorCount;
-    const taken = (held.accelerators.get(index) ?? 0) + (held.promised.get(index) ?? 0);
-    const leaving = held.leaving.get(index) ?? 0;
+    const taken = (held.accelerators.get(index) ?? 0) + (held.nominated.get(index) ?? 0);
+    const terminating = held.terminating.get(index) ?? 0;
     const isFiled = (mask: Int32Array): boolean => ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;
     const isFree = exists && taken === 0;
     findings.expect(
       isFiled(slot.free) === isFree,
       () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "taken" : "free"} and is not`,
     );
-    const isComing = exists && !isFree && taken === leaving;
+    const isReleasing = exists && !isFree && taken === terminating;
     findings.expect(
-      isFiled(slot.coming) === isComing,
-      () => `accelerator ${index} of ${node.id} is filed as ${isComing ? "staying" : "coming"} and is not`,
+      isFiled(slot.releasing) === isReleasing,
+      () => `accelerator ${index} of ${node.id} is filed as ${isReleasing ? "staying" : "releasing"} and is not`,
     );
     if (isFree) free++;
-    if (isComing) coming++;
+    if (isReleasing) releasing++;
     if (exists) {
-      const left = slot.left(index, "coming");
+      const left = slot.left(index, "releasing");
       findings.expect(
-        left === 1000 - taken + leaving,
-        () => `accelerator ${index} of ${node.id} is filed with room for ${left}, it has ${1000 - taken + leaving}`,
+        left === 1000 - taken + terminating,
+        () => `accelerator ${index} of ${node.id} is filed with room for ${left}, it has ${1000 - taken + terminating}`,
       );
       checkSlicesFiled(findings, slot, { index, held });
     }
@@ -97,13 +97,13 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   const compare = (what: string, filed: number, counted: number): void =>
     findings.expect(filed === counted, () => `${node.id} is filed with ${filed} ${what}, it has ${counted}`);
   compare("free accelerators", slot.freeCount, free);
-  compare("coming accelerators", slot.comingCount, coming);
+  compare("coming accelerators", slot.releasingCount, releasing);
   compare("accelerators", slot.totalCount, node.acceleratorCount);
   compare("free mcores", slot.coresFreeMilli, node.coresMilli - held.coresMilli - held.ahead.coresMilli);
-  compare("coming mcores", slot.coresComingMilli, held.away.coresMilli);
+  compare("coming mcores", slot.coresReleasingMilli, held.away.coresMilli);
   compare("free MiB", slot.memoryFreeMib, node.memoryMib - held.memoryMib - held.ahead.memoryMib);
-  compare("coming MiB", slot.memoryComingMib, held.away.memoryMib);
-  compare("coming workers", slot.workersComing, held.away.workers);
+  compare("coming MiB", slot.memoryReleasingMib, held.away.memoryMib);
+  compare("coming workers", slot.workersReleasing, held.away.workers);
   if (node.workersMax !== undefined)
     compare("free workers", slot.workersFree, node.workersMax - held.workers - held.ahead.workers);
   findings.expect(
@@ -122,12 +122,12 @@ function checkSlicesFiled(
   const { node } = slot;
   if (node.mig === undefined) return;
   const { slices } = held;
-  const [own = [], leaving = [], promised = []] = [slices.held, slices.leaving, slices.promised].map((of) =>
+  const [own = [], terminating = [], nominated = []] = [slices.held, slices.terminating, slices.nominated].map((of) =>
     of.get(index),
   );
-  for (const layer of ["idle", "coming"] as const) {
-    const taken = [...own, ...promised];
-    if (layer === "coming") for (const slice of leaving) taken.splice(taken.indexOf(slice), 1);
+  for (const layer of ["idle", "releasing"] as const) {
+    const taken = [...own, ...nominated];
+    if (layer === "releasing") for (const slice of terminating) taken.splice(taken.indexOf(slice), 1);
     const isShared = 1000 - slot.left(index, layer) !== 125 * taken.length;
     const counted = (slice: number): number => (isShared ? 1 : taken.filter((each) => each === slice).length);
     const filed = slot.slicesTaken(index, layer);
@@ -161,17 +161,17 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
     () => `type "${type.type}" is filed with ${type.usableCount} usable accelerators, it has ${total}`,
   );
   const sums = [
-    ["coming", type.comingCount, usable.reduce((sum, slot) => sum + slot.comingCount, 0)],
+    ["releasing", type.releasingCount, usable.reduce((sum, slot) => sum + slot.releasingCount, 0)],
     ["usable mcores", type.usableCoresMilli, usable.reduce((sum, { node }) => sum + node.coresMilli, 0)],
     ["usable MiB", type.usableMemoryMib, usable.reduce((sum, { node }) => sum + node.memoryMib, 0)],
   ] as const;
   for (const [what, filed, counted] of sums)
     findings.expect(filed === counted, () => `type "${type.type}" is filed with ${filed} ${what}, it has ${counted}`);
   for (const slot of slots) {
-    const isComing = type.coming.next(slot.position) === slot.position;
+    const isReleasing = type.releasing.next(slot.position) === slot.position;
     findings.expect(
-      isComing === (isUsable(slot.node) && slot.workersComing > 0),
-      () => `${slot.node.id} is ${isComing ? "" : "not "}filed among the nodes that somebody leaves`,
+      isReleasing === (isUsable(slot.node) && slot.workersReleasing > 0),
+      () => `${slot.node.id} is ${isReleasing ? "" : "not "}filed among the nodes that somebody leaves`,
     );
   }
   type.byFree.forEach((set, freeCount) => {
@@ -195,7 +195,7 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
   );
 }
 
-const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: WorkloadEntity): boolean =>
+const isOfClass = ({ team, gang, acceleratorTypes }: QueueBucket, { spec }: WorkloadEntity): boolean =>
   spec.team === team &&
   spec.gang.workers === gang.workers &&
   spec.gang.accelerators === gang.accelerators &&
@@ -204,7 +204,8 @@ const isOfClass = ({ team, gang, acceleratorTypes }: PlacementClass, { spec }: W
   spec.gang.shareMilli === gang.shareMilli &&
   spec.gang.profile === gang.profile &&
   spec.gang.minWorkers === gang.minWorkers &&
-  JSON.stringify([spec.gang.groups, spec.gang.apart]) === JSON.stringify([gang.groups, gang.apart]) &&
+  JSON.stringify([spec.gang.taskGroups, spec.gang.antiAffinity]) ===
+    JSON.stringify([gang.taskGroups, gang.antiAffinity]) &&
   acceptedTypes(spec).join() === acceleratorTypes.join();
 
 function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
@@ -266,10 +267,10 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
 /** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
 function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
   const { couldEver, couldNow } = feasibility(state);
-  const describe = ({ team, gang, acceleratorTypes }: PlacementClass): string =>
+  const describe = ({ team, gang, acceleratorTypes }: QueueBucket): string =>
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
   for (const found of queue.classes()) {
-    const isClosed = found.closedAt === capacity.freedEpoch + teamUse.limitEpoch;
+    const isClosed = found.rejectedAtEpoch === capacity.freedEpoch + teamUse.limitEpoch;
     const first = found.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
@@ -296,10 +297,10 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
 }
 
 /** What runs is filed by when it is expected to end, where starts are protected. */
-function checkEndings(findings: Findings, { state, endings }: World): void {
+function checkCompletions(findings: Findings, { state, completions }: World): void {
   const rules = rulesOf(state.policy);
   const filed: string[] = [];
-  const all = endings.inOrder();
+  const all = completions.inOrder();
   for (let next = all.next(); next.done !== true; next = all.next())
     filed.push(`${next.value.attempt.id} at ${next.value.endMs}`);
   const counted = [...state.attempts.values()].map((attempt) => {

@@ -26,14 +26,14 @@ export function checkInvariants(engine: Engine): string[] {
 function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void {
   const fits = feasibility(engine.state);
   const head = blockingHead(engine.state, nowMs);
-  const spares = [...engine.state.nodes.values()].filter(({ spare }) => spare === true).length;
+  const hotSpares = [...engine.state.nodes.values()].filter(({ hotSpare }) => hotSpare === true).length;
   for (const workload of engine.state.workloads.values()) {
     const { id } = workload;
     const verdict = explain(engine, id);
-    const isPromised = [...engine.state.promises.values()].some(
+    const isNominated = [...engine.state.nominations.values()].some(
       ({ workloadId, growth }) => workloadId === id && !growth,
     );
-    const waits = workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || isPromised);
+    const waits = workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || isNominated);
     const expected = waits ? "blocked" : "notWaiting";
     findings.expect(
       verdict.kind === expected,
@@ -43,24 +43,27 @@ function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void 
     findings.expect(verdict.reasons.length > 0, () => `${id} is blocked without a reason`);
     for (const reason of verdict.reasons) {
       findings.expect(
-        isTrue(reason, { workload, fits, nowMs, head, spares, calendar: engine.state.calendar }),
+        isTrue(reason, { workload, fits, nowMs, head, hotSpares, calendar: engine.state.calendar }),
         () => `${id} is said to be blocked by ${JSON.stringify(reason)}, which is not so`,
       );
     }
   }
 }
 
-interface Claim {
+interface EntitlementEntitlement {
   readonly workload: Workload;
   readonly fits: Feasibility;
   readonly nowMs: number;
   readonly head: Workload | null;
   /** How many nodes are spares. */
-  readonly spares: number;
+  readonly hotSpares: number;
   readonly calendar: ReadonlyState["calendar"];
 }
 
-function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, calendar }: Claim): boolean {
+function isTrue(
+  reason: BlockedReason,
+  { workload, fits, nowMs, head, hotSpares, calendar }: EntitlementEntitlement,
+): boolean {
   switch (reason.kind) {
     case "exceedsFleet":
       return !fits.couldEver(workload.spec) && reason.placeableWorkers < reason.workers;
@@ -71,13 +74,13 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, ca
       return reason.placeableWorkers < reason.workers;
     case "minRuntime":
       return reason.untilMs > nowMs && reason.workloadId !== workload.id;
-    case "apart":
+    case "antiAffinity":
       return reason.workloadIds.length > 0 && reason.placeableWorkers < reason.workers;
     case "dataRule":
       return workload.spec.data?.rule === reason.rule && reason.placeableWorkers < reason.workers;
     case "teamLimit":
       return reason.usedCount + reason.neededCount > reason.limitCount;
-    case "teamShapes":
+    case "reservedTopology":
       return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
       // Where teams take turns the head is the scheduler's business.
@@ -90,17 +93,17 @@ function isTrue(reason: BlockedReason, { workload, fits, nowMs, head, spares, ca
       return workload.waitsFor?.some(({ workloadId }) => workloadId === reason.workloadId) === true;
     case "notBefore":
       return reason.atMs > nowMs;
-    case "offPeak":
-      return workload.waitsForOffPeak === true && (reason.anywayAtMs ?? nowMs + 1) > nowMs;
+    case "startWindow":
+      return workload.waitsForStartWindow === true && (reason.latestStartAtMs ?? nowMs + 1) > nowMs;
     case "reservation":
       return reason.startMs < reason.expectedEndMs && reason.workloadId !== workload.id;
     case "budget":
       return reason.spent >= reason.limit;
     case "window":
       return reason.startMs < reason.expectedEndMs && reason.endMs > nowMs && calendar.has(reason.name);
-    case "sparesKept":
-      return reason.nodes > 0 && reason.nodes <= spares;
-    case "promised":
+    case "hotSparesKept":
+      return reason.nodes > 0 && reason.nodes <= hotSpares;
+    case "nominated":
       return reason.nodes.length > 0;
     case "backoff":
       return reason.untilMs > nowMs && !hasReadyTask(workload, nowMs);

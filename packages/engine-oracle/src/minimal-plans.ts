@@ -14,15 +14,20 @@ export function checkMinimal(findings: Findings, state: ReadonlyState, events: r
   const [plan, ...others] = events.filter((event): event is Planned => event.kind === "evictionPlanned");
   if (plan === undefined || others.length > 0 || plan.reason === "moved") return;
   const { teams, phases } = rulesOf(state.policy);
-  if (state.policy.waives?.includes(7) === true || phases.includes("refill") || teams.shapes !== undefined) return;
+  if (
+    state.policy.waivedInvariants?.includes(7) === true ||
+    phases.includes("rebalance") ||
+    teams.reservedTopology !== undefined
+  )
+    return;
   const taken = takenBy(plan, events);
-  const beneficiary = state.workloads.get(plan.workloadId);
-  if (taken === null || beneficiary === undefined || !canBeTold(state, plan, beneficiary.spec)) return;
+  const preemptor = state.workloads.get(plan.workloadId);
+  if (taken === null || preemptor === undefined || !canBeTold(state, plan, preemptor.spec)) return;
   for (const victim of plan.victims) {
     const without = beforePlan(state, { plan, taken, staying: victim.attemptId });
     if (without === null) continue;
     findings.expect(
-      !feasibility(without).couldNow(requestOf(beneficiary)),
+      !feasibility(without).couldNow(requestOf(preemptor)),
       () => `${victim.attemptId} was taken for ${plan.workloadId}, which fits beside it`,
     );
   }
@@ -33,8 +38,8 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
   const given = events.slice(events.indexOf(plan)).flatMap((event) => {
     if (event.kind === "gangGrown") return [{ id: event.attemptId, of: null }];
     if (event.kind === "gangPlaced") return [{ id: event.attemptId, of: event.workloadId }];
-    if (event.kind === "placePromised")
-      return [{ id: event.promise.attemptId, of: event.promise.growth ? null : event.promise.workloadId }];
+    if (event.kind === "placementNominated")
+      return [{ id: event.nomination.attemptId, of: event.nomination.growth ? null : event.nomination.workloadId }];
     return [];
   });
   const [only, second] = given;
@@ -42,16 +47,16 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
 }
 
 function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
-  if (fabric !== undefined || spread !== undefined || gang.groups !== undefined || state.calendar.size > 0)
+  if (fabric !== undefined || spread !== undefined || gang.taskGroups !== undefined || state.calendar.size > 0)
     return false;
   // By a right of borrowing, who fits is a matter of the shares too.
   if (victims.some(({ right }) => right !== undefined)) return false;
   // Where what leaves counts for the beneficiary's team too, it may take more of it until nobody has the right to take it back.
-  const isFewest = rulesOf(state.policy).eviction.search === "fewest";
+  const isFewest = rulesOf(state.policy).eviction.search === "volcano";
   if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
   const planned = new Set(victims.map(({ attemptId }) => attemptId));
   return [...state.attempts.values()].every(
-    ({ id, stop, leaving }) => planned.has(id) || (stop === null && leaving === undefined),
+    ({ id, stop, terminating }) => planned.has(id) || (stop === null && terminating === undefined),
   );
 }
 
@@ -70,26 +75,27 @@ function beforePlan(state: ReadonlyState, { plan, taken, staying }: Staying): Re
     if (attempt === undefined || isInGroups(state, attempt)) return null;
     attempts.delete(attemptId);
     if (attemptId === staying) attempts.set(attemptId, withOneMore(state, attempt, keeps));
-    else if (keeps > 0) attempts.set(attemptId, withoutLeaving(attempt));
+    else if (keeps > 0) attempts.set(attemptId, withoutTerminating(attempt));
   }
-  const promises = new Map(state.promises);
-  promises.delete(taken);
-  return Object.assign(Object.create(state) as ReadonlyState, { attempts, promises });
+  const nominations = new Map(state.nominations);
+  nominations.delete(taken);
+  return Object.assign(Object.create(state) as ReadonlyState, { attempts, nominations });
 }
 
 const isInGroups = (state: ReadonlyState, attempt: Attempt): boolean =>
-  specOf(state, attempt)?.gang.groups !== undefined;
+  specOf(state, attempt)?.gang.taskGroups !== undefined;
 
-function withoutLeaving({ leaving: _leaving, ...attempt }: Attempt): Attempt {
+function withoutTerminating({ terminating: _leaving, ...attempt }: Attempt): Attempt {
   return attempt;
 }
 
 /** A gang that was asked to shrink keeps one worker more, or one slice; one that was evicted keeps its least where it could have shrunk. */
 function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
-  const staying = withoutLeaving(attempt);
+  const staying = withoutTerminating(attempt);
   const { fabric } = specOf(state, attempt) ?? {};
   const together = fabric?.slices?.[0]?.workers ?? 1;
-  if (keeps > 0) return { ...staying, workers: [...attempt.workers, ...(attempt.leaving ?? []).slice(0, together)] };
+  if (keeps > 0)
+    return { ...staying, workers: [...attempt.workers, ...(attempt.terminating ?? []).slice(0, together)] };
   const workers = couldShrink(state, attempt)
     ? attempt.workers.slice(0, specOf(state, attempt)?.gang.minWorkers)
     : attempt.workers;
@@ -101,7 +107,5 @@ function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
   const { search } = rulesOf(state.policy).eviction;
-  return (
-    (search === "cheapest" || search === "growing-list") && executor !== undefined && RESIZING_EXECUTORS.has(executor)
-  );
+  return (search === "lowest-cost" || search === "kai") && executor !== undefined && RESIZING_EXECUTORS.has(executor);
 }

@@ -22,8 +22,8 @@ import { firstOfLine, reservesStarts } from "./rest.ts";
 const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "evictionPlanned",
   "gangGrown",
-  "promiseWithdrawn",
-  "spareReleased",
+  "nominationWithdrawn",
+  "hotSpareReleased",
   "workersReplaced",
 ]);
 
@@ -44,9 +44,9 @@ export function checkProtectedStarts(
   };
   for (const event of events.toReversed()) {
     if (event.kind === "gangPlaced" && !known.has(event.attemptId)) started.unshift(event);
-    if (event.kind !== "placePromised" || event.promise.growth) continue;
+    if (event.kind !== "placementNominated" || event.nomination.growth) continue;
     judge();
-    since.push(event.promise);
+    since.push(event.nomination);
   }
   judge();
 }
@@ -81,7 +81,7 @@ function checkStarts(
 
 function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]): boolean {
   const { teams, phases } = rulesOf(policy);
-  const isPlain = teams.shapes === undefined && !phases.includes("refill") && calendar.size === 0;
+  const isPlain = teams.reservedTopology === undefined && !phases.includes("rebalance") && calendar.size === 0;
   return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
 }
 
@@ -113,8 +113,8 @@ function withoutGiven(state: ReadonlyState, given: readonly Given[], nowMs: numb
     if (workload === undefined) continue;
     workloads.set(workloadId, { ...workload, retries: [...workload.retries, { task, notBeforeMs: nowMs }] });
   }
-  const promises = new Map([...state.promises].filter(([id]) => !ids.has(id)));
-  return Object.assign(Object.create(without(state, ids)) as ReadonlyState, { workloads, promises });
+  const nominations = new Map([...state.nominations].filter(([id]) => !ids.has(id)));
+  return Object.assign(Object.create(without(state, ids)) as ReadonlyState, { workloads, nominations });
 }
 
 const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): ReadonlyState =>

@@ -15,7 +15,7 @@ import {
 } from "@headroom/engine/internals";
 import type {
   AttemptId,
-  GangGroup,
+  TaskGroup,
   Node,
   NodeId,
   OrderKey,
@@ -27,12 +27,12 @@ import type {
   Workload,
   WorkloadSpec,
 } from "@headroom/engine/internals";
-import { openNodes } from "./apart-checks.ts";
+import { openNodes } from "./anti-affinity-checks.ts";
 import { amountsOf, specOf, sumOfAmounts } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
-import { couldHold, isSelected } from "./wishes.ts";
-import type { Share } from "./wishes.ts";
+import { couldHold, isSelected } from "./constraint-checks.ts";
+import type { Share } from "./constraint-checks.ts";
 
 /** What a waiting gang asks for: the part of a workload's spec that placing depends on. */
 export type GangRequest = Pick<
@@ -48,10 +48,10 @@ export const requestOf = ({ spec, actor }: Pick<Workload, "spec" | "actor">): Ga
 /** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
 export interface Held {
   readonly accelerators: Map<number, number>;
-  readonly leaving: Map<number, number>;
-  readonly promised: Map<number, number>;
+  readonly terminating: Map<number, number>;
+  readonly nominated: Map<number, number>;
   /** Slices of divided accelerators, by number, each as often as it is held, left or promised. */
-  readonly slices: Readonly<Record<"held" | "leaving" | "promised", Map<number, readonly number[]>>>;
+  readonly slices: Readonly<Record<"held" | "terminating" | "nominated", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
   workers: number;
@@ -63,9 +63,9 @@ export interface Held {
 
 const nothing = (): Held => ({
   accelerators: new Map(),
-  leaving: new Map(),
-  promised: new Map(),
-  slices: { held: new Map(), leaving: new Map(), promised: new Map() },
+  terminating: new Map(),
+  nominated: new Map(),
+  slices: { held: new Map(), terminating: new Map(), nominated: new Map() },
   coresMilli: 0,
   memoryMib: 0,
   workers: 0,
@@ -107,27 +107,28 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   for (const attempt of state.attempts.values()) {
     const spec = specOf(state, attempt);
     if (spec === undefined) continue;
-    const leaving = attempt.stop === null ? (attempt.leaving ?? []) : [...attempt.workers, ...(attempt.leaving ?? [])];
-    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+    const terminating =
+      attempt.stop === null ? (attempt.terminating ?? []) : [...attempt.workers, ...(attempt.terminating ?? [])];
+    for (const worker of [...attempt.workers, ...(attempt.terminating ?? [])]) {
       const sum = on(worker.node);
       const booked = { layer: sum.accelerators, slices: sum.slices.held, node: state.nodes.get(worker.node) };
       addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum, shapeOf(spec.gang, worker));
       sum.attempts.add(attempt.id);
     }
-    for (const worker of leaving) {
+    for (const worker of terminating) {
       const sum = on(worker.node);
-      const booked = { layer: sum.leaving, slices: sum.slices.leaving, node: state.nodes.get(worker.node) };
+      const booked = { layer: sum.terminating, slices: sum.slices.terminating, node: state.nodes.get(worker.node) };
       addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum.away, shapeOf(spec.gang, worker));
     }
   }
-  for (const promise of state.promises.values()) {
-    const spec = specOf(state, promise);
+  for (const nomination of state.nominations.values()) {
+    const spec = specOf(state, nomination);
     if (spec === undefined) continue;
-    for (const worker of promise.workers) {
+    for (const worker of nomination.workers) {
       const sum = on(worker.node);
-      const booked = { layer: sum.promised, slices: sum.slices.promised, node: state.nodes.get(worker.node) };
+      const booked = { layer: sum.nominated, slices: sum.slices.nominated, node: state.nodes.get(worker.node) };
       addAccelerators(booked, shapeOf(spec.gang, worker), worker);
       addWorker(sum.ahead, shapeOf(spec.gang, worker));
     }
@@ -135,7 +136,7 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   return held;
 }
 
-export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.spare !== true;
+export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.hotSpare !== true;
 
 /** What is left of a usable node: the room of every accelerator in thousandths, and sums. */
 interface Room {
@@ -156,11 +157,11 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
       node,
       accelerators: Array.from(
         { length: node.acceleratorCount },
-        (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.promised.get(index) ?? 0),
+        (_, index) => 1000 - (sum.accelerators.get(index) ?? 0) - (sum.nominated.get(index) ?? 0),
       ),
       slices: Array.from({ length: node.acceleratorCount }, (_, index) => [
         ...(sum.slices.held.get(index) ?? []),
-        ...(sum.slices.promised.get(index) ?? []),
+        ...(sum.slices.nominated.get(index) ?? []),
       ]),
       coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
       memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
@@ -214,7 +215,7 @@ function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: Gan
   return [...sharesByType].filter(([, shares]) => fits(shares)).map(([type]) => type);
 }
 
-export const isInGroups = ({ gang }: Pick<GangRequest, "gang">): boolean => gang.groups !== undefined;
+export const isInGroups = ({ gang }: Pick<GangRequest, "gang">): boolean => gang.taskGroups !== undefined;
 
 interface Packing {
   readonly rooms: readonly Room[];
@@ -228,9 +229,9 @@ interface Packing {
  */
 function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
-  const groups = gang.groups ?? [];
+  const groups = gang.taskGroups ?? [];
   if (fabric !== undefined || spread !== undefined || groups.some((group) => group.fabric !== undefined)) return false;
-  const least = (group: GangGroup): number => group.minWorkers ?? group.workers;
+  const least = (group: TaskGroup): number => group.minWorkers ?? group.workers;
   const all = groups.reduce((sum, group) => sum + least(group), 0);
   const options = groups.map((group) => {
     const accepted = group.acceleratorTypes ?? acceleratorTypes;
@@ -284,7 +285,7 @@ export interface Feasibility {
  * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
  */
 const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
-  rules.teams.shapes !== undefined &&
+  rules.teams.reservedTopology !== undefined &&
   work.gang.accelerators > 0 &&
   (isGuaranteed(rules, work) || !isPreemptible(rules, work));
 
@@ -329,7 +330,11 @@ export function feasibility(state: ReadonlyState): Feasibility {
 /** Whether one of the workload's tasks may start at this instant, capacity aside. */
 export function hasReadyTask(workload: Workload, nowMs: number): boolean {
   if (workload.endedAtMs !== null || workload.stopRequested || workload.held === true) return false;
-  if (workload.waitsFor !== undefined || workload.waitsForOffPeak === true || (workload.spec.notBeforeMs ?? 0) > nowMs)
+  if (
+    workload.waitsFor !== undefined ||
+    workload.waitsForStartWindow === true ||
+    (workload.spec.notBeforeMs ?? 0) > nowMs
+  )
     return false;
   return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
 }

@@ -1,7 +1,7 @@
 /** What a policy would have started after a round: who is the head, and who waits although it fits. */
 import { rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
 import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
-import { canBeTold } from "./wishes.ts";
+import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
 /** Whether the order of what waits is one line by what the work itself says: then the head is known without the scheduler. */
@@ -35,14 +35,15 @@ export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | nul
     // Whether a gang of groups fits is not seen with certainty, nor are some wishes, so neither is whether it is the head.
     if (isInGroups(workload.spec) || !canBeTold(state, workload.spec)) return null;
     // Neither is whether what lost workers fits with the spares that it may take.
-    if (workload.lostWorkers !== undefined && hasSpares(state)) return null;
+    if (workload.lostWorkers !== undefined && hasHotSpares(state)) return null;
     if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
   }
   return head;
 }
 
-const hasSpares = ({ nodes }: ReadonlyState): boolean => [...nodes.values()].some(({ spare }) => spare === true);
+const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
+  [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
 /** After a round nothing that the policy would start now waits (DESIGN §7.11). Protected starts are not in the state: `backfill.ts`. */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {
@@ -71,5 +72,5 @@ export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(po
 /** A policy may leave out the phases that start anything. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {
   const { phases } = rulesOf(policy);
-  return phases.includes("place") || phases.includes("refill");
+  return phases.includes("place") || phases.includes("rebalance");
 };

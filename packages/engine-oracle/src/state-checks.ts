@@ -5,7 +5,7 @@ import {
   ENDED_ATTEMPTS_KEPT,
   ENDED_WORKLOADS_KEPT,
   Findings,
-  PAST_ENTRIES_KEPT,
+  ENDED_ENTRIES_KEPT,
   acceleratorCount,
   acceleratorIndices,
   checkGroups,
@@ -16,12 +16,12 @@ import {
   withAncestors,
 } from "@headroom/engine/internals";
 import type { Attempt, ReadonlyState, Workload } from "@headroom/engine/internals";
-import { checkPromise } from "./promise-checks.ts";
-import { checkApart } from "./apart-checks.ts";
+import { checkNomination } from "./nomination-checks.ts";
+import { checkAntiAffinity } from "./anti-affinity-checks.ts";
 import { specOf } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
 import { checkRest } from "./rest.ts";
-import { checkSpares } from "./spare-checks.ts";
+import { checkHotSpares } from "./hot-spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
 
 /** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
@@ -37,11 +37,11 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
     checkTasks(findings, state, workload);
     checkWorkloadPhase(findings, state, workload);
   }
-  for (const promise of state.promises.values()) checkPromise(findings, state, promise);
-  checkApart(findings, state);
+  for (const nomination of state.nominations.values()) checkNomination(findings, state, nomination);
+  checkAntiAffinity(findings, state);
   checkConservation(findings, state);
   checkAccounts(findings, state);
-  checkSpares(findings, state, nowMs);
+  checkHotSpares(findings, state, nowMs);
   checkWindows(findings, state, nowMs);
   checkRest(findings, state, nowMs);
   return findings.list;
@@ -96,15 +96,15 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
       const slices = held.slices.held.get(index) ?? [];
       checkSlices(findings, `accelerator ${index} of ${id}`, { slices, milli });
     }
-    for (const [index, milli] of held.promised) {
-      const staying = (held.accelerators.get(index) ?? 0) - (held.leaving.get(index) ?? 0);
+    for (const [index, milli] of held.nominated) {
+      const staying = (held.accelerators.get(index) ?? 0) - (held.terminating.get(index) ?? 0);
       findings.expect(
         staying + milli <= 1000,
         () => `accelerator ${index} of ${id} is promised, and held by who was not asked to leave`,
       );
-      const leaving = held.slices.leaving.get(index) ?? [];
-      const slices = (held.slices.held.get(index) ?? []).filter((slice) => !leaving.includes(slice));
-      const ahead = [...slices, ...(held.slices.promised.get(index) ?? [])];
+      const terminating = held.slices.terminating.get(index) ?? [];
+      const slices = (held.slices.held.get(index) ?? []).filter((slice) => !terminating.includes(slice));
+      const ahead = [...slices, ...(held.slices.nominated.get(index) ?? [])];
       checkSlices(findings, `accelerator ${index} of ${id}, as promised,`, { slices: ahead, milli: staying + milli });
     }
     const amounts = [
@@ -142,17 +142,17 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
     [...missing, ...joining].every((rank) => rank < ranks),
     () => `${attempt.id} waits for ranks that it does not have: ${[...missing, ...joining].join(", ")}`,
   );
-  const { leaving } = attempt;
-  findings.expect(leaving === undefined || leaving.length > 0, () => `${attempt.id} waits for nobody to leave`);
-  const growing = state.promises.get(attempt.id);
+  const { terminating } = attempt;
+  findings.expect(terminating === undefined || terminating.length > 0, () => `${attempt.id} waits for nobody to leave`);
+  const growing = state.nominations.get(attempt.id);
   const ahead = workers.length + (growing?.workers.length ?? 0);
   findings.expect(ahead <= gang.workers, () => `${attempt.id} has and is promised ${ahead} of ${gang.workers} workers`);
   findings.expect(
-    gang.groups !== undefined || acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    gang.taskGroups !== undefined || acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
     () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
   );
   checkGroups(findings, state, { id: attempt.id, spec, workers, isIncomplete });
-  for (const worker of [...workers, ...(leaving ?? [])]) {
+  for (const worker of [...workers, ...(terminating ?? [])]) {
     const { node: id, accelerators } = worker;
     const count = acceleratorCount(accelerators);
     const shape = shapeOf(gang, worker);
@@ -166,7 +166,7 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
     );
     const node = state.nodes.get(id);
     findings.expect(
-      gang.groups !== undefined || node === undefined || node.acceleratorType === acceleratorType,
+      gang.taskGroups !== undefined || node === undefined || node.acceleratorType === acceleratorType,
       () => `${attempt.id} runs on ${acceleratorType}, ${id} is of another type`,
     );
   }
@@ -215,10 +215,10 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
   const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
   // The task of one that is to move still runs where it was.
-  const promised = [...state.promises.values()].filter(
+  const nominated = [...state.nominations.values()].filter(
     ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
   );
-  const begun = retries.length + activeAttempts.length + promised.length + succeededCount + failedCount;
+  const begun = retries.length + activeAttempts.length + nominated.length + succeededCount + failedCount;
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
   // Tasks that a cancellation stopped count as nothing.
   findings.expect(
@@ -231,7 +231,7 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
     findings.expect(attempt?.workloadId === id, () => `${id} names ${attemptId}, which is not an active attempt of it`);
     if (attempt !== undefined) open.push(attempt.task);
   }
-  for (const { task } of promised) open.push(task);
+  for (const { task } of nominated) open.push(task);
   findings.expect(new Set(open).size === open.length, () => `a task of ${id} runs or waits twice: ${open.join(", ")}`);
   findings.expect(
     open.every((task) => task < nextTask),
@@ -253,8 +253,8 @@ function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload
 function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, phase, stopRequested, activeAttempts, endedAtMs, endReason, failedCount, nextTask, retries } = workload;
   const isActive = activeAttempts.length > 0;
-  const isPromised = [...state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
-  const isWaiting = !stopRequested && (isPromised || nextTask < taskCountOf(workload.spec) || retries.length > 0);
+  const isNominated = [...state.nominations.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+  const isWaiting = !stopRequested && (isNominated || nextTask < taskCountOf(workload.spec) || retries.length > 0);
   if (endedAtMs === null) {
     const expected = stopRequested ? "stopping" : isActive ? "running" : "pending";
     findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
@@ -281,7 +281,7 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
 
 /** What was submitted is there or has ended, and is kept for the promised while. */
 function checkConservation(findings: Findings, state: ReadonlyState): void {
-  const { submittedCount, endedCount, workloads, answers, pastEntries } = state;
+  const { submittedCount, endedCount, workloads, answers, endedEntries } = state;
   let lastOrdinal = 0;
   let endedKept = 0;
   for (const workload of workloads.values()) {
@@ -298,7 +298,7 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
   findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
   findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
-  findings.expect(pastEntries.size <= PAST_ENTRIES_KEPT, () => `${pastEntries.size} past entries are kept`);
+  findings.expect(endedEntries.size <= ENDED_ENTRIES_KEPT, () => `${endedEntries.size} past entries are kept`);
 }
 
 /** Exactly the teams with a budget have an account, and nothing runs on past the end of one that says so. */

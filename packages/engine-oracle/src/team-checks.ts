@@ -89,17 +89,17 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
 }
 
 /** Attempts that are filed as taken, whole or in part, are those that a plan asked to leave. */
-export function checkLeaving(findings: Findings, { state, leaving }: World): void {
+export function checkTerminating(findings: Findings, { state, terminating }: World): void {
   for (const attempt of state.attempts.values()) {
     const { id, stop } = attempt;
     const isTaken = stop !== null && ["preempted", "reclaimed", "moved", "incomplete"].includes(stop.reason);
-    const isLeaving = isTaken || attempt.leaving !== undefined;
+    const isTerminating = isTaken || attempt.terminating !== undefined;
     findings.expect(
-      leaving.has(attempt) === isLeaving,
-      () => `${id} is filed as ${isLeaving ? "staying" : "leaving"} and is not`,
+      terminating.has(attempt) === isTerminating,
+      () => `${id} is filed as ${isTerminating ? "staying" : "terminating"} and is not`,
     );
   }
-  const gone = [...leaving].filter(({ id }) => !state.attempts.has(id));
+  const gone = [...terminating].filter(({ id }) => !state.attempts.has(id));
   findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
 }
 

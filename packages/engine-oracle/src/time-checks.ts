@@ -21,8 +21,8 @@ export function checkTime(findings: Findings, state: ReadonlyState, workload: Wo
 
 /** By its price alone; where the cheapest or the cleanest hours are asked for, or carbon, it cannot be told here. */
 function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): boolean {
-  const { offPeak, deadlineMs, walltimeMs } = spec;
-  const { microUsdPerKwhMax: most, latestStartMs } = offPeak ?? {};
+  const { startWindow, deadlineMs, walltimeMs } = spec;
+  const { microUsdPerKwhMax: most, latestStartMs } = startWindow ?? {};
   if (most === undefined || (latestStartMs ?? nowMs + 1) <= nowMs) return true;
   // For its deadline it may start anyway; what has no walltime is left aside.
   if (deadlineMs !== undefined && (walltimeMs === null || deadlineMs - walltimeMs <= nowMs)) return true;

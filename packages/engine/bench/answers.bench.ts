@@ -17,7 +17,7 @@ const teams = Array.from({ length: 10 }, (_, index) => `team${index}`);
 const teamOf = (index: number): string => teams[index % teams.length] as string;
 
 /** Ten shapes for each of the ten teams: one worker and gangs, parts of a node and whole ones, with and without wishes. */
-const shapes = [
+const reservedTopology = [
   { gang: { workers: 1, accelerators: 1, coresMilli: 8000, memoryMib: 65_536 } },
   { gang: { workers: 1, accelerators: 2, coresMilli: 16_000, memoryMib: 131_072 } },
   { gang: { workers: 1, accelerators: 4, coresMilli: 32_000, memoryMib: 262_144 } },
@@ -56,14 +56,16 @@ function fullFleet({ policy, isPreemptible, guaranteed }: WorldOptions): Bench {
       },
     ),
   );
-  settle(bench, bench.receive(...running));
+  markClean(bench, bench.receive(...running));
   for (let from = 0; from < PENDING; from += 100)
-    settle(
+    markClean(
       bench,
       bench.receive(
         ...Array.from({ length: 100 }, (_, at) => {
           const index = from + at;
-          const shape = shapes[Math.floor(index / teams.length) % shapes.length] as (typeof shapes)[number];
+          const shape = reservedTopology[
+            Math.floor(index / teams.length) % reservedTopology.length
+          ] as (typeof reservedTopology)[number];
           return bench.submission(shape.gang, {
             team: teamOf(index),
             priority: index % 7 === 0 ? 1 : 0,
@@ -77,7 +79,7 @@ function fullFleet({ policy, isPreemptible, guaranteed }: WorldOptions): Bench {
 }
 
 /** What was launched runs and what was asked to leave has left, until nobody is asked for anything. */
-function settle(bench: Bench, { effects }: Ready): void {
+function markClean(bench: Bench, { effects }: Ready): void {
   for (let due = effects; due.length > 0;) {
     bench.nowMs += 1000;
     due = bench.receive(...due.flatMap(answered)).effects;

@@ -138,8 +138,8 @@ export function measured<T>(work: () => T): Measured<T> {
 }
 
 export const placedCount = ({ events }: Ready): number => events.filter(({ kind }) => kind === "gangPlaced").length;
-export const promisedCount = ({ events }: Ready): number =>
-  events.filter(({ kind }) => kind === "placePromised").length;
+export const nominatedCount = ({ events }: Ready): number =>
+  events.filter(({ kind }) => kind === "placementNominated").length;
 
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((left, right) => left - right);

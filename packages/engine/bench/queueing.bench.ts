@@ -151,13 +151,13 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
   /** 640 nodes in 10 racks, 15,000 gangs that require, prefer or are spread over a rack; run times as in the baseline. Published: 401 s. */
   "kueue-topology": () => {
     const bench = new Bench(policy, { nodes: 640, perNode: 0, leafNodes: 64, coresMilli: 96_000 });
-    const shapes = [
+    const reservedTopology = [
       { workers: 2, coresMilli: 500, runMs: 200 },
       { workers: 4, coresMilli: 1250, runMs: 500 },
       { workers: 8, coresMilli: 2500, runMs: 1000 },
     ];
     const arrivals = Array.from({ length: 15_000 }, (_, index): Arrival => {
-      const { runMs, ...gang } = shapes[index % 3] as (typeof shapes)[number];
+      const { runMs, ...gang } = reservedTopology[index % 3] as (typeof reservedTopology)[number];
       const fabric = Math.floor(index / 3) % 2 === 0 ? { within: "leaf" } : { prefer: "leaf" };
       return {
         atMs: Math.floor(index / 30) * 10,
@@ -194,14 +194,14 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
     const gangs = Array.from({ length: 41 }, () => bench.submission({ workers: 10, accelerators: 8 }));
     const run = measured(() => bench.receive(...gangs));
     const moved = run.value.events.filter(({ kind }) => kind === "attemptStopRequested").length;
-    const promised = run.value.events.filter(
-      (event) => event.kind === "placePromised" && event.promise.afterAttempt === undefined,
+    const nominated = run.value.events.filter(
+      (event) => event.kind === "placementNominated" && event.nomination.afterAttempt === undefined,
     ).length;
     return {
       cpu_ms: rounded(run.cpuMs),
       wall_ms: rounded(run.wallMs),
       placed: placedCount(run.value),
-      promised,
+      nominated,
       moved,
     };
   },

@@ -5,7 +5,7 @@
  */
 import { explain, presets, restoreEngine, smallestChanges } from "../src/index.ts";
 import type { AttemptId, Command, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
-import { Bench, measured, placedCount, promisedCount, quantile, rounded, team } from "./fleet.ts";
+import { Bench, measured, placedCount, nominatedCount, quantile, rounded, team } from "./fleet.ts";
 import type { Measured } from "./fleet.ts";
 
 const policy = presets.get("default") as Policy;
@@ -126,17 +126,17 @@ function preemptions(): Facts {
   );
   const evicted = new Map<string, number>();
   let arrivals = 0;
-  const settle = (ready: Ready): void => {
+  const markClean = (ready: Ready): void => {
     for (const event of ready.events) {
       if (event.kind !== "attemptStopRequested") continue;
       const job = event.attemptId.replace(/\.\d+$/, "");
       evicted.set(job, (evicted.get(job) ?? 0) + 1);
     }
-    if (ready.effects.length > 0) settle(bench.stopped(ready));
+    if (ready.effects.length > 0) markClean(bench.stopped(ready));
   };
   const ask = (name: string, jobs: number): void => {
     arrivals += jobs;
-    settle(
+    markClean(
       bench.receive(...Array.from({ length: jobs }, () => bench.submission({}, { team: name, preemptible: true }))),
     );
   };
@@ -147,7 +147,7 @@ function preemptions(): Facts {
   const untilRest = sum();
   for (let round = 0; round < 5; round++) {
     bench.nowMs += 1000;
-    settle(bench.receive({ kind: "tick" }));
+    markClean(bench.receive({ kind: "tick" }));
   }
   return {
     arrivals,
@@ -177,13 +177,15 @@ function reclaim(gang: { readonly workers: number; readonly accelerators: number
     team("owner", { guarantee: { accelerators: 4000 } }),
     team("borrower", { guarantee: { accelerators: 0 } }),
   ]);
-  const loans = Array.from({ length: 4000 }, () => bench.submission({}, { team: "borrower", preemptible: true }));
-  bench.started(bench.receive(...loans));
-  const claims = Array.from({ length: jobs }, () => bench.submission(gang, { team: "owner" }));
-  const run = measured(() => bench.receive(...claims));
+  const opportunisticJobs = Array.from({ length: 4000 }, () =>
+    bench.submission({}, { team: "borrower", preemptible: true }),
+  );
+  bench.started(bench.receive(...opportunisticJobs));
+  const entitlements = Array.from({ length: jobs }, () => bench.submission(gang, { team: "owner" }));
+  const run = measured(() => bench.receive(...entitlements));
   const evicted = run.value.events.filter(({ kind }) => kind === "attemptStopRequested").length;
   const heapMib = Math.round(process.memoryUsage().heapUsed / 2 ** 20);
-  return { ...times(run), promised: promisedCount(run.value), evicted, heap_mib: heapMib };
+  return { ...times(run), nominated: nominatedCount(run.value), evicted, heap_mib: heapMib };
 }
 
 const waitingShapes = [1, 2, 4, 8].flatMap((accelerators) => [1, 2, 4].map((workers) => ({ workers, accelerators })));

@@ -4,8 +4,8 @@
  */
 export type { TypeCapacity } from "./cluster/capacity.ts";
 export type { NodeSlot } from "./cluster/node-slot.ts";
-export { nextLookMs } from "./cluster/off-peak.ts";
-export type { PlacementClass } from "./cluster/queue.ts";
+export { nextLookMs } from "./cluster/start-window.ts";
+export type { QueueBucket } from "./cluster/queue.ts";
 export { ACCELERATORS_AT } from "./cluster/team-node.ts";
 export type { World } from "./cluster/world.ts";
 export type { Effect } from "./contract/effects.ts";
@@ -15,11 +15,11 @@ export { clockOf, worldOf } from "./engine/engine.ts";
 export type { Engine, Ready } from "./engine/ready.ts";
 export { explain } from "./explain/reasons/explain.ts";
 export { acceleratorCount, acceleratorIndices } from "./model/accelerator-set.ts";
-export type { ApartFrom, ApartSpec } from "./model/apart.ts";
+export type { AntiAffinityFrom, AntiAffinitySpec } from "./model/anti-affinity.ts";
 export { tariffEndMs } from "./model/calendar.ts";
 export type { Tariff } from "./model/calendar.ts";
 export type { DataSpec } from "./model/data.ts";
-export { RESIZING_EXECUTORS, SPARE_AHEAD_MS } from "./model/fleet.ts";
+export { RESIZING_EXECUTORS, HOT_SPARE_AHEAD_MS } from "./model/fleet.ts";
 export type { Node } from "./model/fleet.ts";
 export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from "./model/gang.ts";
 export { attemptId } from "./model/ids.ts";
@@ -32,9 +32,9 @@ export { ENDED_ATTEMPTS_KEPT, taskCountOf } from "./model/workload.ts";
 export type {
   Attempt,
   FabricSpec,
-  GangGroup,
+  TaskGroup,
   GangSpec,
-  PromisedPlace,
+  Nomination,
   SpreadSpec,
   WorkerAllocation,
   WorkerShape,
@@ -61,7 +61,7 @@ export type { Rules } from "./policy/rules.ts";
 export { stateDigest } from "./state/digest.ts";
 export { DEFAULT_TEAM } from "./state/mutable-state.ts";
 export type { WorkloadEntity } from "./state/mutable-state.ts";
-export { PAST_ENTRIES_KEPT } from "./state/past-entries.ts";
+export { ENDED_ENTRIES_KEPT } from "./state/ended-entries.ts";
 export { waitingTaskCount } from "./state/ready-task.ts";
 export { decodeSnapshot, encodeSnapshot } from "./state/snapshot.ts";
 export { ANSWERS_KEPT, ENDED_WORKLOADS_KEPT } from "./state/state.ts";

@@ -12,7 +12,7 @@ import {
   workloadId,
 } from "../src/index.ts";
 import { checkInvariants } from "@headroom/engine-oracle";
-import { PAST_ENTRIES_KEPT } from "../src/state/past-entries.ts";
+import { ENDED_ENTRIES_KEPT } from "../src/state/ended-entries.ts";
 import type { Engine, Input, JournalGroup } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
@@ -74,7 +74,7 @@ describe("bounds", () => {
   it("windows that are over are known again up to a number", () => {
     const drive = new Drive();
     drive.receive(applied({ sites: [site], pools: [pool("H100")] }));
-    const windows = Array.from({ length: PAST_ENTRIES_KEPT + 2 }, (_, index) => ({
+    const windows = Array.from({ length: ENDED_ENTRIES_KEPT + 2 }, (_, index) => ({
       kind: "maintenance" as const,
       name: `window-${index}`,
       pool: pool("H100").name,
@@ -90,7 +90,7 @@ describe("bounds", () => {
     drive.passTo(10_000);
     drive.nowMs = 10_000;
     drive.receive({ kind: "tick" });
-    expect(drive.engine.state.pastEntries.size).toBe(PAST_ENTRIES_KEPT);
+    expect(drive.engine.state.endedEntries.size).toBe(ENDED_ENTRIES_KEPT);
     expect(actionsOf(windows.slice(0, 2))).toEqual(["windowOver"]);
     expect(new Set(actionsOf(windows.slice(2)))).toEqual(new Set(["unchanged"]));
     expect(checkInvariants(drive.engine)).toEqual([]);

@@ -24,7 +24,7 @@ function scene(checkpointOnRequest: boolean): { readonly drive: Drive; readonly 
   const guest = spec("elastic", { team: "guests", preemptible: true, gang, ...saves });
   drive.receive(command({ kind: "submitWorkload", spec: guest }));
   drive.receive({ kind: "attemptRunning", attemptId: elastic });
-  const owner = spec("claim", { team: "owners", gang: { workers: 2, accelerators: 1 } });
+  const owner = spec("entitlement", { team: "owners", gang: { workers: 2, accelerators: 1 } });
   return { drive, asked: drive.receive(command({ kind: "submitWorkload", spec: owner })).effects };
 }
 

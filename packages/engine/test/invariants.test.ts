@@ -4,8 +4,8 @@ import { attemptId, nodeId, teamName, workloadId } from "../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
-import { openingOf } from "../src/ordering/round-order.ts";
-import type { PlacementClass } from "../src/cluster/queue.ts";
+import { capacityEpochOf } from "../src/ordering/round-order.ts";
+import type { QueueBucket } from "../src/cluster/queue.ts";
 import type { World } from "../src/cluster/world.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
@@ -54,7 +54,7 @@ const workload = (world: World, ordinal: number) => {
   if (found === undefined) throw new Error(`no workload ${ordinal}`);
   return found;
 };
-const classes = (world: World): PlacementClass[] => [...world.queue.classes()];
+const classes = (world: World): QueueBucket[] => [...world.queue.classes()];
 const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
 const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
@@ -112,7 +112,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   [
     "a class that is still closed after something came free",
     (world) => {
-      for (const found of classes(world)) found.closedAt = openingOf(world);
+      for (const found of classes(world)) found.rejectedAtEpoch = capacityEpochOf(world);
       world.state.attempts.clear();
     },
     /the class of 1x8 \[\] of sub is closed and fits/,

@@ -4,7 +4,7 @@ import { attemptId, nodeId, presets, teamName, workloadId } from "../src/index.t
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Event, Input, Policy, Ready, Team } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
-import type { PlacementClass } from "../src/cluster/queue.ts";
+import type { QueueBucket } from "../src/cluster/queue.ts";
 import type { World } from "../src/cluster/world.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
@@ -55,7 +55,7 @@ function protecting(): Engine {
 }
 
 /** Work goes past the first of the queue, which is promised the place that was protected for it afterwards; its second task waits. */
-function promisedAfterwards(): { readonly engine: Engine; readonly ready: Ready } {
+function nominatedAfterwards(): { readonly engine: Engine; readonly ready: Ready } {
   const drive = new Drive();
   const policy = presets.get("default") as Required<Policy>;
   drive.receive(
@@ -84,29 +84,29 @@ const attemptOf = (world: World, id: string) => {
   if (found === undefined) throw new Error(`no attempt ${id}`);
   return found;
 };
-const promiseOf = (world: World) => {
-  const [found] = world.state.promises.values();
+const nominationOf = (world: World) => {
+  const [found] = world.state.nominations.values();
   if (found === undefined) throw new Error("nothing is promised");
   return found;
 };
-const setPromise = (world: World, changes: object): void => {
-  const known = promiseOf(world);
-  world.state.promises.set(known.attemptId, { ...known, ...changes });
+const setNomination = (world: World, changes: object): void => {
+  const known = nominationOf(world);
+  world.state.nominations.set(known.attemptId, { ...known, ...changes });
 };
-const classes = (world: World): PlacementClass[] => [...world.queue.classes()];
+const classes = (world: World): QueueBucket[] => [...world.queue.classes()];
 
 type Mutant = readonly [name: string, wrong: (world: World) => void, finding: RegExp];
 
 const ofPlans: readonly Mutant[] = [
   [
     "a promise forgotten by its node",
-    (world) => world.capacity.promise(spec("x").gang, promiseOf(world).workers, -1),
-    /is filed as (taken|staying|coming|free)/,
+    (world) => world.capacity.nomination(spec("x").gang, nominationOf(world).workers, -1),
+    /is filed as (taken|staying|releasing|free)/,
   ],
   [
     "a promise on what nobody leaves",
     (world) =>
-      setPromise(world, {
+      setNomination(world, {
         workers: [
           { node: nodeId("n1"), accelerators: "0" },
           { node: nodeId("n1"), accelerators: "1" },
@@ -116,7 +116,7 @@ const ofPlans: readonly Mutant[] = [
   ],
   [
     "a promise of too few workers",
-    (world) => setPromise(world, { workers: promiseOf(world).workers.slice(1) }),
+    (world) => setNomination(world, { workers: nominationOf(world).workers.slice(1) }),
     /is promised 1 of 2 workers/,
   ],
   [
@@ -126,25 +126,25 @@ const ofPlans: readonly Mutant[] = [
   ],
   [
     "a promise of a type it does not accept",
-    (world) => setPromise(world, { acceleratorType: "A100" }),
+    (world) => setNomination(world, { acceleratorType: "A100" }),
     /is promised A100/,
   ],
   [
     "a promise for nobody",
-    (world) => setPromise(world, { workloadId: workloadId("w9") }),
+    (world) => setNomination(world, { workloadId: workloadId("w9") }),
     /a place is promised to w9, which does not exist/,
   ],
   [
     "a promise to grow for what does not run",
-    (world) => setPromise(world, { growth: true }),
+    (world) => setNomination(world, { growth: true }),
     /does not run and is to grow/,
   ],
   [
     "workers that leave and are forgotten",
-    (world) => void delete attemptOf(world, "w2.1").leaving,
+    (world) => void delete attemptOf(world, "w2.1").terminating,
     /n1 is filed with \d+ coming accelerators|has \d+ of|asks for/,
   ],
-  ["nobody is to leave", (world) => void (attemptOf(world, "w2.1").leaving = []), /waits for nobody to leave/],
+  ["nobody is to leave", (world) => void (attemptOf(world, "w2.1").terminating = []), /waits for nobody to leave/],
   ["a gang below its least", (world) => void (attemptOf(world, "w2.1").workers = []), /has 0 of 4 workers/],
   [
     "a part given out twice",
@@ -164,7 +164,7 @@ const ofPlans: readonly Mutant[] = [
   ],
   [
     "a node that somebody leaves filed nowhere",
-    (world) => world.capacity.type("H100")!.coming.delete(0),
+    (world) => world.capacity.type("H100")!.releasing.delete(0),
     /n1 is not filed among the nodes that somebody leaves/,
   ],
   [
@@ -196,7 +196,7 @@ const ofStarts: readonly Mutant[] = [
     "a class closed although it fits",
     (world) => {
       world.state.attempts.clear();
-      for (const found of classes(world)) found.closedAt = world.capacity.freedEpoch + world.teamUse.limitEpoch;
+      for (const found of classes(world)) found.rejectedAtEpoch = world.capacity.freedEpoch + world.teamUse.limitEpoch;
     },
     /is closed and fits/,
   ],
@@ -236,13 +236,13 @@ describe("checkBatch", () => {
   it("finds an eviction without a plan, a plan that is not carried out, and one for nobody", () => {
     expect(bent(without("evictionPlanned"))).toMatch(/w2.1 is evicted and no plan names it/);
     expect(bent(without("gangShrinkRequested"))).toMatch(/w2.1 is a victim and is not asked to leave/);
-    expect(bent(without("placePromised"))).toMatch(/work was evicted for w3 task 0, which got no place/);
+    expect(bent(without("placementNominated"))).toMatch(/work was evicted for w3 task 0, which got no place/);
   });
 
   it("finds a start that delays whoever is first by then, and not whoever comes first by a promise made later", () => {
-    const { engine, ready } = promisedAfterwards();
-    const events = ready.events.filter(({ kind }) => kind === "gangPlaced" || kind === "placePromised");
-    expect(events.map(({ kind }) => kind)).toEqual(["gangPlaced", "placePromised"]);
+    const { engine, ready } = nominatedAfterwards();
+    const events = ready.events.filter(({ kind }) => kind === "gangPlaced" || kind === "placementNominated");
+    expect(events.map(({ kind }) => kind)).toEqual(["gangPlaced", "placementNominated"]);
     expect(checkBatch(engine.state, ready)).toEqual([]);
     expect(checkBatch(engine.state, { ...ready, events: ready.events.toReversed() }).join("\n")).toMatch(
       /w5.1 went past w4 and delayed its start from 30000 to 7200000 ms/,
@@ -280,15 +280,17 @@ describe("checkBatch", () => {
   });
 
   it("finds workers that do not lie as they asked", () => {
-    const wish = (wishes: object) => (world: World) => {
+    const constraint = (constraints: object) => (world: World) => {
       const found = world.state.workloads.get(workloadId("w3"))!;
-      world.state.workloads.set(found.id, Object.assign(found, { spec: { ...found.spec, ...wishes } }));
+      world.state.workloads.set(found.id, Object.assign(found, { spec: { ...found.spec, ...constraints } }));
     };
     const sound = (event: Event): readonly Event[] => [event];
-    expect(bent(sound, wish({ nodeSelector: { zone: "y" } }))).toMatch(/n1 lacks labels that were asked for/);
-    expect(bent(sound, wish({ spread: { over: "zone", maxPerDomain: 1 } }))).toMatch(/2 workers share zone x, 1 may/);
-    expect(bent(sound, wish({ fabric: { within: "rail" } }))).toMatch(/it does not lie within one rail/);
-    expect(bent(sound, wish({ fabric: { slices: [{ workers: 3, within: "node" }] } }))).toMatch(
+    expect(bent(sound, constraint({ nodeSelector: { zone: "y" } }))).toMatch(/n1 lacks labels that were asked for/);
+    expect(bent(sound, constraint({ spread: { topologyKey: "zone", maxPerDomain: 1 } }))).toMatch(
+      /2 workers share zone x, 1 may/,
+    );
+    expect(bent(sound, constraint({ fabric: { within: "rail" } }))).toMatch(/it does not lie within one rail/);
+    expect(bent(sound, constraint({ fabric: { slices: [{ workers: 3, within: "node" }] } }))).toMatch(
       /slices of 3 do not share a node/,
     );
   });

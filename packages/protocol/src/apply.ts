@@ -4,7 +4,7 @@ import { applyWarning } from "./apply-warning.ts";
 import { calendarEntry } from "./calendar.ts";
 import { pool, site } from "./fleet.ts";
 import * as limits from "./limits.ts";
-import { submissionForecast } from "./outlook.ts";
+import { submissionForecast } from "./forecast.ts";
 import { schedule } from "./schedule.ts";
 import { sliceFaultsIn } from "./slices.ts";
 import { teamSpec, type TeamSpec } from "./team.ts";

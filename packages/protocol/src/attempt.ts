@@ -9,7 +9,7 @@ export const workerAllocation = z
     slice: count
       .optional()
       .meta({ description: "The memory slice at which its part of the accelerator begins; left out: it has none." }),
-    group: count.optional().meta({ description: "Position among the groups of its gang; left out: it has none." }),
+    taskGroup: count.optional().meta({ description: "Position among the groups of its gang; left out: it has none." }),
   })
   .meta({ id: "WorkerAllocation" });
 
@@ -114,7 +114,7 @@ const activeFields = {
       closedBy: madeWayFor,
     })
     .nullable(),
-  leaving: z
+  terminating: z
     .array(workerAllocation)
     .optional()
     .meta({ description: "Workers that were asked to leave while the others go on, in rank order." }),

@@ -140,7 +140,9 @@ const windowUse = z
       .array(drainedAttempt)
       .meta({ description: "What is asked to stop for it, the next first; at most 20 of them." }),
     drainedCount: count,
-    endingCount: count.meta({ description: "Other attempts on its nodes that are over before, by their walltimes." }),
+    completionCount: count.meta({
+      description: "Other attempts on its nodes that are over before, by their walltimes.",
+    }),
   })
   .meta({ id: "WindowUse" });
 

@@ -16,7 +16,7 @@ import type {
   SubmissionForecast,
   WhatIfAnswer,
   WhatIfQuestionInput,
-} from "./outlook.ts";
+} from "./forecast.ts";
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
@@ -60,7 +60,7 @@ export interface QueueQuery extends PageRequest {
 
 export interface QueuePageQuery extends QueueQuery {
   /** Count what waits and is not in the queue, too: every workload there is is looked at. */
-  readonly keptBack?: boolean | undefined;
+  readonly holdReason?: boolean | undefined;
 }
 
 export interface ExpectedStartQuery extends PageRequest {

@@ -51,7 +51,7 @@ export const evictionPlan = z
         moves: z.literal(true).optional(),
       }),
     ),
-    beneficiary: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
+    preemptor: z.object({ team: z.string(), shareBeforeMilli: count, shareAfterMilli: count }).optional(),
     pairsGathered: count.optional(),
   })
   .meta({ id: "EvictionPlan" });
@@ -68,7 +68,7 @@ const promisedPlace = z
     atMs: instantMs,
     afterAttempt: z.string().optional(),
   })
-  .meta({ id: "PromisedPlace" });
+  .meta({ id: "Nomination" });
 
 const commandResult = z
   .discriminatedUnion("kind", [
@@ -98,8 +98,8 @@ export const event = z
     fact("nodeReturned", { nodeId: z.string() }),
     fact("nodeDrainStarted", { nodeId: z.string(), actor: z.string() }),
     fact("nodeResumed", { nodeId: z.string(), actor: z.string() }),
-    fact("spareKept", { nodeId: z.string() }),
-    fact("spareReleased", {
+    fact("hotSpareReserved", { nodeId: z.string() }),
+    fact("hotSpareReleased", {
       nodeId: z.string(),
       reason: z.enum(["taken", "lost", "drained", "calendar", "fewer"]),
       workloadId: z.string().nullable().meta({ description: "For whom it was taken." }),
@@ -124,8 +124,8 @@ export const event = z
     }),
     fact("budgetRenewed", { team: z.string() }),
     fact("commandAnswered", { key: z.string(), fingerprint: z.string(), result: commandResult }),
-    fact("offPeakBegan", { workloadId: z.string() }),
-    fact("offPeakEnded", { workloadId: z.string() }),
+    fact("startWindowOpened", { workloadId: z.string() }),
+    fact("startWindowClosed", { workloadId: z.string() }),
     fact("workloadSubmitted", {
       workloadId: z.string(),
       spec: workloadSpec,
@@ -190,9 +190,9 @@ export const event = z
     }),
     fact("workersReplaced", { attemptId: z.string(), workers: z.array(workerAllocation) }),
     fact("workersJoined", { attemptId: z.string() }),
-    fact("placePromised", { promise: promisedPlace }),
-    fact("promiseWithdrawn", { attemptId: z.string(), reason: z.string() }),
-    fact("loanRelabelled", { attemptId: z.string(), workloadId: z.string() }),
+    fact("placementNominated", { nomination: promisedPlace }),
+    fact("nominationWithdrawn", { attemptId: z.string(), reason: z.string() }),
+    fact("opportunisticJobRelabelled", { attemptId: z.string(), workloadId: z.string() }),
     fact("evictionPlanned", evictionPlan.shape),
     fact("progressRecorded", {
       attemptId: z.string(),

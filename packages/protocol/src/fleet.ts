@@ -59,7 +59,7 @@ export const pool = z
       .optional()
       .meta({ description: "Labels of single nodes, by id; they win over those of the pool." }),
     data: dataPlace.optional(),
-    spares: integer(1, limits.SPARES_MAX).optional().meta({
+    hotSpares: integer(1, limits.HOT_SPARES_MAX).optional().meta({
       description: "So many empty nodes are kept for work that loses some of its own; of fewer, all that are empty.",
     }),
   })
@@ -82,7 +82,7 @@ export const fleet = z
         .extend({
           nodes: count,
           accelerators: acceleratorCounts,
-          sparesKept: count.optional().meta({ description: "Nodes that are spares now; absent: none." }),
+          hotSparesKept: count.optional().meta({ description: "Nodes that are spares now; absent: none." }),
         })
         .meta({ id: "PoolUse" }),
     ),
@@ -123,7 +123,7 @@ export const node = z
     memoryFreeMib: z.int(),
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
-    spare: z.literal(true).optional().meta({ description: "Kept for work that loses nodes; absent: it is not." }),
+    hotSpare: z.literal(true).optional().meta({ description: "Kept for work that loses nodes; absent: it is not." }),
     notice: z
       .object({
         goneAtMs: instantMs,

@@ -46,9 +46,9 @@ describe("a connection that breaks off", () => {
 
   it("is nothing to complain of for somebody who has left", async () => {
     const client = createHttpClient({ baseUrl: "http://here", fetch: () => Promise.resolve(cutOff([line])) });
-    const leaving = new AbortController();
+    const terminating = new AbortController();
     const reading = async (): Promise<void> => {
-      for await (const _ of client.logs("w1", { signal: leaving.signal })) leaving.abort();
+      for await (const _ of client.logs("w1", { signal: terminating.signal })) terminating.abort();
     };
     await expect(reading()).rejects.toThrow("terminated");
   });

@@ -19,7 +19,7 @@ export * from "./names.ts";
 export * from "./ndjson.ts";
 export * from "./openapi.ts";
 export * from "./operations.ts";
-export * from "./outlook.ts";
+export * from "./forecast.ts";
 export * from "./output.ts";
 export * from "./page.ts";
 export * from "./permissions.ts";

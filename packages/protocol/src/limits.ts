@@ -56,7 +56,7 @@ export const SHAPE_NODES_MAX = 10_000;
 export const WEIGHT_MAX = 1_000_000;
 /** Nodes of a pool that have labels of their own. */
 /** Nodes of one pool that may be kept as spares: as many as a pool may have. */
-export const SPARES_MAX = 100_000;
+export const HOT_SPARES_MAX = 100_000;
 export const LABELLED_NODES_MAX = 20_000;
 /** Labels of one node, or one selector. */
 export const LABELS_MAX = 64;

@@ -18,7 +18,7 @@ import {
   submissionForecast,
   whatIfAnswer,
   whatIfQuestion,
-} from "./outlook.ts";
+} from "./forecast.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
@@ -248,7 +248,7 @@ export const operations = {
   queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
     permission: "workloads.read",
     query: queueQuery.extend({
-      keptBack: queryBoolean.optional().meta({ description: "Count what waits and is not in the queue, too." }),
+      holdReason: queryBoolean.optional().meta({ description: "Count what waits and is not in the queue, too." }),
     }),
     problems: ["invalidCursor"],
   }),

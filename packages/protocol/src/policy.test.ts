@@ -29,7 +29,7 @@ describe("a policy", () => {
   it("is refused where nothing would come of a knob", () => {
     const forgetful = { ...teams, usageHalfLifeMs: 86_400_000 };
     expect(faults({ teams: forgetful })).toEqual([]);
-    expect(faults({ teams: forgetful, phases: ["refill"] })).toEqual([
+    expect(faults({ teams: forgetful, phases: ["rebalance"] })).toEqual([
       "teams.usageHalfLifeMs: must be null beside the phase refill, which gives out anew what is held now",
     ]);
   });

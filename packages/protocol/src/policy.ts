@@ -21,10 +21,10 @@ const teamRules = z
         "above-share-last",
         "within-guarantee",
         "priority",
-        "without-claim-last",
+        "without-entitlement-last",
         "share-with",
         "share",
-        "claim",
+        "entitlement",
         "weighted-use",
         "guarantee-ratio",
         "name",
@@ -32,7 +32,7 @@ const teamRules = z
       10,
     ).meta({
       description:
-        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-claim-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
+        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-entitlement-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
     }),
     share: z.enum(["divide", "weights"]).meta({
       description:
@@ -50,7 +50,7 @@ const teamRules = z
       description:
         "Past use counts: the more a team held on average, beyond its guarantee, the less its weight, and a time that lies this far back counts half; null: only what it holds now. It decides who is next; nobody is evicted on its account who could not be without it. Not beside `refill`.",
     }),
-    shapes: z
+    reservedTopology: z
       .strictObject({
         fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).meta({
           description:
@@ -85,7 +85,7 @@ const fabricRules = z
       description:
         "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: as few as can be, then the tightest. `cells`: the smallest cell, next to what the work holds already.",
     }),
-    leastFreeWithoutWish: z.boolean().meta({ description: "Work without wishes goes where least is free." }),
+    unconstrainedToFullest: z.boolean().meta({ description: "Work without wishes goes where least is free." }),
     balanced: z.boolean().meta({
       description: "A wish that no single domain meets is met by domains that carry as nearly the same as can be.",
     }),
@@ -94,21 +94,21 @@ const fabricRules = z
 
 const evictionRules = z
   .strictObject({
-    search: z.enum(["cheapest", "fewest", "growing-list", "by-share", "by-advantage", "cells"]).meta({
+    search: z.enum(["lowest-cost", "volcano", "kai", "kueue-fair-sharing", "kueue-classical", "cells"]).meta({
       description:
-        "How the victims of a plan are found. `cheapest`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour; where what teams may not claim lies scattered, node by node, and work in the way moves. `fewest`: as few as can be. `growing-list`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `by-share`: by the shares of their teams. `by-advantage`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
+        "How the victims of a plan are found. `lowest-cost`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour; where what teams may not claim lies scattered, node by node, and work in the way moves. `volcano`: as few as can be. `kai`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `kueue-fair-sharing`: by the shares of their teams. `kueue-classical`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
     }),
     shareTests: distinct(z.enum(["final", "initial"]), 2).meta({
       description:
-        "For `by-share`: the tests that a victim's team has to pass, in turn: of its share as it would be, and as it is.",
+        "For `kueue-fair-sharing`: the tests that a victim's team has to pass, in turn: of its share as it would be, and as it is.",
     }),
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
       description: "Work that does not say whether it is preemptible is so below this priority; null: always.",
     }),
-    promises: z.enum(["kept", "forgotten"]).meta({
+    nominations: z.enum(["kept", "forgotten"]).meta({
       description: "`kept`: a place is kept for whom it was freed. `forgotten`: it asks again in the next round.",
     }),
-    lazy: z
+    lazyPreemption: z
       .boolean()
       .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
     movesMax: integer(0, 10_000).optional().meta({
@@ -185,7 +185,7 @@ export const policy = z
         "What becomes of work that the fleet could not hold if it were empty. `hold`: it waits, and lets others pass. `reject`: it is refused.",
     }),
     phases: distinct(
-      z.enum(["place", "consolidate", "reclaim", "preempt", "refill", "defragment", "grow", "drop-incomplete"]),
+      z.enum(["place", "consolidate", "reclaim", "preempt", "rebalance", "defragment", "grow", "drop-incomplete"]),
       8,
     )
       .optional()
@@ -210,13 +210,13 @@ export const policy = z
       })
       .optional(),
     defragment: defragmentRules.optional(),
-    waives: z
+    waivedInvariants: z
       .array(integer(1, 16))
       .max(16)
       .optional()
       .meta({ description: "Invariants of the design, by number, that the policy gives up for what it imitates." }),
   })
-  .refine(({ phases }) => phases === undefined || phases.includes("place") || phases.includes("refill"), {
+  .refine(({ phases }) => phases === undefined || phases.includes("place") || phases.includes("rebalance"), {
     path: ["phases"],
     message: "must have place or refill among them, or nothing would ever start",
   })
@@ -224,7 +224,7 @@ export const policy = z
     path: ["defragment"],
     message: "must say within which bounds work is moved, for the phase defragment",
   })
-  .refine(({ teams, phases }) => teams?.usageHalfLifeMs == null || phases?.includes("refill") !== true, {
+  .refine(({ teams, phases }) => teams?.usageHalfLifeMs == null || phases?.includes("rebalance") !== true, {
     path: ["teams", "usageHalfLifeMs"],
     message: "must be null beside the phase refill, which gives out anew what is held now",
   })

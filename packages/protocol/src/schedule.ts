@@ -44,11 +44,14 @@ export const schedule = z
       description: "While its last run has not ended: another beside it, none, or another after stopping that one.",
     }),
   })
-  .refine(({ spec: { offPeak, ...spec }, fromDue: { latestStartMs, deadlineMs } = {} }) => {
+  .refine(({ spec: { startWindow, ...spec }, fromDue: { latestStartMs, deadlineMs } = {} }) => {
     const latest = latestStartMs === undefined ? {} : { latestStartMs };
-    return hasEnd({ offPeak: offPeak && { ...offPeak, ...latest }, deadlineMs: deadlineMs ?? spec.deadlineMs });
+    return hasEnd({
+      startWindow: startWindow && { ...startWindow, ...latest },
+      deadlineMs: deadlineMs ?? spec.deadlineMs,
+    });
   }, needsEnd)
-  .refine(({ spec, fromDue: from = {} }) => from.latestStartMs === undefined || spec.offPeak !== undefined, {
+  .refine(({ spec, fromDue: from = {} }) => from.latestStartMs === undefined || spec.startWindow !== undefined, {
     path: ["fromDue", "latestStartMs"],
     message: "must be left out of work that does not wait for cheap or clean power",
   })
@@ -58,11 +61,11 @@ export const schedule = z
   })
   .refine(
     ({ spec, fromDue: from = {} }) => {
-      const { notBeforeMs, deadlineMs, offPeak } = spec;
+      const { notBeforeMs, deadlineMs, startWindow } = spec;
       const both = [
         [notBeforeMs, from.notBeforeMs],
         [deadlineMs, from.deadlineMs],
-        [offPeak?.latestStartMs, from.latestStartMs],
+        [startWindow?.latestStartMs, from.latestStartMs],
       ];
       return both.every((pair) => pair.includes(undefined));
     },

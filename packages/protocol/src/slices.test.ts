@@ -29,8 +29,8 @@ describe("slices of what is submitted", () => {
 
   it("of groups are whole group by group, of schedules as well", () => {
     const group = { name: "g", workers: 3, fabric: { slices: [{ workers: 2, within: "leaf" }] } };
-    expect(issuesOf({ kind: "train", name: "a", run: "./a", gang: { groups: [group] } })).toEqual([
-      "gang.groups.0.fabric.slices.0.workers: must divide workers, which is 3, got 2",
+    expect(issuesOf({ kind: "train", name: "a", run: "./a", gang: { taskGroups: [group] } })).toEqual([
+      "gang.taskGroups.0.fabric.slices.0.workers: must divide workers, which is 3, got 2",
     ]);
     const schedule = {
       name: "nightly",

@@ -30,9 +30,9 @@ export function sliceFaults(slices: Slices, counts: readonly Counted[]): SliceFa
 export function sliceFaultsIn({ gang, fabric }: Pick<WorkloadSpec, "gang" | "fabric">): SliceFault[] {
   const under = (path: SliceFault["path"], faults: readonly SliceFault[]): SliceFault[] =>
     faults.map((fault) => ({ ...fault, path: [...path, "fabric", "slices", ...fault.path] }));
-  if (gang.groups === undefined) return under([], sliceFaults(fabric?.slices ?? [], countsOf(gang, "gang.")));
-  return gang.groups.flatMap((group, index) =>
-    under(["gang", "groups", index], sliceFaults(group.fabric?.slices ?? [], countsOf(group, ""))),
+  if (gang.taskGroups === undefined) return under([], sliceFaults(fabric?.slices ?? [], countsOf(gang, "gang.")));
+  return gang.taskGroups.flatMap((group, index) =>
+    under(["gang", "taskGroups", index], sliceFaults(group.fabric?.slices ?? [], countsOf(group, ""))),
   );
 }
 

@@ -80,7 +80,7 @@ export const teamSpec = z
       .optional()
       .meta({ description: "Whose work its waiting work may evict." }),
     budget: budget.optional().meta({ description: "What it and all below it may use up over time." }),
-    shapes: z
+    reservedTopology: z
       .array(
         z.strictObject({
           within: names.fabricName,
@@ -136,13 +136,17 @@ export const team = teamSpec
       .optional()
       .meta({ description: "What is used up of its budget in this period." }),
     held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
-    claim: held.optional().meta({
+    entitlement: held.optional().meta({
       description:
         "What it may claim by what everybody asks for now, by resource: the larger of its guarantee and its fair share, within its limit. Absent: the policy compares no teams.",
     }),
-    pastUse: z.object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count }).optional().meta({
-      description: "What they held on average lately, by the half-life of the policy; absent: past use does not count.",
-    }),
+    decayedUsage: z
+      .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
+      .optional()
+      .meta({
+        description:
+          "What they held on average lately, by the half-life of the policy; absent: past use does not count.",
+      }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
       .meta({ description: "The same in all, with cores and memory." }),

@@ -100,7 +100,7 @@ export const blockedReason = z
     }),
     z
       .object({
-        kind: z.literal("apart"),
+        kind: z.literal("antiAffinity"),
         workloadIds: z.array(z.string()).meta({ description: "Whom it would lie too near to, the first of them." }),
         workers: count,
         placeableWorkers: count,
@@ -134,7 +134,7 @@ export const blockedReason = z
     }),
     z
       .object({
-        kind: z.literal("teamShapes"),
+        kind: z.literal("reservedTopology"),
         team: z.string().nullable().meta({ description: "Who owns the shapes; null: no team above it owns any." }),
         neededCount: count,
         ownedCount: count,
@@ -157,7 +157,7 @@ export const blockedReason = z
     z.object({ kind: z.literal("notBefore"), atMs: instantMs, sentence }),
     z
       .object({
-        kind: z.literal("offPeak"),
+        kind: z.literal("startWindow"),
         microUsdPerKwh: z.int().nullable().meta({ description: "Now; null: no tariff says." }),
         microUsdPerKwhMax: z.int().nullable().meta({ description: "null: it does not mind." }),
         gramsPerKwh: count.nullable(),
@@ -167,7 +167,7 @@ export const blockedReason = z
           .meta({ description: "It waits for the so much time of least price until it starts anyway." }),
         cleanestMs: count.optional().meta({ description: "The same of least carbon." }),
         opensAtMs: instantMs.nullable().meta({ description: "By the tariffs; null: they do not say." }),
-        anywayAtMs: instantMs.nullable().meta({ description: "When it starts anyway; null: it does not." }),
+        latestStartAtMs: instantMs.nullable().meta({ description: "When it starts anyway; null: it does not." }),
         sentence,
       })
       .meta({ description: "Power is too dear or too dirty for it." }),
@@ -205,7 +205,7 @@ export const blockedReason = z
       .meta({ description: "It would fit, and might then run into a window of the calendar that is not for it." }),
     z
       .object({
-        kind: z.literal("sparesKept"),
+        kind: z.literal("hotSparesKept"),
         acceleratorTypes: z.array(z.string()),
         nodes: count,
         suffice: z
@@ -216,7 +216,7 @@ export const blockedReason = z
       })
       .meta({ description: "It would fit if these nodes were not kept as spares for work that loses nodes." }),
     z
-      .object({ kind: z.literal("promised"), nodes: z.array(z.string()), sentence })
+      .object({ kind: z.literal("nominated"), nodes: z.array(z.string()), sentence })
       .meta({ description: "It has a place as soon as those who were asked to leave have left." }),
     z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),
   ])
@@ -247,23 +247,23 @@ export const queueEntry = z
   })
   .meta({ id: "QueueEntry" });
 
-export const keptBack = z
+export const holdReason = z
   .object({
     held: count,
     waitsFor: count.meta({ description: "For other work." }),
     notBefore: count.meta({ description: "Its time has not come." }),
-    offPeak: count.meta({ description: "Power is too dear or too dirty for it." }),
+    startWindow: count.meta({ description: "Power is too dear or too dirty for it." }),
     backoff: count.meta({ description: "It failed and is tried again later." }),
-    promised: count.meta({ description: "It has a place as soon as those who were asked to leave have left." }),
+    nominated: count.meta({ description: "It has a place as soon as those who were asked to leave have left." }),
   })
-  .meta({ id: "KeptBack", description: "Workloads that wait and are not in the queue, by what keeps them from it." });
+  .meta({ id: "HoldReason", description: "Workloads that wait and are not in the queue, by what keeps them from it." });
 
 export const queuePage = pageOf(queueEntry, "QueueEntryPage")
   .extend({
     waiting: z
       .object({ workloads: count, tasks: count, accelerators: partial })
       .meta({ description: "Totals over everything that waits, not only this page." }),
-    keptBack: keptBack
+    holdReason: holdReason
       .optional()
       .meta({ description: "Where it was asked for: what of the same filter is not in the queue." }),
   })
@@ -272,7 +272,7 @@ export const queuePage = pageOf(queueEntry, "QueueEntryPage")
 export type BlockedReason = z.output<typeof blockedReason>;
 export type Verdict = z.output<typeof verdict>;
 export type QueueEntry = z.output<typeof queueEntry>;
-export type KeptBack = z.output<typeof keptBack>;
+export type HoldReason = z.output<typeof holdReason>;
 export type QueuePage = z.output<typeof queuePage>;
 
 /** The dominant reason is that even the empty fleet is too small. */

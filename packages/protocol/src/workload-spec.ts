@@ -65,7 +65,7 @@ const leastIsLessRule = { message: "must not have more workers at least than at 
 
 const acceleratorTypes = z.array(names.acceleratorType).max(limits.ACCELERATOR_TYPES_MAX);
 
-const apartSpec = z
+const antiAffinitySpec = z
   .strictObject({
     sets: z
       .array(names.setName)
@@ -81,18 +81,18 @@ const apartSpec = z
           }),
           z.strictObject({
             set: names.setName,
-            over: names.labelName.meta({ description: "On no nodes with the same value of this label." }),
+            topologyKey: names.labelName.meta({ description: "On no nodes with the same value of this label." }),
           }),
         ]),
       )
       .max(limits.SETS_MAX)
       .optional()
       .meta({ description: "Sets from whose work it keeps away; that keeps away from it as well." }),
-    alone: z.literal(true).optional().meta({ description: "Nobody else is on its nodes." }),
+    exclusive: z.literal(true).optional().meta({ description: "Nobody else is on its nodes." }),
   })
-  .meta({ id: "ApartSpec" });
+  .meta({ id: "AntiAffinitySpec" });
 
-const gangGroup = z
+const taskGroup = z
   .strictObject({
     name: names.groupName,
     ...workerCounts,
@@ -107,7 +107,7 @@ const gangGroup = z
   .refine(sharesOne, sharesOneRule)
   .refine(isOnePart, isOnePartRule)
   .refine(leastIsLess, leastIsLessRule)
-  .meta({ id: "GangGroup" });
+  .meta({ id: "TaskGroup" });
 
 export const gangSpec = z
   .strictObject({
@@ -117,8 +117,8 @@ export const gangSpec = z
       description:
         "What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; left out: not known.",
     }),
-    apart: apartSpec.optional(),
-    groups: z.array(gangGroup).min(1).max(limits.GROUPS_MAX).optional().meta({
+    antiAffinity: antiAffinitySpec.optional(),
+    taskGroups: z.array(taskGroup).min(1).max(limits.GROUPS_MAX).optional().meta({
       description:
         "Groups of unlike workers that start together or not at all. `workers` and `minWorkers` are then their sums, the amounts per worker the largest of any; what is given for them is not looked at.",
     }),
@@ -126,12 +126,15 @@ export const gangSpec = z
   .refine(sharesOne, sharesOneRule)
   .refine(isOnePart, isOnePartRule)
   .refine(leastIsLess, leastIsLessRule)
-  .refine(({ groups = [] }) => new Set(groups.map(({ name }) => name)).size === groups.length, {
+  .refine(({ taskGroups = [] }) => new Set(taskGroups.map(({ name }) => name)).size === taskGroups.length, {
     message: "must not name two groups alike",
   })
   .overwrite((gang) => {
-    if (gang.groups === undefined) return gang;
-    return { ...gangOfGroups(gang.groups), ...(gang.apart === undefined ? {} : { apart: gang.apart }) };
+    if (gang.taskGroups === undefined) return gang;
+    return {
+      ...gangOfGroups(gang.taskGroups),
+      ...(gang.antiAffinity === undefined ? {} : { antiAffinity: gang.antiAffinity }),
+    };
   })
   .refine(({ workers }) => workers <= limits.WORKERS_MAX, {
     message: `must have at most ${limits.WORKERS_MAX} workers in all groups`,
@@ -145,9 +148,9 @@ export const gangSpec = z
   .meta({ id: "GangSpec" });
 
 /** What a gang of these groups has in all, and what its largest workers need. */
-export function gangOfGroups(groups: GangGroup[]): GangSpec {
-  const sum = (of: (group: GangGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
-  const most = (of: (group: GangGroup) => number): number => Math.max(...groups.map(of));
+export function gangOfGroups(groups: TaskGroup[]): GangSpec {
+  const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
+  const most = (of: (group: TaskGroup) => number): number => Math.max(...groups.map(of));
   const workers = sum((group) => group.workers);
   const minWorkers = sum((group) => group.minWorkers ?? group.workers);
   return {
@@ -156,7 +159,7 @@ export function gangOfGroups(groups: GangGroup[]): GangSpec {
     coresMilli: most(({ coresMilli }) => coresMilli),
     memoryMib: most(({ memoryMib }) => memoryMib),
     ...(minWorkers < workers ? { minWorkers } : {}),
-    groups,
+    taskGroups: groups,
   };
 }
 
@@ -196,9 +199,9 @@ const specCommon = {
   fabric: fabricSpec.optional(),
   nodeSelector: names.labels.optional().meta({ description: "Only nodes that carry these labels." }),
   spread: z
-    .strictObject({ over: names.labelName, maxPerDomain: integer(1, limits.WORKERS_MAX) })
+    .strictObject({ topologyKey: names.labelName, maxPerDomain: integer(1, limits.WORKERS_MAX) })
     .optional()
-    .meta({ description: "At most `maxPerDomain` workers on nodes with the same value of the label `over`." }),
+    .meta({ description: "At most `maxPerDomain` workers on nodes with the same value of the label `topologyKey`." }),
   data: z
     .strictObject({
       inputs: z
@@ -248,7 +251,7 @@ const specCommon = {
   hold: z.literal(true).optional().meta({ description: "Not started until somebody releases it." }),
   notBeforeMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Not started before this instant." }),
   deadlineMs: integer(0, Number.MAX_SAFE_INTEGER).optional().meta({ description: "Wanted done by this instant." }),
-  offPeak: z
+  startWindow: z
     .strictObject({
       microUsdPerKwhMax: integer(limits.MICRO_USD_PER_KWH_MIN, limits.MICRO_USD_PER_KWH_MAX).optional(),
       gramsPerKwhMax: integer(0, limits.GRAMS_PER_KWH_MAX).optional(),
@@ -280,24 +283,24 @@ const specWithoutEnd = z
       })
       .meta({ id: "BatchSpec" }),
   ])
-  .refine(({ gang, fabric }) => gang.groups === undefined || fabric?.slices === undefined, {
+  .refine(({ gang, fabric }) => gang.taskGroups === undefined || fabric?.slices === undefined, {
     path: ["fabric", "slices"],
     message: "must be said of a group where the gang has groups",
   })
-  .refine(({ gang, onNodeLoss }) => gang.groups === undefined || onNodeLoss !== "replace", {
+  .refine(({ gang, onNodeLoss }) => gang.taskGroups === undefined || onNodeLoss !== "replace", {
     path: ["onNodeLoss"],
     message: "must be restart where the gang has groups: their workers are not replaced yet",
   });
 
 export const hasEnd = ({
-  offPeak,
+  startWindow,
   deadlineMs,
-}: Pick<z.output<typeof specWithoutEnd>, "offPeak" | "deadlineMs">): boolean =>
-  (offPeak?.cheapestMs === undefined && offPeak?.cleanestMs === undefined) ||
-  offPeak.latestStartMs !== undefined ||
+}: Pick<z.output<typeof specWithoutEnd>, "startWindow" | "deadlineMs">): boolean =>
+  (startWindow?.cheapestMs === undefined && startWindow?.cleanestMs === undefined) ||
+  startWindow.latestStartMs !== undefined ||
   deadlineMs !== undefined;
 export const needsEnd = {
-  path: ["offPeak"],
+  path: ["startWindow"],
   message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
 };
 
@@ -328,8 +331,8 @@ export interface GangSpec {
   shareMilli?: number | undefined;
   profile?: string | undefined;
   throughputMilli?: number[] | undefined;
-  groups?: GangGroup[] | undefined;
-  apart?: z.output<typeof apartSpec> | undefined;
+  taskGroups?: TaskGroup[] | undefined;
+  antiAffinity?: z.output<typeof antiAffinitySpec> | undefined;
 }
-export type GangGroup = z.output<typeof gangGroup>;
+export type TaskGroup = z.output<typeof taskGroup>;
 export type WorkloadKind = WorkloadSpec["kind"];

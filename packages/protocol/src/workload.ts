@@ -76,7 +76,7 @@ export const workload = z
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
       .meta({ description: "Tasks that failed or were lost and wait for their next attempt; at most 100 are shown." }),
-    promises: z
+    nominations: z
       .array(
         z.object({
           task: count,

@@ -14,9 +14,9 @@ import { openDriver } from "../src/driver/open-driver.ts";
 import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
-import { ReplayDesk } from "../src/replay/replay-desk.ts";
-import { OutlookDesk } from "../src/outlook/outlook-desk.ts";
-import { SizingDesk } from "../src/sizing/sizing-desk.ts";
+import { ReplayService } from "../src/replay/replay-service.ts";
+import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { SizingService } from "../src/sizing/sizing-service.ts";
 import { BusyExecutor } from "./busy-executor.ts";
 import { tellParent } from "./messages.ts";
 import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
@@ -40,9 +40,9 @@ const plane = {
   driver,
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
-  sizing: new SizingDesk(),
-  outlook: new OutlookDesk({ driver, nowMs: () => Date.now() }),
-  replays: new ReplayDesk(sqliteAddress(path.join(config.home, "journal"))),
+  sizing: new SizingService(),
+  forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
+  replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,
   version: "bench",
   startedAtMs: Date.now(),
@@ -64,7 +64,7 @@ async function answer(message: unknown): Promise<void> {
   if (message !== "close") return;
   await app.close();
   await plane.sizing.close();
-  await plane.outlook.close();
+  await plane.forecast.close();
   await driver.close();
   await executor.close();
   process.disconnect?.();

@@ -23,12 +23,12 @@ import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
 import { OperationalError } from "@headroom/platform";
 import { choosePolicy } from "./policy-choice.ts";
-import { retentionDefaults } from "./retention/attempt-shelf.ts";
-import type { RetentionRules } from "./retention/attempt-shelf.ts";
+import { retentionDefaults } from "./retention/attempt-store.ts";
+import type { RetentionRules } from "./retention/attempt-store.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
-import { OutlookDesk } from "./outlook/outlook-desk.ts";
-import { ReplayDesk } from "./replay/replay-desk.ts";
-import { SizingDesk } from "./sizing/sizing-desk.ts";
+import { ForecastService } from "./forecast/forecast-service.ts";
+import { ReplayService } from "./replay/replay-service.ts";
+import { SizingService } from "./sizing/sizing-service.ts";
 
 export interface ControlPlaneOptions {
   /** The state directory: journal, token, attempts. */
@@ -138,9 +138,9 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
     driver,
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
-    sizing: new SizingDesk(),
-    outlook: new OutlookDesk({ driver, nowMs }),
-    replays: new ReplayDesk(sqliteAddress(journalDirectory(home))),
+    sizing: new SizingService(),
+    forecast: new ForecastService({ driver, nowMs }),
+    replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
     version: productVersion(),
     startedAtMs: nowMs(),
@@ -166,7 +166,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });
-    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.outlook.close(), plane.replays.close()]);
+    await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
     await Promise.all(executors.map((executor) => executor.close()));
   };
   return {

@@ -53,7 +53,7 @@ function asked(jobs: readonly TraceJob[], isCalibrated: boolean): Record<string,
     questions++;
     calibration.learn(engine.state, nowMs);
     const found = estimatesOf(engine, nowMs, ranges);
-    calibration.promise(engine.state, found, nowMs);
+    calibration.recordRange(engine.state, found, nowMs);
     for (const estimate of found)
       if (young.includes(estimate.workloadId) && !told.has(estimate.workloadId))
         told.set(estimate.workloadId, { atMs: nowMs, estimate });

@@ -10,7 +10,7 @@ import type { ReplicaGroup, RequestTrace, ServingRequest, ServingVariant } from 
 
 const requestCount = 12_000;
 const metShare = 0.95;
-const promises = { ttftMs: 1000, tpotMs: 50 };
+const nominations = { ttftMs: 1000, tpotMs: 50 };
 const rounds = 11;
 
 /** Arrivals at one a second; `sped` makes any other rate of them. */
@@ -51,7 +51,7 @@ function share(trace: RequestTrace, rate: number, router: ServingVariant["router
     adapters: undefined,
     isScheduledAhead: true,
     frontEndMs: 5,
-    slo: promises,
+    slo: nominations,
   });
   while (!simulation.advance(10_000));
   return simulation.result().slo_share;

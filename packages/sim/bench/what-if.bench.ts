@@ -32,7 +32,7 @@ const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: 
 const by = { commandId: commandId("bench"), actor: "bench", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
 /** A share of the workloads each: one worker of this many accelerators, or gangs of whole nodes. */
-const shapes = [
+const reservedTopology = [
   { weight: 30, workers: 1, accelerators: 1 },
   { weight: 20, workers: 1, accelerators: 4 },
   { weight: 30, workers: 1, accelerators: 8 },
@@ -41,7 +41,7 @@ const shapes = [
 ].flatMap(({ weight, ...shape }) => Array.from({ length: weight }, () => shape));
 
 function submission(index: number): Input {
-  const shape = shapes[(index * 37) % shapes.length] as (typeof shapes)[number];
+  const shape = reservedTopology[(index * 37) % reservedTopology.length] as (typeof reservedTopology)[number];
   const walltimeMs = (1 + ((index * 7) % 24)) * HOUR_MS;
   const spec: WorkloadSpec = {
     kind: "train",

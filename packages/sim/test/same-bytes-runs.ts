@@ -18,7 +18,7 @@ export const seeds: readonly number[] = [1, 2, 3, 4_294_967_295, 1_234_567_891];
 export interface RunBytes {
   readonly digest: string;
   readonly chain: string;
-  readonly books: string;
+  readonly ledgers: string;
   readonly forkDigest: string;
   readonly forkChain: string;
   readonly forkSnapshot: string;
@@ -93,12 +93,12 @@ export function runBytes(name: string): RunBytes {
   while (!run.advance(1000));
   const result = run.result();
   // The number of rounds is the driver's affair: a fork may be woken once more, for nothing.
-  const books = hashText(JSON.stringify({ ...result, rounds: 0 }));
+  const ledgers = hashText(JSON.stringify({ ...result, rounds: 0 }));
   const forked = fork.result();
   return {
     digest: result.digest,
     chain: result.chain,
-    books,
+    ledgers,
     forkDigest: forked.digest,
     forkChain: forked.chain,
     forkSnapshot,

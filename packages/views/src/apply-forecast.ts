@@ -2,8 +2,8 @@
 import { awaitedFirst, forkEngine, planApply } from "@headroom/engine";
 import type { ApplyDocuments, Engine, Rejection, WorkloadId } from "@headroom/engine";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
-import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./outlook-view.ts";
-import type { StartEstimator } from "./outlook-view.ts";
+import { asking, needsEstimate, submitTo, verdictBefore, withEstimate } from "./forecast-view.ts";
+import type { StartEstimator } from "./forecast-view.ts";
 
 export type ApplyForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }

@@ -42,7 +42,7 @@ describe("the calendar", () => {
       heldFor: 4,
       drained: [],
       drainedCount: 0,
-      endingCount: 0,
+      completionCount: 0,
     });
     expect(windowUseSentence(kept)).toBe(
       "Its work holds 4 of 4 accelerators. Nothing on its 1 node is asked to stop for it.",
@@ -52,7 +52,7 @@ describe("the calendar", () => {
       acceleratorCount: 12,
       heldFor: 0,
       drainedCount: 2,
-      endingCount: 1,
+      completionCount: 1,
     });
     const drained = repair.use?.drained.map(({ name, team, accelerators, askedAtMs, isStopping }) => [
       name,

@@ -44,7 +44,7 @@ function useView(engine: Engine, name: string): WindowUse | null {
 /** `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are asked to stop for it: a, b.`; empty for a tariff. */
 export function windowUseSentence({ entry, use }: CalendarItem): string {
   if (use === undefined || entry.kind === "tariff") return "";
-  const { nodeCount, acceleratorCount, heldFor, drained, drainedCount, endingCount } = use;
+  const { nodeCount, acceleratorCount, heldFor, drained, drainedCount, completionCount } = use;
   const held =
     entry.kind === "reservation"
       ? `Its work holds ${grouped(heldFor)} of ${plural(acceleratorCount, "accelerator")}.`
@@ -57,7 +57,7 @@ export function windowUseSentence({ entry, use }: CalendarItem): string {
     drainedCount === 0
       ? `Nothing on its ${plural(nodeCount, "node")} is asked to stop for it.`
       : `${plural(drainedCount, "attempt")} on its ${plural(nodeCount, "node")} ${asked} to stop for it: ${shown}${more}.`;
-  const ending = endingCount === 0 ? "" : endingSentence(endingCount);
+  const ending = completionCount === 0 ? "" : endingSentence(completionCount);
   return [held, who, ending].filter((each) => each !== "").join(" ");
 }
 

@@ -1,12 +1,19 @@
 /** What would start work, for people: each change in one sentence, with the command where there is one. */
 import { clockOf, milliIn, wholeParts } from "@headroom/engine";
-import type { ApartTerm, Change, Engine, LargerBudget, OffPeakCondition, WorkloadSpec } from "@headroom/engine";
+import type {
+  AntiAffinityTerm,
+  Change,
+  Engine,
+  LargerBudget,
+  StartWindowCondition,
+  WorkloadSpec,
+} from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 /** What is said depends on the work. */
-type Spec = Pick<WorkloadSpec, "kind" | "name" | "team" | "offPeak" | "gang" | "walltimeMs">;
+type Spec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
 
 /** A change to one group of a gang says which. */
 export function changeSentence(engine: Engine, spec: Spec, change: Change): string {
@@ -22,8 +29,8 @@ function sentenceAlone(engine: Engine, spec: Spec, change: Change): string {
       return `Release it: headroom release ${spec.team}/${spec.name}.`;
     case "dropNotBefore":
       return `Submit it without notBefore, for which it waits until ${writeInstant(change.atMs)}.`;
-    case "dropOffPeak":
-      return dropOffPeakSentence(spec, change);
+    case "dropStartWindow":
+      return dropStartWindowSentence(spec, change);
     case "largerBudget":
       return `Raise ${change.budgets.map(budgetText).join(" and ")}.${useText(spec)}`;
     case "otherType":
@@ -33,7 +40,7 @@ function sentenceAlone(engine: Engine, spec: Spec, change: Change): string {
     case "widerFabric":
       return `Let ${change.slices ? "the workers of a slice" : "the workers"} lie ${change.to === null ? "anywhere" : `within one ${change.to}`} instead of within one ${change.from}.`;
     case "widerSpread":
-      return `Let ${grouped(change.to)} workers share a ${change.over} instead of ${grouped(change.from)}.`;
+      return `Let ${grouped(change.to)} workers share a ${change.topologyKey} instead of ${grouped(change.from)}.`;
     case "preemptible":
       return "Allow it to be evicted for others.";
     case "shorterWalltime":
@@ -54,16 +61,16 @@ function sentenceAlone(engine: Engine, spec: Spec, change: Change): string {
       if (change.user !== undefined)
         return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
       return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
-    case "dropApart":
-      return `Let it ${change.terms.map(apartText).join(" and ")}.`;
+    case "dropAntiAffinity":
+      return `Let it ${change.terms.map(antiAffinityText).join(" and ")}.`;
     case "resumeNodes":
       return `Resume what is drained: ${change.nodes.map((node) => `headroom nodes resume ${node}`).join(", ")}.`;
     case "laterWindow": {
       const times = `at ${writeInstant(change.toMs)} instead of ${writeInstant(change.fromMs)}`;
       return `Let the ${change.window} ${change.name} begin ${times}, ${durationText(change.toMs - change.fromMs)} later.`;
     }
-    case "fewerSpares":
-      return `Keep ${plural(change.to, "spare")} in pool ${change.pool} instead of ${grouped(change.from)}.`;
+    case "fewerHotSpares":
+      return `Keep ${plural(change.to, "hot spare")} in pool ${change.pool} instead of ${grouped(change.from)}.`;
     case "admitData":
       return `Admit work under the rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
@@ -93,23 +100,23 @@ function useText({ kind, gang, walltimeMs }: Spec): string {
   return ` By its walltime ${kind === "batch" ? "each task" : "it"} uses up to ${spentText("gpuHours", hours)}.`;
 }
 
-function apartText(term: ApartTerm): string {
-  if ("alone" in term) return "share its nodes with others (apart.exclusive)";
-  if ("of" in term) return `leave the set ${term.of}, from which others keep away (apart.sets)`;
-  const where = "over" in term ? `where the ${term.over} is the same` : `within one ${term.within}`;
-  return `lie ${where} with work of the set ${term.set} (apart.from)`;
+function antiAffinityText(term: AntiAffinityTerm): string {
+  if ("exclusive" in term) return "share its nodes with others (antiAffinity.exclusive)";
+  if ("of" in term) return `leave the set ${term.of}, from which others keep away (antiAffinity.sets)`;
+  const where = "topologyKey" in term ? `where the ${term.topologyKey} is the same` : `within one ${term.within}`;
+  return `lie ${where} with work of the set ${term.set} (antiAffinity.from)`;
 }
 
 const budgetText = ({ team, resource, from, to }: LargerBudget): string =>
   `the budget of team ${team} from ${spentText(resource, from)} to ${spentText(resource, to)}`;
 
 /** As the document says it, and what it would put up with. */
-function dropOffPeakSentence(
-  { offPeak = {} }: Spec,
-  { conditions }: Change & { readonly kind: "dropOffPeak" },
+function dropStartWindowSentence(
+  { startWindow = {} }: Spec,
+  { conditions }: Change & { readonly kind: "dropStartWindow" },
 ): string {
-  const { microUsdPerKwhMax = 0, gramsPerKwhMax = 0, cheapestMs = 0, cleanestMs = 0 } = offPeak;
-  const texts: Readonly<Record<OffPeakCondition, string>> = {
+  const { microUsdPerKwhMax = 0, gramsPerKwhMax = 0, cheapestMs = 0, cleanestMs = 0 } = startWindow;
+  const texts: Readonly<Record<StartWindowCondition, string>> = {
     microUsdPerKwhMax: `power dearer than ${writeEnergyPrice(microUsdPerKwhMax)} (maxPrice)`,
     gramsPerKwhMax: `power of more than ${writeCarbon(gramsPerKwhMax)} (maxCarbon)`,
     cheapestMs: `power outside its cheapest ${durationText(cheapestMs)} (cheapest)`,

@@ -3,7 +3,7 @@ import { taskCountOf, waitingTaskCount } from "@headroom/engine";
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
 import type { StartEstimate } from "@headroom/protocol";
-import { beyondPlayed } from "./outlook-words.ts";
+import { beyondPlayed } from "./forecast-words.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
 /** `engine`: in which the work waits. */

@@ -7,7 +7,7 @@ import { checkpointWaitText, planSentence, stopReasonText, stopText } from "./ev
 import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
-const spareEnds = {
+const hotSpareEnds = {
   taken: "it was taken",
   lost: "it was lost",
   drained: "it takes no work",
@@ -27,7 +27,7 @@ export function eventText(event: Event): EventText {
 }
 
 function workloadOf(event: Event): string | null {
-  if (event.kind === "placePromised") return event.promise.workloadId;
+  if (event.kind === "placementNominated") return event.nomination.workloadId;
   return "workloadId" in event ? event.workloadId : null;
 }
 
@@ -49,11 +49,11 @@ function sentenceOf(event: Event): string {
       return `${event.actor} began to drain node ${event.nodeId}.`;
     case "nodeResumed":
       return `${event.actor} put node ${event.nodeId} back to work.`;
-    case "spareKept":
+    case "hotSpareReserved":
       return `Node ${event.nodeId} is kept as a spare.`;
-    case "spareReleased":
+    case "hotSpareReleased":
       return event.workloadId === null
-        ? `Node ${event.nodeId} is no spare any more: ${spareEnds[event.reason]}.`
+        ? `Node ${event.nodeId} is no spare any more: ${hotSpareEnds[event.reason]}.`
         : `Spare ${event.nodeId} was taken for ${event.workloadId}, which had lost a node.`;
     case "teamDefined":
       return `Team ${event.team.name} was defined.`;
@@ -90,7 +90,7 @@ function sentenceOf(event: Event): string {
 
 type WorkEvent = Extract<
   Event,
-  { readonly workloadId: string } | { readonly attemptId: string } | { readonly kind: "placePromised" }
+  { readonly workloadId: string } | { readonly attemptId: string } | { readonly kind: "placementNominated" }
 >;
 type PlaceEvent = Extract<
   Event,
@@ -103,9 +103,9 @@ type PlaceEvent = Extract<
       | "ranksLost"
       | "workersReplaced"
       | "workersJoined"
-      | "placePromised"
-      | "promiseWithdrawn"
-      | "loanRelabelled"
+      | "placementNominated"
+      | "nominationWithdrawn"
+      | "opportunisticJobRelabelled"
       | "evictionPlanned";
   }
 >;
@@ -114,9 +114,9 @@ function workSentence(event: WorkEvent): string {
   switch (event.kind) {
     case "workloadSubmitted":
       return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
-    case "offPeakBegan":
+    case "startWindowOpened":
       return `Workload ${event.workloadId} may start: power is cheap and clean enough for it, or it can wait no longer.`;
-    case "offPeakEnded":
+    case "startWindowClosed":
       return `Workload ${event.workloadId} waits for cheaper or cleaner power.`;
     case "workloadHeld":
       return `${event.actor} held workload ${event.workloadId}.`;
@@ -172,14 +172,14 @@ function placeSentence(event: PlaceEvent): string {
       return `Attempt ${event.attemptId} goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
     case "workersJoined":
       return `The replaced workers of attempt ${event.attemptId} have joined the others.`;
-    case "placePromised": {
-      const { attemptId, workers, growth } = event.promise;
+    case "placementNominated": {
+      const { attemptId, workers, growth } = event.nomination;
       const what = growth ? plural(workers.length, "further worker") : plural(workers.length, "worker");
       return `A place for ${what} on ${nodesText(workers)} is kept for attempt ${attemptId} until those who hold it have left.`;
     }
-    case "promiseWithdrawn":
+    case "nominationWithdrawn":
       return `The place kept for attempt ${event.attemptId} is given up: ${event.reason}.`;
-    case "loanRelabelled":
+    case "opportunisticJobRelabelled":
       return `Attempt ${event.attemptId} goes on with what is idle: its team's place is given to ${event.workloadId}.`;
     case "evictionPlanned":
       return planSentence(event);

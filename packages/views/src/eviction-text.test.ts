@@ -1,10 +1,10 @@
 import { attemptId, teamName, workloadId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import { planSentence, standingsOf, victimSentence } from "./eviction-text.ts";
+import { planSentence, teamSharesOf, victimSentence } from "./eviction-text.ts";
 
 type Planned = Parameters<typeof planSentence>[0];
 
-const plan = (of: Pick<Planned, "victims" | "beneficiary">): Planned => ({
+const plan = (of: Pick<Planned, "victims" | "preemptor">): Planned => ({
   workloadId: workloadId("w9"),
   task: 0,
   reason: "preempted",
@@ -22,7 +22,7 @@ const victim = (id: string, team: string, [before, after]: readonly [number, num
 describe("a plan within one team", () => {
   const planned = plan({
     victims: [victim("w1.1", "one", [1000, 500]), victim("w2.1", "one", [1000, 750])],
-    beneficiary: { team: teamName("one"), shareBeforeMilli: 1000, shareAfterMilli: 1500 },
+    preemptor: { team: teamName("one"), shareBeforeMilli: 1000, shareAfterMilli: 1500 },
   });
 
   it("says where the team ends with what it gets", () => {
@@ -31,7 +31,7 @@ describe("a plan within one team", () => {
   });
 
   it("has rows that go on from each other", () => {
-    const rows = standingsOf(planned).map(({ side, before, after }) => [side, before, after]);
+    const rows = teamSharesOf(planned).map(({ side, before, after }) => [side, before, after]);
     expect(rows).toEqual([
       ["gives", "100%", "50%"],
       ["gives", "50%", "about 25%"],
@@ -43,7 +43,7 @@ describe("a plan within one team", () => {
 it("a plan between teams says what each side gives and gets", () => {
   const planned = plan({
     victims: [victim("w1.1", "one", [2000, 1500])],
-    beneficiary: { team: teamName("two"), shareBeforeMilli: 0, shareAfterMilli: 500 },
+    preemptor: { team: teamName("two"), shareBeforeMilli: 0, shareAfterMilli: 500 },
   });
   expect(planSentence(planned)).toContain(
     "Team one goes from 200% to 150% of its claim. Team two goes from 0% to 50% of its claim.",

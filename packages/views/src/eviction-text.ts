@@ -60,19 +60,19 @@ const SHARE_SHOWN_MILLI_MAX = 100_000;
 const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)}%`;
 
 /** For whom room is made, by what right, and from whom: everybody named, with both standings of every team that gives. */
-export function planSentence({ workloadId, reason, victims, pairsGathered, beneficiary }: Planned): string {
+export function planSentence({ workloadId, reason, victims, pairsGathered, preemptor }: Planned): string {
   if (pairsGathered !== undefined)
     return `Workload ${workloadId} is moved to gather what is idle: ${plural(pairsGathered, "pair")} of idle accelerators more lie on one node.`;
   const [first] = victims;
   const one = victims.length === 1 && first !== undefined ? victimText(first) : plural(victims.length, "attempt");
   const whole = `Room is made for workload ${workloadId} ${planRights[reason]}: ${one}`;
   const detail = victims.length > 1 ? ` (${namedVictims(victims)})` : "";
-  return `${whole}${detail}. ${standingsSentence(victims, beneficiary)}`;
+  return `${whole}${detail}. ${teamSharesSentence(victims, preemptor)}`;
 }
 
 /** What the plan takes from attempts of one workload, seen from there: each thing said once, with how their team stands after the whole plan. */
 export function victimSentence(
-  { workloadId, reason, victims, beneficiary }: Planned,
+  { workloadId, reason, victims, preemptor }: Planned,
   own: readonly PlannedVictim[],
 ): string {
   const counts = new Map<string, { readonly victim: PlannedVictim; count: number }>();
@@ -92,7 +92,7 @@ export function victimSentence(
   });
   const teams = new Set(own.map(({ team }) => team));
   const ofTeams = victims.filter(({ team }) => teams.has(team));
-  return [...sentences, standingsSentence(ofTeams, beneficiary)].join(" ");
+  return [...sentences, teamSharesSentence(ofTeams, preemptor)].join(" ");
 }
 
 const VICTIMS_NAMED = 4;
@@ -143,29 +143,29 @@ const dropsOf = (victims: readonly PlannedVictim[], reached: Reached): Drop[] =>
   });
 
 /** Each team once, last the one for which it is. */
-function standingsSentence(victims: readonly PlannedVictim[], beneficiary: Planned["beneficiary"]): string {
+function teamSharesSentence(victims: readonly PlannedVictim[], preemptor: Planned["preemptor"]): string {
   const reached: Reached = new Map();
   const beforeOf = new Map<string, Share>();
   for (const { victim, before } of dropsOf(victims, reached))
     if (!beforeOf.has(victim.team)) beforeOf.set(victim.team, before);
-  if (beneficiary !== undefined) {
-    const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
+  if (preemptor !== undefined) {
+    const { team, shareBeforeMilli, shareAfterMilli } = preemptor;
     const { before } = stepOf(reached, team, [shareBeforeMilli, shareAfterMilli]);
     if (!beforeOf.has(team)) beforeOf.set(team, before);
   }
   const part = ([team, { milli }]: [string, Share]): string =>
-    standingText(team, milli, aboutText(reached.get(team) as Share));
+    teamShareText(team, milli, aboutText(reached.get(team) as Share));
   return [...beforeOf].map(part).join(" ");
 }
 
 const aboutText = ({ milli, isSum }: Share): string => `${isSum ? "about " : ""}${shareText(milli)}`;
 
-const standingText = (team: string, beforeMilli: number, after: string): string =>
+const teamShareText = (team: string, beforeMilli: number, after: string): string =>
   beforeMilli > SHARE_SHOWN_MILLI_MAX
     ? `Team ${team} holds what it has no claim to.`
     : `Team ${team} goes from ${shareText(beforeMilli)} to ${after} of its claim.`;
 
-export interface Standing {
+export interface TeamShareChange {
   readonly side: "gives" | "gets";
   readonly team: string;
   /** Whose place is taken, or who gets it. */
@@ -180,10 +180,10 @@ export interface Standing {
  * Both sides of a plan, a row for everybody who gives and one for who gets; nobody gets what is only gathered. Rows of one team go on
  * from each other: the last one ends where the sentence says that the team ends.
  */
-export function standingsOf({ workloadId, reason, victims, beneficiary }: EvictionPlan): Standing[] {
+export function teamSharesOf({ workloadId, reason, victims, preemptor }: EvictionPlan): TeamShareChange[] {
   const reached: Reached = new Map();
   const gives = dropsOf(victims, reached).map(
-    ({ victim: { attemptId, team, keeps, right, moves }, before, after }): Standing => ({
+    ({ victim: { attemptId, team, keeps, right, moves }, before, after }): TeamShareChange => ({
       side: "gives",
       team,
       who:
@@ -191,15 +191,15 @@ export function standingsOf({ workloadId, reason, victims, beneficiary }: Evicti
           ? `${attemptId}${moves === true ? ", moves" : ""}`
           : `${attemptId}, keeps ${plural(keeps, "worker")}`,
       right: right === undefined ? "" : victimRights[right],
-      before: claimText(before),
-      after: claimText(after),
+      before: entitlementText(before),
+      after: entitlementText(after),
     }),
   );
-  if (beneficiary === undefined) return gives;
-  const { team, shareBeforeMilli, shareAfterMilli } = beneficiary;
+  if (preemptor === undefined) return gives;
+  const { team, shareBeforeMilli, shareAfterMilli } = preemptor;
   const { before, after } = stepOf(reached, team, [shareBeforeMilli, shareAfterMilli]);
   const gets = { side: "gets", team, who: workloadId, right: planRights[reason] } as const;
-  return [...gives, { ...gets, before: claimText(before), after: claimText(after) }];
+  return [...gives, { ...gets, before: entitlementText(before), after: entitlementText(after) }];
 }
 
-const claimText = (share: Share): string => (share.milli > SHARE_SHOWN_MILLI_MAX ? "no claim" : aboutText(share));
+const entitlementText = (share: Share): string => (share.milli > SHARE_SHOWN_MILLI_MAX ? "no claim" : aboutText(share));

@@ -7,7 +7,7 @@ const WHOLE_MILLI = 1000;
 
 /** `null`: it is neither, as far as whole nodes say; of work in groups nothing is said. */
 export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
-  if (spec.gang.groups !== undefined || spec.gang.profile !== undefined) return null;
+  if (spec.gang.taskGroups !== undefined || spec.gang.profile !== undefined) return null;
   const able = [...nodes.values()].filter((node) => node.health === "up" && roomOn(node, spec) > 0);
   const wished = able.filter((node) => carries(node, spec.nodeSelector ?? {}));
   const drained = wished.filter(({ draining }) => draining);

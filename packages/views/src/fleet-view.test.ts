@@ -22,12 +22,12 @@ describe("the fleet", () => {
   it("counts what is kept as spares as nobody's to have", () => {
     const fleet = SmallFleet.withNodes(3, 8);
     const [pool] = fleet.engine.state.pools.values();
-    fleet.apply({ pools: pool === undefined ? [] : [{ ...pool, spares: 2 }] });
+    fleet.apply({ pools: pool === undefined ? [] : [{ ...pool, hotSpares: 2 }] });
     fleet.submit("first", { gang: { accelerators: 3 } });
     const view = fleetView(fleet.engine);
     expect(view.accelerators).toEqual({ total: 24, held: 3, free: 5, unavailable: 16 });
-    expect(view.pools[0]).toMatchObject({ spares: 2, sparesKept: 2 });
-    expect(nodeList(fleet.engine, {}).items.map(({ spare }) => spare)).toEqual([true, true, undefined]);
+    expect(view.pools[0]).toMatchObject({ hotSpares: 2, hotSparesKept: 2 });
+    expect(nodeList(fleet.engine, {}).items.map(({ hotSpare }) => hotSpare)).toEqual([true, true, undefined]);
     const second = fleet.submit("second", { gang: { accelerators: 8 } });
     expect(verdictView(fleet.engine, second)).toMatchObject({
       sentence: "It would fit, but 2 nodes are kept as spares for work that loses nodes.",

@@ -10,7 +10,7 @@ const noAccelerators: AcceleratorCounts = { total: 0, held: 0, free: 0, unavaila
 
 /** Adds a node's accelerators to `counts` and returns it. */
 function addNode(counts: AcceleratorCounts, node: EngineNode, freeCount: number): AcceleratorCounts {
-  const usable = takesWork(node) && node.spare !== true;
+  const usable = takesWork(node) && node.hotSpare !== true;
   counts.total += node.acceleratorCount;
   counts.held += node.acceleratorCount - freeCount;
   if (usable) counts.free += freeCount;
@@ -32,7 +32,7 @@ export function fleetView(engine: Engine): Fleet {
   const byPool = new Map<string, AcceleratorCounts>();
   const byType = new Map<string, AcceleratorCounts>();
   const nodesByPool = new Map<string, number>();
-  const sparesByPool = new Map<string, number>();
+  const hotSparesByPool = new Map<string, number>();
   for (const node of state.nodes.values()) {
     const { freeCount } = nodeUse(engine, node.id);
     nodes.total++;
@@ -43,7 +43,7 @@ export function fleetView(engine: Engine): Fleet {
     addNode(countsIn(byPool, node.pool), node, freeCount);
     if (node.acceleratorCount > 0) addNode(countsIn(byType, node.acceleratorType), node, freeCount);
     nodesByPool.set(node.pool, (nodesByPool.get(node.pool) ?? 0) + 1);
-    if (node.spare === true) sparesByPool.set(node.pool, (sparesByPool.get(node.pool) ?? 0) + 1);
+    if (node.hotSpare === true) hotSparesByPool.set(node.pool, (hotSparesByPool.get(node.pool) ?? 0) + 1);
   }
   return {
     sites: [...state.sites.values()].map(siteResource),
@@ -51,7 +51,7 @@ export function fleetView(engine: Engine): Fleet {
       ...poolResource(pool),
       nodes: nodesByPool.get(pool.name) ?? 0,
       accelerators: byPool.get(pool.name) ?? noAccelerators,
-      ...(sparesByPool.has(pool.name) ? { sparesKept: sparesByPool.get(pool.name) ?? 0 } : {}),
+      ...(hotSparesByPool.has(pool.name) ? { hotSparesKept: hotSparesByPool.get(pool.name) ?? 0 } : {}),
     })),
     acceleratorTypes: [...byType].map(([type, accelerators]) => ({ type, accelerators })),
     nodes,
@@ -102,7 +102,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     memoryFreeMib: use.memoryFreeMib,
     health,
     draining,
-    ...(node.spare === true ? { spare: true as const } : {}),
+    ...(node.hotSpare === true ? { hotSpare: true as const } : {}),
     ...(notice === null ? {} : { notice }),
     joinedAtMs,
     labels: { ...node.labels },
@@ -128,9 +128,12 @@ function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[]
 }
 
 /** Which part of its accelerator a worker has, where it has one by profile. */
-function partOf(gang: GangSpec | undefined, { slice, group }: WorkerAllocation): Pick<NodeHolder, "slice" | "profile"> {
+function partOf(
+  gang: GangSpec | undefined,
+  { slice, taskGroup }: WorkerAllocation,
+): Pick<NodeHolder, "slice" | "profile"> {
   if (gang === undefined || slice === undefined) return {};
-  const { profile } = shapeOf(gang, group === undefined ? {} : { group });
+  const { profile } = shapeOf(gang, taskGroup === undefined ? {} : { taskGroup });
   return { slice, ...(profile === undefined ? {} : { profile }) };
 }
 

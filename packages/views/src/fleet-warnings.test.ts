@@ -21,13 +21,13 @@ const messages = (
 
 it("warns of a pool that is spares alone, and not of one that is empty or keeps fewer", () => {
   const one = SmallFleet.withNodes(1, 8);
-  expect(messages(one, { pools: [pool({ spares: 1 })] })).toEqual([
-    "Pool H100 keeps 1 spare, and so its only node: nothing starts there but work that lost nodes.",
+  expect(messages(one, { pools: [pool({ hotSpares: 1 })] })).toEqual([
+    "Pool H100 keeps 1 hot spare, and so its only node: nothing starts there but work that lost nodes.",
   ]);
   const two = SmallFleet.withNodes(2, 8);
-  expect(messages(two, { pools: [pool({ spares: 1 })] })).toEqual([]);
-  expect(messages(two, { pools: [pool({ spares: 3 })] })[0]).toContain("3 spares, and so all of its 2 nodes");
-  expect(messages(two, { pools: [pool({ name: poolName("new"), spares: 3 })] })).toEqual([]);
+  expect(messages(two, { pools: [pool({ hotSpares: 1 })] })).toEqual([]);
+  expect(messages(two, { pools: [pool({ hotSpares: 3 })] })[0]).toContain("3 hot spares, and so all of its 2 nodes");
+  expect(messages(two, { pools: [pool({ name: poolName("new"), hotSpares: 3 })] })).toEqual([]);
 });
 
 it("names what runs where its rule is admitted no more", () => {

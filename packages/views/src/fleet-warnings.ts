@@ -9,19 +9,19 @@ type State = Pick<ReadonlyState, "sites" | "pools" | "nodes" | "attempts" | "wor
 type DeclaredFleet = Pick<ApplyDocuments, "sites" | "pools">;
 
 export const fleetWarnings = (state: State, declared: DeclaredFleet): ApplyWarning[] => [
-  ...onlySpares(state, declared),
+  ...onlyHotSpares(state, declared),
   ...dataOnTheWrongSide(state, declared),
 ];
 
-function onlySpares({ nodes }: State, { pools }: DeclaredFleet): ApplyWarning[] {
-  return pools.flatMap(({ name: pool, spares = 0 }) => {
-    if (spares === 0) return [];
+function onlyHotSpares({ nodes }: State, { pools }: DeclaredFleet): ApplyWarning[] {
+  return pools.flatMap(({ name: pool, hotSpares = 0 }) => {
+    if (hotSpares === 0) return [];
     const count = [...nodes.values()].filter((node) => node.pool === pool).length;
-    if (count === 0 || spares < count) return [];
+    if (count === 0 || hotSpares < count) return [];
     const all = count === 1 ? "its only node" : `all of its ${grouped(count)} nodes`;
     return {
       pool,
-      message: `Pool ${pool} keeps ${plural(spares, "spare")}, and so ${all}: nothing starts there but work that lost nodes.`,
+      message: `Pool ${pool} keeps ${plural(hotSpares, "hot spare")}, and so ${all}: nothing starts there but work that lost nodes.`,
     };
   });
 }
@@ -86,10 +86,10 @@ function closedRules(state: State, { sites, pools }: DeclaredFleet): ReadonlyMap
   return closed;
 }
 
-function poolsOf({ nodes }: State, { workers, leaving = [] }: Attempt): ReadonlySet<PoolName> {
+function poolsOf({ nodes }: State, { workers, terminating = [] }: Attempt): ReadonlySet<PoolName> {
   const poolOf = (id: NodeId): PoolName[] => {
     const pool = nodes.get(id)?.pool;
     return pool === undefined ? [] : [pool];
   };
-  return new Set([...workers, ...leaving].flatMap(({ node }) => poolOf(node)));
+  return new Set([...workers, ...terminating].flatMap(({ node }) => poolOf(node)));
 }

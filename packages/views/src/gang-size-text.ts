@@ -5,14 +5,14 @@ import { plural } from "./plain-text.ts";
 /** Of an elastic gang that is active `3 of at most 4 workers, 1 leaving`; of any other nothing, but who leaves. */
 export function gangSizeText(attempt: Attempt, { workers: most, minWorkers }: Workload["gang"]): string {
   if (attempt.phase === "ended") return "";
-  const { workers, leaving = [], joinFailure } = attempt;
+  const { workers, terminating = [], joinFailure } = attempt;
   return [
     minWorkers === undefined ? "" : `${workers.length} of at most ${plural(most, "worker")}`,
-    leaving.length === 0
+    terminating.length === 0
       ? ""
       : minWorkers === undefined
-        ? `${plural(leaving.length, "worker")} leaving`
-        : `${leaving.length} leaving`,
+        ? `${plural(terminating.length, "worker")} leaving`
+        : `${terminating.length} leaving`,
     joinFailure === undefined ? "" : `no more came: ${joinFailure.detail}`,
   ]
     .filter((part) => part !== "")

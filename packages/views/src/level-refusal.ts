@@ -11,7 +11,7 @@ export interface NamedSpec {
 
 interface Declared {
   readonly sites?: readonly Pick<Site, "fabricLevels">[];
-  readonly teams?: readonly Pick<TeamSpec, "shapes">[];
+  readonly teams?: readonly Pick<TeamSpec, "reservedTopology">[];
 }
 
 /** `null`: nothing speaks against the levels. `declared`: sites and teams of the same request. */

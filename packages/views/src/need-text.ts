@@ -6,7 +6,7 @@ type Spec = Workload["spec"];
 
 /** `8 H200 accelerators for each of 4 workers`, `0.25 of an accelerator and 1 core on one node`. */
 export function needText({ gang, acceleratorTypes }: Spec): string {
-  if (gang.groups !== undefined) return `room for ${plural(gang.groups.length, "group")} at once`;
+  if (gang.taskGroups !== undefined) return `room for ${plural(gang.taskGroups.length, "group")} at once`;
   const parts: string[] = [];
   if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
   else if (gang.shareMilli !== undefined) parts.push(`${gang.shareMilli / 1000} of ${oneOf(acceleratorTypes)}`);

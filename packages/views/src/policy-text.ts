@@ -34,7 +34,7 @@ export function policyLines(policy: Policy): readonly PolicyLine[] {
     {
       section: "Invariants",
       knob: "Waived",
-      text: rules.waives.length === 0 ? "none" : `number ${rules.waives.join(", ")}`,
+      text: rules.waivedInvariants.length === 0 ? "none" : `number ${rules.waivedInvariants.join(", ")}`,
     },
   ];
 }
@@ -82,7 +82,7 @@ const phaseWords: Words<Rules["phases"][number]> = {
   consolidate: "move work that may move to make room",
   reclaim: "take back for teams what others hold beyond theirs",
   preempt: "take from lower priority in the same team",
-  refill: "give out anew what teams hold above their share",
+  rebalance: "give out anew what teams hold above their share",
   defragment: "gather what is idle by moving work",
   grow: "grow elastic gangs",
   "drop-incomplete": "end gangs below their least number of workers",
@@ -92,10 +92,10 @@ const teamOrderWords: Words<Rules["teams"]["order"][number]> = {
   "above-share-last": "those above their share last",
   "within-guarantee": "those that stay within their guarantee",
   priority: "priority",
-  "without-claim-last": "those without a claim to what they ask for last",
+  "without-entitlement-last": "those without a claim to what they ask for last",
   "share-with": "the smaller share with the request",
   share: "the smaller share",
-  claim: "the smaller claim",
+  entitlement: "the smaller claim",
   "weighted-use": "the smaller use for its weight",
   "guarantee-ratio": "the smaller part of their guarantee",
   name: "name",
@@ -128,9 +128,9 @@ function teamLines({ teams }: Rules): PolicyLine[] {
     ),
     line(
       "Shapes",
-      teams.shapes === undefined
+      teams.reservedTopology === undefined
         ? "play no part"
-        : `hold work from priority ${teams.shapes.fromPriority} on, which gets them back whenever it asks`,
+        : `hold work from priority ${teams.reservedTopology.fromPriority} on, which gets them back whenever it asks`,
     ),
   ];
 }
@@ -166,35 +166,45 @@ function fabricLines({ fabric }: Rules): PolicyLine[] {
     line("Domains", chooseWords[fabric.choose]),
     line(
       "Work without wishes",
-      fabric.leastFreeWithoutWish ? "goes where least is free" : "goes where the placement says",
+      fabric.unconstrainedToFullest ? "goes where least is free" : "goes where the placement says",
     ),
     line("What no domain holds", fabric.balanced ? "is spread as evenly as can be" : "is filled domain after domain"),
   ];
 }
 
 const searchWords: Words<Rules["eviction"]["search"]> = {
-  cheapest: "those whose stop costs least",
-  fewest: "as few as can be",
-  "growing-list": "a list that grows until the work fits",
-  "by-share": "by the shares of their teams",
-  "by-advantage": "by priority, and whether their team borrows more",
+  "lowest-cost": "those whose stop costs least",
+  volcano: "as few as can be",
+  kai: "a list that grows until the work fits",
+  "kueue-fair-sharing": "by the shares of their teams",
+  "kueue-classical": "by priority, and whether their team borrows more",
   cells: "those in the cells that belong to the team",
 };
 
-const evicting: ReadonlySet<Rules["phases"][number]> = new Set(["consolidate", "reclaim", "preempt", "refill"]);
+const evicting: ReadonlySet<Rules["phases"][number]> = new Set(["consolidate", "reclaim", "preempt", "rebalance"]);
 
 function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Eviction", knob, text });
   if (!phases.some((phase) => evicting.has(phase))) return [line("Victims", "none: nothing is taken from anybody")];
-  const { search, shareTests, preemptibleBelowPriority: below, promises, lazy, checkpointTimeoutMs } = eviction;
+  const {
+    search,
+    shareTests,
+    preemptibleBelowPriority: below,
+    nominations,
+    lazyPreemption,
+    checkpointTimeoutMs,
+  } = eviction;
   return [
     line("Victims", searchWords[search]),
-    ...(search === "by-share"
+    ...(search === "kueue-fair-sharing"
       ? [line("Tests of shares", shareTests.length === 0 ? "none" : shareTests.join(", then "))]
       : []),
     line("Preemptible unless work says so", below === null ? "all work" : `work below priority ${below}`),
-    line("A place that becomes free", promises === "kept" ? "is kept for whom it was freed" : "is open to all again"),
-    line("Who gives up a place", lazy ? "runs on as a loan where something is idle" : "is stopped"),
+    line(
+      "A place that becomes free",
+      nominations === "kept" ? "is kept for whom it was freed" : "is open to all again",
+    ),
+    line("Who gives up a place", lazyPreemption ? "runs on as a loan where something is idle" : "is stopped"),
     line(
       "Before a stop",
       checkpointTimeoutMs === 0

@@ -143,7 +143,7 @@ it("tells of such types wherever a team names one", () => {
     { guarantee: { H10: 1 }, lendingLimit: { H10: 1 } },
   ])
     expect(warnings([team("a", stated)])).toEqual([expect.stringContaining("names H10")]);
-  const owning = team("a", { shapes: [{}, { acceleratorType: "H10" }] });
+  const owning = team("a", { reservedTopology: [{}, { acceleratorType: "H10" }] });
   expect(warnings([owning], { policy: presets.get("hived") as Policy })).toEqual([
     expect.stringContaining("names H10"),
   ]);
@@ -152,15 +152,15 @@ it("tells of such types wherever a team names one", () => {
 it("tells of what the policy in force makes nothing of, and which policies do", () => {
   const teams = [
     team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 2 }, borrowingLimit: { H100: 2 } }),
-    team("b", { preemption: { within: "never", reclaim: "never" }, shapes: [{}] }),
+    team("b", { preemption: { within: "never", reclaim: "never" }, reservedTopology: [{}] }),
   ];
   const what = "and the policy in force, default, makes nothing of it: policies do where";
   expect(warnings(teams, { policy: defaultPolicy })).toEqual([
     `Team a states lendingLimit, ${what} teams.overGuarantee is borrow.`,
     `Team a states borrowingLimit, ${what} teams.overGuarantee is borrow.`,
-    `Team b states preemption, ${what} teams.overGuarantee is borrow and eviction.search is by-share or by-advantage.`,
-    `Team b states shapes, ${what} teams.shapes says from which priority on they hold work.`,
+    `Team b states preemption, ${what} teams.overGuarantee is borrow and eviction.search is kueue-fair-sharing or kueue-classical.`,
+    `Team b states reservedTopology, ${what} teams.reservedTopology says from which priority on they hold work.`,
   ]);
-  expect(warnings(teams)).toEqual([expect.stringContaining("states shapes")]);
-  expect(warnings([team("b", { shapes: [{}] })], { policy: presets.get("hived") as Policy })).toEqual([]);
+  expect(warnings(teams)).toEqual([expect.stringContaining("states reservedTopology")]);
+  expect(warnings([team("b", { reservedTopology: [{}] })], { policy: presets.get("hived") as Policy })).toEqual([]);
 });

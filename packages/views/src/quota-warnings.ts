@@ -18,7 +18,7 @@ export interface QuotaTeam {
   readonly lendingLimit?: Amounts | undefined;
   readonly borrowingLimit?: Amounts | undefined;
   readonly preemption?: object | undefined;
-  readonly shapes?: readonly { readonly acceleratorType?: string | undefined }[] | undefined;
+  readonly reservedTopology?: readonly { readonly acceleratorType?: string | undefined }[] | undefined;
 }
 
 export interface QuotaSetting {
@@ -101,7 +101,7 @@ export function quotaWarnings(setting: QuotaSetting): ApplyWarning[] {
     const own = isDeclared
       ? [...contradictions(team), ...unknownTypes(team, acceleratorTypes), ...unheeded(team, policy)]
       : [];
-    const sums = isAnyDeclared(below) ? overPromised(branch, policy) : [];
+    const sums = isAnyDeclared(below) ? overNominated(branch, policy) : [];
     const added = isAnyDeclared(allBelow) ? onTopOfOthers(branch, policy) : [];
     return [...own, ...sums, ...added].map((message) => ({ team: team.name, message }));
   });
@@ -143,26 +143,26 @@ function beyondFleet({ teams, declared, acceleratorCounts, policy }: QuotaSettin
     if (has === undefined) return [];
     const there = `, and the fleet has ${amountText(resource, has)}.`;
     const single = changed.flatMap(({ name: team, guarantee = {} }) => {
-      const promised = guarantee[resource] ?? 0;
-      if (promised <= has) return [];
+      const nominated = guarantee[resource] ?? 0;
+      if (nominated <= has) return [];
       return {
         team,
-        message: `Team ${team} is guaranteed ${quantityText(resource, promised)}${there}`,
+        message: `Team ${team} is guaranteed ${quantityText(resource, nominated)}${there}`,
       };
     });
     if (single.length > 0) return single;
-    const promised = promisedAtTheTop(teams, resource, policy);
-    if (promised <= has) return [];
+    const nominated = nominatedAtTheTop(teams, resource, policy);
+    if (nominated <= has) return [];
     return [
       {
-        message: `All teams together are guaranteed ${quantityText(resource, promised)}${there}`,
+        message: `All teams together are guaranteed ${quantityText(resource, nominated)}${there}`,
       },
     ];
   });
 }
 
 /** What teams at the top are guaranteed together: where teams borrow with all below, else a team that states no guarantee what those below it are. */
-function promisedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy: Policy): number {
+function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy: Policy): number {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   const milliOf = ({ name, guarantee }: QuotaTeam): number => {
     const own = Math.round((statedOf(guarantee ?? {}, resource) ?? 0) * 1000);
@@ -189,20 +189,20 @@ const nounOf = (resource: string): string =>
 
 function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: QuotaTeam): string[] {
   const aboveLimit = Object.keys(limit).flatMap((resource) => {
-    const [promised, most] = [statedOf(guarantee, resource), limit[resource] ?? 0];
-    if (promised === null || promised <= most) return [];
-    return `Team ${name} is guaranteed more ${nounOf(resource)} than its limit allows: ${amountText(resource, promised)}, and the limit is ${amountText(resource, most)}.`;
+    const [nominated, most] = [statedOf(guarantee, resource), limit[resource] ?? 0];
+    if (nominated === null || nominated <= most) return [];
+    return `Team ${name} is guaranteed more ${nounOf(resource)} than its limit allows: ${amountText(resource, nominated)}, and the limit is ${amountText(resource, most)}.`;
   });
   const lendsMore = Object.keys(lendingLimit).flatMap((resource) => {
-    const [lent, promised] = [lendingLimit[resource] ?? 0, statedOf(guarantee, resource) ?? 0];
-    if (lent <= promised) return [];
-    return `Team ${name} may lend more ${nounOf(resource)} than it is guaranteed: ${amountText(resource, lent)} of ${amountText(resource, promised)}.`;
+    const [lent, nominated] = [lendingLimit[resource] ?? 0, statedOf(guarantee, resource) ?? 0];
+    if (lent <= nominated) return [];
+    return `Team ${name} may lend more ${nounOf(resource)} than it is guaranteed: ${amountText(resource, lent)} of ${amountText(resource, nominated)}.`;
   });
   return [...aboveLimit, ...lendsMore];
 }
 
 /** Only what the parent states itself is held against its children, and only where it contains what they state. */
-function overPromised(branch: Branch, policy: Policy): string[] {
+function overNominated(branch: Branch, policy: Policy): string[] {
   const { team, below } = branch;
   const { name, guarantee = {} } = team;
   return Object.keys(guarantee).flatMap((resource) => {
@@ -211,19 +211,19 @@ function overPromised(branch: Branch, policy: Policy): string[] {
       (sum, child) => sum + Math.round((statedOf(child.guarantee ?? {}, resource) ?? 0) * 1000),
       0,
     );
-    const [promised, own] = [milli / 1000, guarantee[resource] ?? 0];
-    if (promised <= own) return [];
-    return `The teams directly below ${name} are guaranteed more ${nounOf(resource)} together than ${name} itself: ${amountText(resource, promised)} of ${amountText(resource, own)}.`;
+    const [nominated, own] = [milli / 1000, guarantee[resource] ?? 0];
+    if (nominated <= own) return [];
+    return `The teams directly below ${name} are guaranteed more ${nounOf(resource)} together than ${name} itself: ${amountText(resource, nominated)} of ${amountText(resource, own)}.`;
   });
 }
 
 function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
   if (types.length === 0) return [];
-  const { name, limit, guarantee, userLimit, lendingLimit, borrowingLimit, shapes = [] } = team;
+  const { name, limit, guarantee, userLimit, lendingLimit, borrowingLimit, reservedTopology = [] } = team;
   const stated = [guarantee, limit, userLimit, lendingLimit, borrowingLimit];
   const named = new Set([
     ...stated.flatMap((amounts = {}) => Object.keys(amounts)),
-    ...shapes.flatMap(({ acceleratorType }) => acceleratorType ?? []),
+    ...reservedTopology.flatMap(({ acceleratorType }) => acceleratorType ?? []),
   ]);
   return [...named].flatMap((type) => {
     if (besideTypes.includes(type) || types.includes(type)) return [];
@@ -234,11 +234,16 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
 }
 
 /** What the team states and the policy in force makes nothing of, with the knob that would. */
-function unheeded({ name, lendingLimit, borrowingLimit, preemption, shapes }: QuotaTeam, policy: Policy): string[] {
+function unheeded(
+  { name, lendingLimit, borrowingLimit, preemption, reservedTopology }: QuotaTeam,
+  policy: Policy,
+): string[] {
   const { teams, eviction, phases } = rulesOf(policy);
   const borrows = borrowsUnder(policy);
   const takesByQuota =
-    borrows && phases.includes("reclaim") && (eviction.search === "by-share" || eviction.search === "by-advantage");
+    borrows &&
+    phases.includes("reclaim") &&
+    (eviction.search === "kueue-fair-sharing" || eviction.search === "kueue-classical");
   const borrowing = "teams.overGuarantee is borrow";
   const fields = [
     { field: "lendingLimit", isStated: lendingLimit !== undefined, isHeeded: borrows, where: borrowing },
@@ -247,13 +252,13 @@ function unheeded({ name, lendingLimit, borrowingLimit, preemption, shapes }: Qu
       field: "preemption",
       isStated: preemption !== undefined,
       isHeeded: takesByQuota,
-      where: `${borrowing} and eviction.search is by-share or by-advantage`,
+      where: `${borrowing} and eviction.search is kueue-fair-sharing or kueue-classical`,
     },
     {
-      field: "shapes",
-      isStated: (shapes ?? []).length > 0,
-      isHeeded: teams.shapes !== undefined,
-      where: "teams.shapes says from which priority on they hold work",
+      field: "reservedTopology",
+      isStated: (reservedTopology ?? []).length > 0,
+      isHeeded: teams.reservedTopology !== undefined,
+      where: "teams.reservedTopology says from which priority on they hold work",
     },
   ];
   return fields.flatMap(({ field, isStated, isHeeded, where }) =>

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { replayView } from "./replay-view.ts";
 
 const MINUTE_MS = 60_000;
-type Course = ReplayReport["changed"];
+type Timeline = ReplayReport["changed"];
 
-const course = (workloads: number, waitMeanMs: number): Course => ({
+const timeline = (workloads: number, waitMeanMs: number): Timeline => ({
   workloads,
   started: workloads,
   waitMeanMs,
@@ -21,12 +21,12 @@ const course = (workloads: number, waitMeanMs: number): Course => ({
   samples: [],
 });
 
-const played = (changed: Course, shared: ReplayReport["shared"]): ReplayReport => ({
+const played = (changed: Timeline, shared: ReplayReport["shared"]): ReplayReport => ({
   fromMs: 0,
   toMs: 60 * MINUTE_MS,
   stepMs: MINUTE_MS,
-  recorded: course(30, MINUTE_MS),
-  control: course(30, MINUTE_MS),
+  recorded: timeline(30, MINUTE_MS),
+  control: timeline(30, MINUTE_MS),
   changed,
   teams: [],
   users: [],
@@ -46,7 +46,7 @@ const played = (changed: Course, shared: ReplayReport["shared"]): ReplayReport =
 describe("a replay in words", () => {
   it("compares the waits of the work that both courses have, and says what one of them lacks", () => {
     const shared = { workloads: 28, controlMeanMs: 3 * MINUTE_MS, changedMeanMs: 2 * MINUTE_MS };
-    const { sentence, notes } = replayView(played(course(28, 2 * MINUTE_MS), shared), 0);
+    const { sentence, notes } = replayView(played(timeline(28, 2 * MINUTE_MS), shared), 0);
     expect(sentence).toContain("In 1 h, 28 workloads would have waited 2 min on average instead of 3 min, with 50% of");
     expect(notes.at(-1)).toBe(
       "Refused or not submitted by a schedule: 2 workloads with the change, 0 only as it was. Who waits less or longer is told by the 28 that are in both courses; the figures of a course are of all that are in it.",
@@ -55,6 +55,6 @@ describe("a replay in words", () => {
 
   it("says nothing of that where both have the same", () => {
     const shared = { workloads: 30, controlMeanMs: MINUTE_MS, changedMeanMs: MINUTE_MS };
-    expect(replayView(played(course(30, MINUTE_MS), shared), 0).notes).toHaveLength(3);
+    expect(replayView(played(timeline(30, MINUTE_MS), shared), 0).notes).toHaveLength(3);
   });
 });

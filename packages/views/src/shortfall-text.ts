@@ -38,7 +38,7 @@ function lackText(spec: Spec, lack: FleetLack): string {
         : "";
     case "spread":
     case "fabric":
-      return wishText(spec, lack.of);
+      return constraintText(spec, lack.of);
     default:
       return "";
   }
@@ -47,9 +47,9 @@ function lackText(spec: Spec, lack: FleetLack): string {
 const placesOf = (spec: Spec): string => placesText(spec).replace(/^ on nodes/, " of them");
 
 /** `, as at most 1 of them may share a rack`, ` within one leaf`. */
-function wishText({ spread, fabric }: Spec, wish: "spread" | "fabric"): string {
-  if (wish === "spread")
-    return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.over}`;
+function constraintText({ spread, fabric }: Spec, constraint: "spread" | "fabric"): string {
+  if (constraint === "spread")
+    return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.topologyKey}`;
   const [slice] = fabric?.slices ?? [];
   return fabric?.within === undefined
     ? `, as each ${grouped(slice?.workers ?? 0)} of them lie within one ${slice?.within}`
@@ -129,7 +129,7 @@ export function workerShortfallSentence(spec: Spec, reason: Of<"workerShortfall"
       return `${need}; enough of all that on one node is free${places} for only ${some}.`;
     case "spread":
     case "fabric":
-      return `${need}; there is room${places} for ${some}${wishText(spec, reason.binding)}.`;
+      return `${need}; there is room${places} for ${some}${constraintText(spec, reason.binding)}.`;
     default:
       return unreachable(reason.binding);
   }

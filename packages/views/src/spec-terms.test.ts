@@ -16,7 +16,7 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
       gang: { share: 0.25 },
       fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
       selector: { zone: "a" },
-      spread: { over: "rack" },
+      spread: { topologyKey: "rack" },
       after: [{ workload: "tokenize" }, { workload: "probe", on: "any" }],
       notBefore: "2027-03-01T08:00:00+01:00",
       deadline: "2027-03-02T08:00:00Z",
@@ -44,9 +44,9 @@ it("says group by group what a gang of groups asks for, what it reads, and whom 
   ];
   expect(
     termsOf({
-      gang: { groups },
+      gang: { taskGroups: groups },
       data: { inputs: ["s3://corpus/v7"], rule: "restricted" },
-      apart: { sets: ["chat"], from: [{ set: "chat", over: "rack" }], exclusive: "node" },
+      antiAffinity: { sets: ["chat"], from: [{ set: "chat", topologyKey: "rack" }], exclusive: "node" },
     }),
   ).toEqual([
     "Group prefill: 2 to 4 workers, each 1 accelerator, 4 cores",

@@ -1,5 +1,5 @@
 /** What a workload asks for beyond its gang, in words: where it may lie, when it may start, under which terms it gives way. */
-import type { GangGroup, WorkloadSpec } from "@headroom/protocol";
+import type { TaskGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { acceleratorNoun, coresText, durationText, memoryText, plural } from "./plain-text.ts";
 
@@ -15,7 +15,7 @@ export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
 
 function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
-  for (const group of gang.groups ?? []) terms.push({ name: `Group ${group.name}`, text: groupText(group) });
+  for (const group of gang.taskGroups ?? []) terms.push({ name: `Group ${group.name}`, text: groupText(group) });
   if (gang.minWorkers !== undefined) {
     const gains = gang.throughputMilli === undefined ? "" : `, with which it is ${fasterText(gang)} as fast`;
     terms.push({
@@ -33,12 +33,15 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
   if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
-  if (gang.apart !== undefined) terms.push(...apartTerms(gang.apart));
+  if (gang.antiAffinity !== undefined) terms.push(...antiAffinityTerms(gang.antiAffinity));
   if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
   if (data?.rule !== undefined)
     terms.push({ name: "Data rule", text: `${data.rule}: runs only where this rule is admitted` });
   if (spread !== undefined) {
-    terms.push({ name: "Spread", text: `at most ${plural(spread.maxPerDomain, "worker")} for each ${spread.over}` });
+    terms.push({
+      name: "Spread",
+      text: `at most ${plural(spread.maxPerDomain, "worker")} for each ${spread.topologyKey}`,
+    });
   }
   return terms;
 }
@@ -49,9 +52,15 @@ function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: Wo
   return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;
 }
 
-function apartTerms({ sets, from = [], alone }: NonNullable<WorkloadSpec["gang"]["apart"]>): SpecTerm[] {
-  const away = from.map((rule) => ("within" in rule ? `${rule.set} by ${rule.within}` : `${rule.set} by ${rule.over}`));
-  if (alone === true) away.push("everybody on its nodes");
+function antiAffinityTerms({
+  sets,
+  from = [],
+  exclusive,
+}: NonNullable<WorkloadSpec["gang"]["antiAffinity"]>): SpecTerm[] {
+  const away = from.map((rule) =>
+    "within" in rule ? `${rule.set} by ${rule.within}` : `${rule.set} by ${rule.topologyKey}`,
+  );
+  if (exclusive === true) away.push("everybody on its nodes");
   return [
     ...(sets === undefined ? [] : [{ name: "Sets", text: sets.join(", ") }]),
     ...(away.length === 0 ? [] : [{ name: "Apart", text: `from ${away.join(", ")}` }]),
@@ -69,7 +78,7 @@ function fabricTexts({ within, prefer, slices = [] }: NonNullable<Fabric> = {}):
 }
 
 /** `2 to 4 workers, each 8 H100, 16 cores and 64 GiB; all in one leaf`. */
-function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shape }: GangGroup): string {
+function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shape }: TaskGroup): string {
   const count = minWorkers === undefined ? plural(workers, "worker") : `${minWorkers} to ${plural(workers, "worker")}`;
   const needs = [
     acceleratorsText(shape, acceleratorTypes),
@@ -80,7 +89,7 @@ function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shap
 }
 
 function acceleratorsText(
-  { accelerators, shareMilli, profile }: Pick<GangGroup, "accelerators" | "shareMilli" | "profile">,
+  { accelerators, shareMilli, profile }: Pick<TaskGroup, "accelerators" | "shareMilli" | "profile">,
   types: readonly string[],
 ): string {
   if (profile !== undefined) return `a ${profile} of one ${acceleratorNoun(types, 1)}`;
@@ -90,7 +99,7 @@ function acceleratorsText(
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;
 
-function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, offPeak }: WorkloadSpec): SpecTerm[] {
+function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, startWindow }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
   const waits = after.map((each) => {
     if (!("artifact" in each)) return `${each.workload} ${outcomeWords[each.on]}`;
@@ -100,8 +109,8 @@ function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, offPeak
   if (produces.length > 0) terms.push({ name: "Produces", text: produces.join(", ") });
   if (notBeforeMs !== undefined) terms.push({ name: "Not before", text: writeInstant(notBeforeMs) });
   if (deadlineMs !== undefined) terms.push({ name: "Deadline", text: writeInstant(deadlineMs) });
-  if (offPeak !== undefined) {
-    const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs, latestStartMs } = offPeak;
+  if (startWindow !== undefined) {
+    const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs, latestStartMs } = startWindow;
     const most = [
       ...(microUsdPerKwhMax === undefined ? [] : [writeEnergyPrice(microUsdPerKwhMax)]),
       ...(gramsPerKwhMax === undefined ? [] : [writeCarbon(gramsPerKwhMax)]),

@@ -1,6 +1,6 @@
 import type { Engine } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import type { EstimatedStart } from "./outlook-view.ts";
+import type { EstimatedStart } from "./forecast-view.ts";
 import { StartListings } from "./start-listings.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 

@@ -5,7 +5,7 @@
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { ExpectedStart, ExpectedStartQuery, Page } from "@headroom/protocol";
-import { estimateView, type EstimatedStart, type StartEstimator } from "./outlook-view.ts";
+import { estimateView, type EstimatedStart, type StartEstimator } from "./forecast-view.ts";
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 

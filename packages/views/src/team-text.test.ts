@@ -23,8 +23,10 @@ describe("what a team holds", () => {
     const [other, team] = teamList(fleet.engine, {}).items;
     if (team === undefined) throw new Error("no team");
     expect(team).toMatchObject({ name: "research", weight: 2, held: { H100: 4.25 } });
-    const texts = resourceUses(team).map(({ resource, held, claim, guarantee, limit }) =>
-      [held, claim, guarantee, limit].map((each) => (each === null ? "–" : amountText(resource, each))).join(" / "),
+    const texts = resourceUses(team).map(({ resource, held, entitlement, guarantee, limit }) =>
+      [held, entitlement, guarantee, limit]
+        .map((each) => (each === null ? "–" : amountText(resource, each)))
+        .join(" / "),
     );
     expect(texts).toEqual([
       "4.25 / 8 / – / 12",
@@ -34,7 +36,7 @@ describe("what a team holds", () => {
     ]);
     // It holds nothing and asks for all there is: what research does not ask for is its share.
     expect(resourceUses(other as Team)).toEqual([
-      { resource: "accelerators", held: 0, claim: 11.75, guarantee: null, limit: null, userLimit: null },
+      { resource: "accelerators", held: 0, entitlement: 11.75, guarantee: null, limit: null, userLimit: null },
     ]);
   });
 
@@ -59,8 +61,8 @@ describe("what a team holds", () => {
     fleet.define({ name: "org", parent: null, limit: { accelerators: 3 } });
     fleet.define({ name: "lab", parent: "org", limit: {}, guarantee: { H100: 99_999 } });
     fleet.define({ name: "own", parent: null, limit: { accelerators: 2 }, guarantee: { H100: 99_999 } });
-    const claims = teamList(fleet.engine, {}).items.map(({ name, claim }) => [name, claim?.["H100"]]);
-    expect(claims).toContainEqual(["lab", 3]);
-    expect(claims).toContainEqual(["own", 2]);
+    const entitlements = teamList(fleet.engine, {}).items.map(({ name, entitlement }) => [name, entitlement?.["H100"]]);
+    expect(entitlements).toContainEqual(["lab", 3]);
+    expect(entitlements).toContainEqual(["own", 2]);
   });
 });

@@ -8,7 +8,7 @@ export interface ResourceUse {
   readonly resource: string;
   readonly held: number;
   /** By what everybody asks for now; `null`: teams are not compared by it. */
-  readonly claim: number | null;
+  readonly entitlement: number | null;
   /** `null`: nothing is guaranteed. */
   readonly guarantee: number | null;
   /** `null`: no limit. */
@@ -21,11 +21,11 @@ const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
 /** Every resource that the team holds accelerators of, or has a guarantee or a limit for, its own or its users', and what it may claim; types first. */
 export function resourceUses(team: Team): readonly ResourceUse[] {
-  const { held, limit, userLimit = {}, guarantee = {}, claim = {} } = team;
+  const { held, limit, userLimit = {}, guarantee = {}, entitlement = {} } = team;
   const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
-  const claimed = (claim[ALL_ACCELERATORS] ?? 0) > 0 ? [ALL_ACCELERATORS] : [];
+  const entitled = (entitlement[ALL_ACCELERATORS] ?? 0) > 0 ? [ALL_ACCELERATORS] : [];
   const stated = [limit, userLimit, guarantee].flatMap((amounts) => Object.keys(amounts));
-  const named = [...new Set([...stated, ...types, ...claimed])].toSorted();
+  const named = [...new Set([...stated, ...types, ...entitled])].toSorted();
   const ordered = [
     ...named.filter((resource) => !besideTypes.includes(resource)),
     ...besideTypes.filter((resource) => named.includes(resource)),
@@ -33,7 +33,7 @@ export function resourceUses(team: Team): readonly ResourceUse[] {
   return ordered.map((resource) => ({
     resource,
     held: heldOf(team, resource),
-    claim: claim[resource] ?? null,
+    entitlement: entitlement[resource] ?? null,
     guarantee: guarantee[resource] ?? null,
     limit: limit[resource] ?? null,
     userLimit: userLimit[resource] ?? null,
@@ -53,9 +53,9 @@ export function amountText(resource: string, amount: number): string {
 }
 
 /** `3.2 accelerators on average`; `null`: past use does not count, or there was none. */
-export function pastUseSentence({ pastUse }: Team): string | null {
-  if (pastUse === undefined) return null;
-  const { accelerators, coresMilli, memoryMib } = pastUse;
+export function decayedUsageSentence({ decayedUsage }: Team): string | null {
+  if (decayedUsage === undefined) return null;
+  const { accelerators, coresMilli, memoryMib } = decayedUsage;
   const amounts = [
     ...(accelerators > 0 ? [`${accelerators} accelerators`] : []),
     ...(coresMilli > 0 ? [coresText(coresMilli)] : []),

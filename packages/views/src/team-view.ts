@@ -1,5 +1,5 @@
 /** Teams by name, with what they and everything below them hold. */
-import { accountOf, pastUseOf, teamClaims, teamHolds, teamHoldsInAll } from "@headroom/engine";
+import { accountOf, decayedUsageOf, teamEntitlements, teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
@@ -31,15 +31,15 @@ function nameIn(cursor: string | null): string {
 function teamResource(engine: Engine, team: EngineTeam): Team {
   const held = Object.fromEntries(teamHolds(engine, team.name));
   const account = accountOf(engine, team.name);
-  const pastUse = pastUseOf(engine, team.name);
-  const claim = teamClaims(engine, team.name);
+  const decayedUsage = decayedUsageOf(engine, team.name);
+  const entitlement = teamEntitlements(engine, team.name);
   return {
     ...teamSpecResource(team),
     held,
     heldInAll: teamHoldsInAll(engine, team.name),
     ...(account === null ? {} : { account: accountResource(account) }),
-    ...(claim === null ? {} : { claim: Object.fromEntries(claim) }),
-    ...(pastUse === null ? {} : { pastUse }),
+    ...(entitlement === null ? {} : { entitlement: Object.fromEntries(entitlement) }),
+    ...(decayedUsage === null ? {} : { decayedUsage }),
   };
 }
 

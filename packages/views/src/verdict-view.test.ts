@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { calendarList } from "./calendar-view.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
-import { keptBackSentence, queueView, verdictView } from "./verdict-view.ts";
+import { holdReasonSentence, queueView, verdictView } from "./verdict-view.ts";
 import { workloadView } from "./workload-view.ts";
 
 const sentence = (fleet: SmallFleet, id: string): string | undefined => verdictView(fleet.engine, id)?.sentence;
@@ -75,7 +75,7 @@ describe("the sentence of a verdict", () => {
     const hour = 3_600_000;
     const when = { kind: "series", startMs: 0, stepMs: hour, microUsdPerKwh: [90_000, 110_000, 80_000] } as const;
     fleet.apply({ calendar: [{ kind: "tariff", name: "day-ahead", when }] });
-    const id = fleet.submit("cheap", { offPeak: { cheapestMs: hour, latestStartMs: 4 * hour } });
+    const id = fleet.submit("cheap", { startWindow: { cheapestMs: hour, latestStartMs: 4 * hour } });
     expect(sentence(fleet, id)).toBe(
       "It waits for the cheapest 1 h until it starts anyway; now it costs 0.09 USD/kWh. It will be at 1970-01-01T02:00:00Z; it starts anyway at 1970-01-01T04:00:00Z.",
     );
@@ -101,16 +101,18 @@ describe("the sentence of a verdict", () => {
     fleet.define({ name: "org", parent: null, limit: {}, guarantee: { H100: 16 } });
     for (const name of ["one", "two"]) fleet.team(name, "org");
     fleet.define({ name: "lab", parent: null, limit: {}, guarantee: { H100: 16 } });
-    const loan = { team: "lab", preemptible: true, acceleratorTypes: ["H100"] };
-    const loans = ["a", "b", "c", "d"].map((name) => fleet.submit(name, { ...loan, gang: { accelerators: 8 } }));
+    const opportunisticJob = { team: "lab", preemptible: true, acceleratorTypes: ["H100"] };
+    const opportunisticJobs = ["a", "b", "c", "d"].map((name) =>
+      fleet.submit(name, { ...opportunisticJob, gang: { accelerators: 8 } }),
+    );
     const asked = { preemptible: true, acceleratorTypes: ["H100"] };
     const wide = fleet.submit("wide", { ...asked, team: "one", gang: { workers: 3, accelerators: 8 } });
     expect(sentence(fleet, wide)).toBe(
       "It needs 24 H100 accelerators; 0 of 32 are free. By what everybody asks for, team one may claim 16 H100 accelerators and holds 0: with this it would hold more, so no other team has to give way.",
     );
     fleet.stop(wide);
-    for (const id of loans.slice(2)) fleet.stop(id);
-    for (const id of loans.slice(2)) fleet.finish(id, 0);
+    for (const id of opportunisticJobs.slice(2)) fleet.stop(id);
+    for (const id of opportunisticJobs.slice(2)) fleet.finish(id, 0);
     fleet.submit("firm", { team: "two", acceleratorTypes: ["H100"], gang: { workers: 2, accelerators: 8 } });
     const more = fleet.submit("more", { ...asked, team: "one", gang: { accelerators: 8 } });
     expect(sentence(fleet, more)).toContain(
@@ -203,10 +205,13 @@ describe("the sentence of a verdict", () => {
   it("names the spread that is one too many, on an empty fleet and on a full one", () => {
     const fleet = SmallFleet.withRacks("r1", "r1", "r2");
     const gang = { workers: 3, accelerators: 1 };
-    const never = fleet.submit("never", { gang, spread: { over: "rack", maxPerDomain: 1 } });
+    const never = fleet.submit("never", { gang, spread: { topologyKey: "rack", maxPerDomain: 1 } });
     expect(sentence(fleet, never)).toMatch(/have room for 2 of 3 workers, as at most 1 of them may share a rack\.$/);
     fleet.submit("first", { gang: { accelerators: 4 }, nodeSelector: { rack: "r2" } });
-    const now = fleet.submit("now", { gang: { ...gang, workers: 2 }, spread: { over: "rack", maxPerDomain: 1 } });
+    const now = fleet.submit("now", {
+      gang: { ...gang, workers: 2 },
+      spread: { topologyKey: "rack", maxPerDomain: 1 },
+    });
     expect(sentence(fleet, now)).toMatch(/there is room for 1 of 2 workers, as at most 1 of them may share a rack\.$/);
   });
 
@@ -243,7 +248,7 @@ describe("the sentence of a verdict", () => {
   it("says that spares are in the way, and what else is", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const [pool] = fleet.engine.state.pools.values();
-    fleet.apply({ pools: [{ ...pool!, spares: 1 }] });
+    fleet.apply({ pools: [{ ...pool!, hotSpares: 1 }] });
     fleet.team("small", null, { H100: 2 });
     const three = fleet.submit("three", { team: "small", gang: { accelerators: 3 } });
     expect(sentence(fleet, three)).toBe(
@@ -332,8 +337,8 @@ describe("the queue", () => {
     fleet.command({ kind: "setPolicy", policy: defaultPolicy });
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
     fleet.define({ name: "guest", parent: null, limit: {} });
-    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
-    for (const id of fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])
+    const opportunisticJob = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    for (const id of fleet.engine.state.workloads.get(opportunisticJob)?.activeAttempts ?? [])
       fleet.receive({ kind: "attemptRunning", attemptId: id });
     fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
     fleet.finish(fleet.submit("fails", { gang: { accelerators: 0 } }), 1);
@@ -342,18 +347,18 @@ describe("the queue", () => {
     fleet.submit("later", { notBeforeMs: 99_000_000 });
     fleet.submit("next", { after: [{ workload: "held", on: "any" }] });
     fleet.submit("waits");
-    const page = queueView(fleet.engine, { keptBack: true });
+    const page = queueView(fleet.engine, { holdReason: true });
     expect(page.items.map(({ workload }) => workload.name)).toEqual(["waits"]);
-    const counts = { held: 2, waitsFor: 1, notBefore: 1, offPeak: 0, backoff: 1, promised: 1 };
-    expect(page.keptBack).toEqual(counts);
-    expect(keptBackSentence(counts)).toBe(
+    const counts = { held: 2, waitsFor: 1, notBefore: 1, startWindow: 0, backoff: 1, nominated: 1 };
+    expect(page.holdReason).toEqual(counts);
+    expect(holdReasonSentence(counts)).toBe(
       "Not in the queue: 2 are held, 1 waits for other work, 1 waits for its time, 1 waits to be tried again, 1 has a place that others are leaving.",
     );
-    expect(queueView(fleet.engine, { keptBack: true, search: "later" }).keptBack).toMatchObject({
+    expect(queueView(fleet.engine, { holdReason: true, search: "later" }).holdReason).toMatchObject({
       held: 0,
       notBefore: 1,
     });
-    expect(queueView(fleet.engine, {}).keptBack).toBeUndefined();
+    expect(queueView(fleet.engine, {}).holdReason).toBeUndefined();
   });
 
   it("shows those that are asked for, with their places in the whole", () => {

@@ -1,18 +1,18 @@
 /** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
 import {
-  claimPassed,
+  entitlementExceeded,
   clockOf,
   explain,
   explainBriefly,
   groupAt,
-  keptBack,
+  holdReason,
   queuePage,
   specOfGroup,
   waitingSummary,
 } from "@headroom/engine";
 import type {
   BlockedReason as EngineReason,
-  ClaimPassed,
+  EntitlementExceeded,
   Engine,
   Prediction,
   Verdict as EngineVerdict,
@@ -20,7 +20,7 @@ import type {
   WorkloadId,
 } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, resourceNames, writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import type { BlockedReason, KeptBack, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
+import type { BlockedReason, HoldReason, QueueEntry, QueuePage, QueuePageQuery, Verdict } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
 import { needText } from "./need-text.ts";
 import { refusedCursor } from "./page-cursor.ts";
@@ -41,8 +41,8 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   if (workload === undefined) return null;
   const verdict = explain(engine, workload.id);
   const view = verdictResource(engine, workload, verdict);
-  const passed = verdict.kind === "blocked" && isShortfall(verdict) ? claimPassed(engine, workload.id) : null;
-  return passed === null ? view : { ...view, sentence: `${view.sentence} ${claimSentence(workload, passed)}` };
+  const passed = verdict.kind === "blocked" && isShortfall(verdict) ? entitlementExceeded(engine, workload.id) : null;
+  return passed === null ? view : { ...view, sentence: `${view.sentence} ${entitlementSentence(workload, passed)}` };
 }
 
 /** It is room that it lacks, which others may hold. */
@@ -50,9 +50,9 @@ const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blo
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
 /** Why no other team gives way. */
-function claimSentence({ spec }: Waiting, { team, resource, claim, held }: ClaimPassed): string {
+function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, held }: EntitlementExceeded): string {
   const others = team === spec.team ? "no other team has" : "no team outside of it has";
-  return `By what everybody asks for, team ${team} may claim ${amountText(resource, claim)} and holds ${bareAmount(resource, held)}: with this it would hold more, so ${others} to give way.`;
+  return `By what everybody asks for, team ${team} may claim ${amountText(resource, entitlement)} and holds ${bareAmount(resource, held)}: with this it would hold more, so ${others} to give way.`;
 }
 
 /** What a sentence about waiting needs to know of the work; it need not be submitted. */
@@ -105,12 +105,12 @@ function notWaitingSentence(workload: Waiting): string {
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
   const sentence = reasonSentence(engine, workload, reason);
-  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall" || reason.kind === "sparesKept") {
+  if (reason.kind === "exceedsFleet" || reason.kind === "acceleratorShortfall" || reason.kind === "hotSparesKept") {
     return { ...reason, acceleratorTypes: [...reason.acceleratorTypes], sentence };
   }
-  if (reason.kind === "apart") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
+  if (reason.kind === "antiAffinity") return { ...reason, workloadIds: [...reason.workloadIds], sentence };
   if (reason.kind === "dataRule") return { ...reason, pools: [...reason.pools], sentence };
-  if (reason.kind === "promised") return { ...reason, nodes: [...reason.nodes], sentence };
+  if (reason.kind === "nominated") return { ...reason, nodes: [...reason.nodes], sentence };
   return { ...reason, sentence };
 }
 
@@ -158,7 +158,7 @@ type DataRule = EngineReason & { readonly kind: "dataRule" };
 
 function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason): string {
   const index =
-    "group" in reason ? (waiting.spec.gang.groups ?? []).findIndex(({ name }) => name === reason.group) : -1;
+    "group" in reason ? (waiting.spec.gang.taskGroups ?? []).findIndex(({ name }) => name === reason.group) : -1;
   if (index < 0) return sentenceAlone(engine, waiting, reason);
   const sentence = sentenceAlone(engine, { ...waiting, spec: specOfGroup(waiting.spec, index) }, reason);
   return sentence.replace(/^It needs/, `Its group ${groupAt(waiting.spec.gang, index).name} needs`);
@@ -177,7 +177,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return partShortfallSentence(spec, reason);
     case "minRuntime":
       return `${nameIn(state, reason.workloadId)} may be asked to leave for it from ${writeInstant(reason.untilMs)} on, in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}: until then it runs by its minRuntime.`;
-    case "apart": {
+    case "antiAffinity": {
       const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
       return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
     }
@@ -185,7 +185,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return dataRuleSentence(reason);
     case "teamLimit":
       return teamLimitSentence(reason);
-    case "teamShapes":
+    case "reservedTopology":
       return reason.team === null
         ? `Work of its priority runs in shapes that its team owns, and no team above it owns any.`
         : `It needs ${needText(spec)}, in the shapes that team ${reason.team} owns: ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are held, and what is left does not hold it.`;
@@ -202,8 +202,8 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     }
     case "notBefore":
       return `Its time has not come: it does not start before ${writeInstant(reason.atMs)}, in ${durationText(Math.max(0, reason.atMs - clockOf(engine)))}.`;
-    case "offPeak":
-      return offPeakSentence(reason);
+    case "startWindow":
+      return startWindowSentence(reason);
     case "reservation":
       return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))}${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
     case "budget": {
@@ -216,9 +216,9 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;
       return `It would fit, but on nodes of ${what}, ${times}, and might run until ${writeInstant(reason.expectedEndMs)}.`;
     }
-    case "sparesKept":
-      return sparesSentence(reason);
-    case "promised":
+    case "hotSparesKept":
+      return hotSparesSentence(reason);
+    case "nominated":
       return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
     case "backoff": {
       const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
@@ -238,15 +238,15 @@ function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule):
   return `It would fit elsewhere, but work under the rule ${rule} stays in ${pools.length === 1 ? "the pool" : "the pools"} ${where}: there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}.`;
 }
 
-function sparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "sparesKept" }): string {
+function hotSparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "hotSparesKept" }): string {
   const kept = `${nodes === 1 ? "one node is kept as a spare" : `${nodes} nodes are kept as spares`} for work that loses nodes`;
   return suffice === false ? `It cannot do without spares: ${kept}.` : `It would fit, but ${kept}.`;
 }
 
-type OffPeak = EngineReason & { readonly kind: "offPeak" };
+type StartWindow = EngineReason & { readonly kind: "startWindow" };
 
-function offPeakSentence(reason: OffPeak): string {
-  const { microUsdPerKwh, microUsdPerKwhMax, gramsPerKwh, gramsPerKwhMax, opensAtMs, anywayAtMs } = reason;
+function startWindowSentence(reason: StartWindow): string {
+  const { microUsdPerKwh, microUsdPerKwhMax, gramsPerKwh, gramsPerKwhMax, opensAtMs, latestStartAtMs } = reason;
   const { cheapestMs, cleanestMs } = reason;
   const wanted: string[] = [];
   const now: string[] = [];
@@ -260,7 +260,7 @@ function offPeakSentence(reason: OffPeak): string {
   if (gramsPerKwhMax !== null || cleanestMs !== undefined)
     now.push(gramsPerKwh === null ? "no tariff states its carbon" : `it has ${writeCarbon(gramsPerKwh)}`);
   const opens = opensAtMs === null ? "No tariff says when it will be" : `It will be at ${writeInstant(opensAtMs)}`;
-  const anyway = anywayAtMs === null ? "" : `; it starts anyway at ${writeInstant(anywayAtMs)}`;
+  const anyway = latestStartAtMs === null ? "" : `; it starts anyway at ${writeInstant(latestStartAtMs)}`;
   return `It waits for ${wanted.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
 }
 
@@ -280,26 +280,26 @@ export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
     isWanted,
   });
   const items = workloads.map(({ workload, position }) => queueEntry(engine, workload, position));
-  const others = query.keptBack === true ? { keptBack: keptBack(engine, isWanted) } : {};
+  const others = query.holdReason === true ? { holdReason: holdReason(engine, isWanted) } : {};
   return { items, nextCursor, waiting: waitingSummary(engine), ...others };
 }
 
 /** `Not in the queue: 2 are held, 1 waits for its time.`; `null`: nothing is. */
-export function keptBackSentence(counts: KeptBack): string | null {
-  const parts = (Object.keys(keptBackWords) as (keyof KeptBack)[]).flatMap((kind) => {
-    const [one, many] = keptBackWords[kind];
+export function holdReasonSentence(counts: HoldReason): string | null {
+  const parts = (Object.keys(holdReasonWords) as (keyof HoldReason)[]).flatMap((kind) => {
+    const [one, many] = holdReasonWords[kind];
     return counts[kind] === 0 ? [] : [`${grouped(counts[kind])} ${counts[kind] === 1 ? one : many}`];
   });
   return parts.length === 0 ? null : `Not in the queue: ${parts.join(", ")}.`;
 }
 
-const keptBackWords: Readonly<Record<keyof KeptBack, readonly [one: string, many: string]>> = {
+const holdReasonWords: Readonly<Record<keyof HoldReason, readonly [one: string, many: string]>> = {
   held: ["is held", "are held"],
   waitsFor: ["waits for other work", "wait for other work"],
   notBefore: ["waits for its time", "wait for their time"],
-  offPeak: ["waits for cheap or clean power", "wait for cheap or clean power"],
+  startWindow: ["waits for cheap or clean power", "wait for cheap or clean power"],
   backoff: ["waits to be tried again", "wait to be tried again"],
-  promised: ["has a place that others are leaving", "have places that others are leaving"],
+  nominated: ["has a place that others are leaving", "have places that others are leaving"],
 };
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {

@@ -6,11 +6,11 @@ import { SmallFleet } from "./testing/small-fleet.ts";
 
 const HOUR_MS = 3_600_000;
 type Played = ReturnType<WhatIfPlayer>;
-type Course = Played["present"];
+type Timeline = Played["present"];
 
 const change = { loseNodes: ["n0"], addNodes: [], teams: [], policy: null };
 
-const course = (held: number, interruptions: Course["interruptions"] = new Map()): Course => ({
+const timeline = (held: number, interruptions: Timeline["interruptions"] = new Map()): Timeline => ({
   samples: [
     {
       atMs: 0,
@@ -35,8 +35,8 @@ describe("the next hours in words", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const workloadId = fleet.submit("runs");
     const interruption = { taskCount: 1, atMs: 1000, againAtMs: HOUR_MS, lostAcceleratorMs: 5000 };
-    const changed = course(0.4, new Map([[workloadId, interruption]]));
-    const play = (present: Course): WhatIfPlayer => {
+    const changed = timeline(0.4, new Map([[workloadId, interruption]]));
+    const play = (present: Timeline): WhatIfPlayer => {
       const played = {
         present,
         changed,
@@ -46,7 +46,7 @@ describe("the next hours in words", () => {
       return () => played;
     };
     const present = { engine: fleet.engine, sequence: 1, nowMs: 0 };
-    const answer = whatIfView(present, { change, horizonMs: HOUR_MS }, play(course(0.2)));
+    const answer = whatIfView(present, { change, horizonMs: HOUR_MS }, play(timeline(0.2)));
     expect(answer.sentence).toBe(
       "In the next 1 h, if nobody submits anything more: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average as things are, 0.4 with the change; 0 running workloads interrupted as things are, 1 with the change; 0 evictions as things are, 0 with the change.",
     );
@@ -54,7 +54,7 @@ describe("the next hours in words", () => {
       { workloadId, name: "runs", team: "default", present: null, changed: interruption },
     ]);
     expect(answer.changed).toMatchObject({ interruptions: 1, lostAcceleratorMs: 5000 });
-    const one = whatIfView(present, { change, horizonMs: HOUR_MS }, play(course(1)));
+    const one = whatIfView(present, { change, horizonMs: HOUR_MS }, play(timeline(1)));
     expect(one.sentence).toContain("; 1 accelerator in use on average");
   });
 

@@ -1,11 +1,11 @@
 /** Two courses of the next hours side by side, with names and a sentence: one answer, wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { WhatIfAnswer } from "@headroom/protocol";
-import type { Course, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
+import type { Timeline, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { meanOf, startsEarlier, tenths } from "./what-if-figures.ts";
 
-type CourseView = WhatIfAnswer["present"];
+type TimelineView = WhatIfAnswer["present"];
 
 /** The simulator's `whatIf`, handed in: views import its types alone, so that pages that play nothing do not load it. */
 export type WhatIfPlayer = (engine: Engine, change: WhatIfChange, options: WhatIfOptions) => WhatIf;
@@ -40,8 +40,8 @@ function playedView(
     fromMs: nowMs,
     horizonMs,
     stepMs,
-    present: courseView(present),
-    changed: courseView(changed),
+    present: timelineView(present),
+    changed: timelineView(changed),
     earlierCount,
     laterCount,
     moved: moved.slice(0, SHOWN_MAX).map((each) => ({ ...each, ...named(each.workloadId) })),
@@ -55,7 +55,7 @@ function playedView(
   };
 }
 
-const courseView = ({ samples, interruptions, evictions }: Course): CourseView => ({
+const timelineView = ({ samples, interruptions, evictions }: Timeline): TimelineView => ({
   samples: samples.map((sample) => ({ ...sample, heldByTeam: { ...sample.heldByTeam } })),
   evictions,
   interruptions: interruptions.size,
@@ -67,8 +67,8 @@ const interruptionView = (of: Interruption | null): WhatIfAnswer["interrupted"][
     ? null
     : { taskCount: of.taskCount, atMs: of.atMs, againAtMs: of.againAtMs, lostAcceleratorMs: of.lostAcceleratorMs };
 
-function useText(present: Course, changed: Course): string {
-  const inUse = (course: Course): number => tenths(meanOf(course, ({ heldAccelerators }) => heldAccelerators));
+function useText(present: Timeline, changed: Timeline): string {
+  const inUse = (timeline: Timeline): number => tenths(meanOf(timeline, ({ heldAccelerators }) => heldAccelerators));
   const pairs = [
     [plural(inUse(present), "accelerator"), "in use on average ", grouped(inUse(changed))],
     [plural(present.interruptions.size, "running workload"), "interrupted ", grouped(changed.interruptions.size)],

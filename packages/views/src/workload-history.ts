@@ -25,20 +25,20 @@ export async function readHistory(
   { workloadId, submittedAtMs, attempts, head, attemptId }: Past,
 ): Promise<WorkloadHistory> {
   const { from, isCut } = await firstSequenceToRead(client, { submittedAtMs, head });
-  const book = new HistoryBook(workloadId, attempts);
+  const ledger = new HistoryLedger(workloadId, attempts);
   if (from <= head)
     for await (const envelope of client.events({ from })) {
-      book.take(envelope);
+      ledger.take(envelope);
       if (envelope.sequence >= head) break;
     }
-  const { items, attempts: known } = book;
+  const { items, attempts: known } = ledger;
   if (attemptId === undefined) return { items, attempts: known, isCut };
   if (!known.some(({ id }) => id === attemptId))
     throw refuse("unknownAttempt", `${workloadId} has no attempt ${attemptId}, or only the journal has it.`);
   return { items: items.filter((item) => item.attemptIds.includes(attemptId)), attempts: known, isCut };
 }
 
-class HistoryBook {
+class HistoryLedger {
   readonly #story: Story;
   readonly items: HistoryItem[] = [];
   /** By task: where the plan stands by which room is made for its next attempt, or for more workers of this one. */
@@ -64,7 +64,7 @@ class HistoryBook {
 
   /** The attempt that gets what a plan made room for is known when it is promised or given it. */
   #settle({ event }: EventEnvelope, attemptIds: readonly string[]): void {
-    if (event.kind !== "gangPlaced" && event.kind !== "placePromised" && event.kind !== "gangGrown") return;
+    if (event.kind !== "gangPlaced" && event.kind !== "placementNominated" && event.kind !== "gangGrown") return;
     const task = this.#story.taskOf(attemptIds[0] ?? "");
     if (task === null) return;
     const at = this.#planned.get(task);

@@ -2,7 +2,7 @@ import { defaultPolicy, nodeId, rulesOf, teamName } from "@headroom/engine";
 import type { NodeId, Policy, WorkloadId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { eventText } from "./event-sentence.ts";
-import { standingsOf } from "./eviction-text.ts";
+import { teamSharesOf } from "./eviction-text.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { verdictView } from "./verdict-view.ts";
 import { eventEnvelope } from "./wire-forms.ts";
@@ -28,17 +28,17 @@ function storyOf({ events }: SmallFleet, workloadId: string): string[] {
 describe("the story of a workload", () => {
   it("says by what right it gives way, and to whom a place was promised", () => {
     const fleet = sharedFleet(1, 8);
-    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
-    const [attemptId] = fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [];
+    const opportunisticJob = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    const [attemptId] = fleet.engine.state.workloads.get(opportunisticJob)?.activeAttempts ?? [];
     if (attemptId === undefined) throw new Error("the loan does not run");
     fleet.receive({ kind: "attemptRunning", attemptId });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
 
     expect(verdictView(fleet.engine, own)?.sentence).toMatch(/^It has a place on n0 as soon as /);
-    expect(workloadView(fleet.engine.state, own)?.promises).toMatchObject([{ task: 0, growth: false }]);
+    expect(workloadView(fleet.engine.state, own)?.nominations).toMatchObject([{ task: 0, growth: false }]);
     fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }] });
 
-    expect(storyOf(fleet, loan)).toEqual([
+    expect(storyOf(fleet, opportunisticJob)).toEqual([
       "ann submitted it.",
       "Attempt 1 was placed: 1 worker on n0.",
       "Attempt 1 started.",
@@ -60,16 +60,21 @@ describe("the story of a workload", () => {
 
   it("says once what several attempts of one workload give, and where their team ends, as the rows of the plan do", () => {
     const fleet = sharedFleet(1, 8);
-    const loan = fleet.submit("loan", { taskCount: 4, team: "guest", gang: { accelerators: 2 }, preemptible: true });
-    for (const attemptId of fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])
+    const opportunisticJob = fleet.submit("loan", {
+      taskCount: 4,
+      team: "guest",
+      gang: { accelerators: 2 },
+      preemptible: true,
+    });
+    for (const attemptId of fleet.engine.state.workloads.get(opportunisticJob)?.activeAttempts ?? [])
       fleet.receive({ kind: "attemptRunning", attemptId });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 6 } });
 
-    const story = new Story(loan);
+    const story = new Story(opportunisticJob);
     const lines = fleet.events.map((event, index) => story.tell(eventEnvelope(index + 1, event)));
     const told = lines.find((line) => line?.plan !== undefined);
     if (told?.plan === undefined) throw new Error("nobody gives way");
-    const rows = standingsOf(told.plan).filter(({ side }) => side === "gives");
+    const rows = teamSharesOf(told.plan).filter(({ side }) => side === "gives");
     expect(rows).toHaveLength(3);
     const [first, last] = [rows[0], rows[2]];
     expect(told.sentence).toBe(
@@ -84,27 +89,32 @@ describe("the story of a workload", () => {
 
   it("tells who leaves for another team from who moves for it, whose team holds as much as before", () => {
     const fleet = sharedFleet(2, 3);
-    const loan = fleet.submit("loan", { taskCount: 6, team: "guest", gang: { accelerators: 1 }, preemptible: true });
-    const loans = [...(fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [])];
-    for (const attemptId of loans) fleet.receive({ kind: "attemptRunning", attemptId });
-    const isOn = (node: string) => (id: (typeof loans)[number]) =>
+    const opportunisticJob = fleet.submit("loan", {
+      taskCount: 6,
+      team: "guest",
+      gang: { accelerators: 1 },
+      preemptible: true,
+    });
+    const opportunisticJobs = [...(fleet.engine.state.workloads.get(opportunisticJob)?.activeAttempts ?? [])];
+    for (const attemptId of opportunisticJobs) fleet.receive({ kind: "attemptRunning", attemptId });
+    const isOn = (node: string) => (id: (typeof opportunisticJobs)[number]) =>
       fleet.engine.state.attempts.get(id)?.workers[0]?.node === node;
-    for (const attemptId of [loans.find(isOn("n0")), loans.find(isOn("n1"))])
+    for (const attemptId of [opportunisticJobs.find(isOn("n0")), opportunisticJobs.find(isOn("n1"))])
       if (attemptId !== undefined)
         fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 3 } });
 
-    const standings = "Team guest goes from 133% to 100% of its claim. Team owner goes from 0% to 50% of its claim.";
+    const teamShares = "Team guest goes from 133% to 100% of its claim. Team owner goes from 0% to 50% of its claim.";
     expect(storyOf(fleet, own)[1]).toMatch(
       /^Room is made for workload \S+ because its team may claim more than it holds: 2 attempts \(attempt \S+ is stopped, attempt \S+ moves\)\. /,
     );
-    expect(storyOf(fleet, loan).join("\n")).toContain(
+    expect(storyOf(fleet, opportunisticJob).join("\n")).toContain(
       `It is to make room for workload ${own}: another team takes back what it may claim. ` +
-        `It moves elsewhere to make room for workload ${own}. ${standings}`,
+        `It moves elsewhere to make room for workload ${own}. ${teamShares}`,
     );
     const story = new Story(own);
     const plans = fleet.events.flatMap((event, index) => story.tell(eventEnvelope(index + 1, event))?.plan ?? []);
-    expect(plans.flatMap(standingsOf).map(({ who, before, after }) => [who, before, after])).toEqual([
+    expect(plans.flatMap(teamSharesOf).map(({ who, before, after }) => [who, before, after])).toEqual([
       [expect.stringMatching(/^\S+$/), "133%", "100%"],
       [expect.stringMatching(/^\S+, moves$/), "100%", "100%"],
       [own, "0%", "50%"],
@@ -113,8 +123,8 @@ describe("the story of a workload", () => {
 
   it("is read from the events, of one attempt too, with the plans and the standing of both sides", async () => {
     const fleet = sharedFleet(1, 8);
-    const loan = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
-    const [attemptId] = fleet.engine.state.workloads.get(loan)?.activeAttempts ?? [];
+    const opportunisticJob = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });
+    const [attemptId] = fleet.engine.state.workloads.get(opportunisticJob)?.activeAttempts ?? [];
     if (attemptId === undefined) throw new Error("the loan does not run");
     fleet.receive({ kind: "attemptRunning", attemptId });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
@@ -128,14 +138,14 @@ describe("the story of a workload", () => {
       },
     };
     const past = { submittedAtMs: 1_000, attempts: [], head: fleet.events.length };
-    const given = await readHistory(client, { ...past, workloadId: loan, attemptId });
+    const given = await readHistory(client, { ...past, workloadId: opportunisticJob, attemptId });
     const [plan] = given.items.flatMap((item) => item.plan ?? []);
     expect(plan).toMatchObject({ workloadId: own, victims: [{ attemptId, team: "guest" }] });
-    expect(plan === undefined ? [] : standingsOf(plan)).toMatchObject([
+    expect(plan === undefined ? [] : teamSharesOf(plan)).toMatchObject([
       { side: "gives", team: "guest", who: attemptId },
       { side: "gets", team: "owner", who: own, before: "0%", after: "100%" },
     ]);
-    expect(given.items.map(({ sentence }) => sentence)).toEqual(storyOf(fleet, loan).slice(1));
+    expect(given.items.map(({ sentence }) => sentence)).toEqual(storyOf(fleet, opportunisticJob).slice(1));
 
     const taken = await readHistory(client, { ...past, workloadId: own });
     expect(taken.items.map(({ attemptIds, plan: mine }) => [attemptIds, mine !== undefined])).toEqual([
@@ -205,14 +215,14 @@ describe("the story of a workload", () => {
   it("tells how an elastic gang grows and shrinks", () => {
     const { eviction } = rulesOf(defaultPolicy);
     // A search that takes single workers of elastic gangs.
-    const fleet = sharedFleet(2, 4, { ...defaultPolicy, eviction: { ...eviction, search: "growing-list" } });
+    const fleet = sharedFleet(2, 4, { ...defaultPolicy, eviction: { ...eviction, search: "kai" } });
     const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
     const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });
     const [attemptId] = fleet.engine.state.workloads.get(elastic)?.activeAttempts ?? [];
     if (attemptId === undefined) throw new Error("it does not run");
     fleet.receive({ kind: "attemptRunning", attemptId });
     fleet.submit("own", { team: "owner", gang: { accelerators: 4 } });
-    expect(workloadView(fleet.engine.state, elastic)?.attempts).toMatchObject([{ workers: [{}], leaving: [{}] }]);
+    expect(workloadView(fleet.engine.state, elastic)?.attempts).toMatchObject([{ workers: [{}], terminating: [{}] }]);
     fleet.receive({ kind: "workersLeft", attemptId });
 
     const story = storyOf(fleet, elastic);

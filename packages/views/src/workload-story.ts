@@ -66,14 +66,14 @@ export class Story {
   #about(event: Event): readonly string[] {
     if (event.kind === "evictionPlanned")
       return event.victims.flatMap(({ attemptId }) => (this.knows(attemptId) ? [attemptId] : []));
-    if (event.kind === "placePromised") return [event.promise.attemptId];
+    if (event.kind === "placementNominated") return [event.nomination.attemptId];
     return "attemptId" in event && this.knows(event.attemptId) ? [event.attemptId] : [];
   }
 
   #sentence(event: Event): string | null {
     if (event.kind === "evictionPlanned") return this.#planSentence(event);
-    if (event.kind === "placePromised") return this.#promiseSentence(event);
-    if (event.kind === "loanRelabelled") return this.#loanSentence(event);
+    if (event.kind === "placementNominated") return this.#nominationSentence(event);
+    if (event.kind === "opportunisticJobRelabelled") return this.#opportunisticJobSentence(event);
     if ("workloadId" in event) return event.workloadId === this.#workloadId ? this.#ownSentence(event) : null;
     if (!("attemptId" in event)) return null;
     const name = this.#nameOf(event.attemptId);
@@ -81,7 +81,7 @@ export class Story {
   }
 
   /** Of both sides: who goes on with what is idle, and who gets the place of its team. */
-  #loanSentence({ attemptId, workloadId }: OfKind<"loanRelabelled">): string | null {
+  #opportunisticJobSentence({ attemptId, workloadId }: OfKind<"opportunisticJobRelabelled">): string | null {
     const name = this.#nameOf(attemptId);
     if (name !== null) return `${name} goes on with what is idle: its team's place is given to workload ${workloadId}.`;
     return workloadId === this.#workloadId
@@ -95,11 +95,11 @@ export class Story {
     return victims.length === 0 ? null : victimSentence(event, victims);
   }
 
-  #promiseSentence({ promise }: OfKind<"placePromised">): string | null {
-    if (promise.workloadId !== this.#workloadId) return null;
-    this.learn({ ...promise, id: promise.attemptId });
-    const what = plural(promise.workers.length, promise.growth ? "further worker" : "worker");
-    return `A place for ${what} on ${nodesText(promise.workers)} is kept for it until those who hold it have left.`;
+  #nominationSentence({ nomination }: OfKind<"placementNominated">): string | null {
+    if (nomination.workloadId !== this.#workloadId) return null;
+    this.learn({ ...nomination, id: nomination.attemptId });
+    const what = plural(nomination.workers.length, nomination.growth ? "further worker" : "worker");
+    return `A place for ${what} on ${nodesText(nomination.workers)} is kept for it until those who hold it have left.`;
   }
 
   /** What the ends of its attempts do not tell: that it waited for what did not come. */
@@ -123,7 +123,7 @@ export class Story {
         this.learn({ ...event, id: event.attemptId });
         return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
       }
-      case "spareReleased":
+      case "hotSpareReleased":
         return `The spare ${event.nodeId} was taken for it.`;
       default:
         return null;
@@ -164,7 +164,7 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
       return `It goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
     case "workersJoined":
       return "The replaced workers have joined the others.";
-    case "promiseWithdrawn":
+    case "nominationWithdrawn":
       return `The place that was kept for it is given up: ${event.reason}.`;
     default:
       return null;

@@ -5,7 +5,7 @@ import type {
   AttemptProgress,
   EndReason,
   EndedAttempt,
-  PromisedPlace,
+  Nomination,
   ReadonlyState,
   Workload as EngineWorkload,
   WorkerExit,
@@ -109,13 +109,13 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   const { id, workloadId, task, number, acceleratorType, placedAtMs, startedAtMs, phase, stop } = attempt;
   const workers = attempt.workers.map((worker) => ({ ...worker }));
   const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
-  const leaving = attempt.leaving?.map((worker) => ({ ...worker }));
+  const terminating = attempt.terminating?.map((worker) => ({ ...worker }));
   const joining = attempt.joining && [...attempt.joining];
   const utilization = attempt.utilization && { ...attempt.utilization };
   const { prediction } = attempt;
   const joinFailure = attempt.joinFailure && { ...attempt.joinFailure };
   const told = {
-    ...(leaving && { leaving }),
+    ...(terminating && { terminating }),
     ...(prediction && { prediction: { ...prediction } }),
     ...(joining && { joining }),
     ...(utilization && { utilization }),
@@ -125,8 +125,8 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
 }
 
 /** Places that are kept for it; there are few promises at any time, so they are looked through. */
-function promisesOf(state: ReadonlyState, id: EngineWorkload["id"]): readonly PromisedPlace[] {
-  return [...state.promises.values()].filter(({ workloadId }) => workloadId === id);
+function nominationsOf(state: ReadonlyState, id: EngineWorkload["id"]): readonly Nomination[] {
+  return [...state.nominations.values()].filter(({ workloadId }) => workloadId === id);
 }
 
 function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Attempt {
@@ -153,7 +153,7 @@ export function workloadView(state: ReadonlyState, id: string): Workload | null 
       notBeforeMs,
       failures: workload.failureCounts.get(task) ?? 0,
     })),
-    promises: promisesOf(state, workload.id).map(({ task, growth, acceleratorType, workers, atMs }) => ({
+    nominations: nominationsOf(state, workload.id).map(({ task, growth, acceleratorType, workers, atMs }) => ({
       task,
       growth,
       acceleratorType,

@@ -51,7 +51,7 @@ export function playArmada(scenario: Scenario): string[] {
     for (const event of events) {
       // A place promised in an earlier round was counted there.
       if (event.kind === "gangPlaced" && jobs.get(event.workloadId)?.round === number) add(scheduled, event.workloadId);
-      if (event.kind === "placePromised") add(scheduled, event.promise.workloadId);
+      if (event.kind === "placementNominated") add(scheduled, event.nomination.workloadId);
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);
     }
     const wantedScheduled = Object.entries(round.scheduled).flatMap(([queue, range]) => listed(queue, number, range));

@@ -7,7 +7,7 @@ import type {
   Node as EngineNode,
   NodeSpec,
   Policy,
-  TeamShape,
+  ReservedTopology,
   WorkerAllocation,
   WorkloadSpec,
 } from "@headroom/engine";
@@ -102,8 +102,8 @@ class Play {
     }
     for (const { name, ready } of world.nodes) if (ready === false) this.#stage.loseNode(name);
     for (const { name, parent, cells = [], pinnedNodes = [] } of world.queues) {
-      const shapes = [...cells.map((cell) => shapeOf(world, cell)), ...pinnedShapes(world, pinnedNodes)];
-      this.#stage.addTeam({ name, parent, shapes });
+      const reservedTopology = [...cells.map((cell) => shapeOf(world, cell)), ...pinnedShapes(world, pinnedNodes)];
+      this.#stage.addTeam({ name, parent, reservedTopology });
     }
     this.#runStaged(world.runningJobs.filter(({ node }) => node !== undefined));
     for (const job of world.runningJobs) if (job.node === undefined) this.#submit(job);
@@ -282,15 +282,17 @@ class Play {
 /** Lazy preemption is said of jobs there and of the policy here. */
 function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
   const policy = presets.get("hived") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
-  const lazy = [...runningJobs, ...pendingJobs].some(({ lazyPreemptionEnable }) => lazyPreemptionEnable === true);
-  return { ...policy, eviction: { ...policy.eviction, lazy } };
+  const lazyPreemption = [...runningJobs, ...pendingJobs].some(
+    ({ lazyPreemptionEnable }) => lazyPreemptionEnable === true,
+  );
+  return { ...policy, eviction: { ...policy.eviction, lazyPreemption } };
 }
 
 /** `X`: all of the chain X; `X.Y`: a node of it; `X.Y.Z`: a group inside a node, whose size is in its name. */
 function shapeOf(
   { nodes }: HivedScenario,
   { type, count }: { readonly type: string; readonly count: number },
-): TeamShape {
+): ReservedTopology {
   const [chain, node, group] = type.split(".") as [string, string | undefined, string | undefined];
   const here = nodes.filter(({ labels }) => labels.pool === chain);
   const perNode = here[0]?.gpus ?? 0;
@@ -300,7 +302,7 @@ function shapeOf(
   return { within: "group", accelerators: Number(/\d+/.exec(group)?.[0] ?? 1), count, domain: [chain] };
 }
 
-function pinnedShapes({ nodes }: HivedScenario, pinned: readonly string[]): TeamShape[] {
+function pinnedShapes({ nodes }: HivedScenario, pinned: readonly string[]): ReservedTopology[] {
   const bySize = Map.groupBy(
     nodes.filter(({ name }) => pinned.includes(name)),
     ({ gpus }) => gpus,

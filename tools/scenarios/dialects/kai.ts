@@ -265,16 +265,16 @@ function compare(stage: Stage, world: KaiScenario, staged: readonly StagedJob[])
 }
 
 interface PodState {
-  readonly state: "running" | "promised" | "waiting";
+  readonly state: "running" | "nominated" | "waiting";
   readonly node: string | null;
 }
 
 function podStates(stage: Stage, id: string, job: Job): readonly PodState[] {
   const attempt = stage.attempt(id);
-  const promise = [...stage.engine.state.promises.values()].find(({ workloadId }) => workloadId === id);
+  const promise = [...stage.engine.state.nominations.values()].find(({ workloadId }) => workloadId === id);
   const running = (attempt?.workers ?? []).map(({ node }): PodState => ({ state: "running", node }));
-  const promised = (promise?.workers ?? []).map(({ node }): PodState => ({ state: "promised", node }));
-  const pods = [...running, ...promised];
+  const nominated = (promise?.workers ?? []).map(({ node }): PodState => ({ state: "nominated", node }));
+  const pods = [...running, ...nominated];
   while (pods.length < job.pods) pods.push({ state: "waiting", node: null });
   return pods;
 }
@@ -282,10 +282,10 @@ function podStates(stage: Stage, id: string, job: Job): readonly PodState[] {
 function difference({ outcome, node }: Expectation, pod: PodState, isTransitional: boolean): string | null {
   if (outcome === undefined) return null;
   const found = `${pod.state}${pod.node === null ? "" : ` on ${pod.node}`}`;
-  const state = RUNNING.has(outcome) ? "running" : WAITING.has(outcome) ? "waiting" : "promised";
+  const state = RUNNING.has(outcome) ? "running" : WAITING.has(outcome) ? "waiting" : "nominated";
   // Between rounds a promise is a pod that waits.
-  const seen = !isTransitional && pod.state === "promised" ? "waiting" : pod.state;
-  if (seen !== state && !(outcome === "relocated-later" && pod.state === "promised"))
+  const seen = !isTransitional && pod.state === "nominated" ? "waiting" : pod.state;
+  if (seen !== state && !(outcome === "relocated-later" && pod.state === "nominated"))
     return `expected ${outcome}, is ${found}`;
   if (node !== undefined && state !== "waiting" && pod.node !== node)
     return `expected ${outcome} on ${node}, is ${found}`;

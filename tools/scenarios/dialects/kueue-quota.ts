@@ -141,7 +141,7 @@ function compare(stage: Stage, { expected, pendingJobs }: QuotaScenario, names: 
   const proceeding = new Set<string>();
   for (const event of stage.round()) {
     if (event.kind === "gangPlaced") proceeding.add(event.workloadId);
-    if (event.kind === "placePromised") proceeding.add(event.promise.workloadId);
+    if (event.kind === "placementNominated") proceeding.add(event.nomination.workloadId);
     if (event.kind !== "evictionPlanned") continue;
     for (const { attemptId, right } of event.victims)
       victims[names.get(attemptId.split(".")[0] as string) ?? attemptId] = right === undefined ? "?" : reasons[right];

@@ -81,7 +81,7 @@ function policyFor({ featureGates = {} }: TopologyScenario): Policy {
     ...policy,
     fabric: {
       ...policy.fabric,
-      leastFreeWithoutWish: featureGates["TASProfileMixed"] !== false,
+      unconstrainedToFullest: featureGates["TASProfileMixed"] !== false,
       balanced: featureGates["TASBalancedPlacement"] === true,
     },
   };

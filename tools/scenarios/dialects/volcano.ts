@@ -44,7 +44,7 @@ interface VolcanoScenario extends Scenario {
     readonly binds?: Readonly<Record<string, string>>;
     readonly bindCount?: number;
     readonly evicted?: readonly string[];
-    readonly promised?: Readonly<Record<string, string>>;
+    readonly nominated?: Readonly<Record<string, string>>;
   };
 }
 
@@ -81,13 +81,13 @@ export function playVolcano(scenario: Scenario): string[] {
   const ids = addWork(stage, [...runningJobs, ...pendingJobs]);
   const events = stage.round();
   const binds: Record<string, string> = {};
-  const promised: Record<string, string> = {};
+  const nominated: Record<string, string> = {};
   const evicted: string[] = [];
   const nameOf = (id: string): string => ids.get(id) ?? id;
   for (const event of events) {
     if (event.kind === "gangPlaced") binds[nameOf(event.workloadId)] = event.workers[0]?.node ?? "";
-    if (event.kind === "placePromised")
-      promised[nameOf(event.promise.workloadId)] = event.promise.workers[0]?.node ?? "";
+    if (event.kind === "placementNominated")
+      nominated[nameOf(event.nomination.workloadId)] = event.nomination.workers[0]?.node ?? "";
     if (event.kind === "attemptStopRequested") evicted.push(nameOf(event.attemptId.split(".")[0] as string));
   }
   const differences: string[] = [];
@@ -98,7 +98,7 @@ export function playVolcano(scenario: Scenario): string[] {
   same("binds", sorted(expected.binds), sorted(binds));
   same("bindCount", expected.bindCount, Object.keys(binds).length);
   same("evicted", expected.evicted?.toSorted(), evicted.toSorted());
-  same("promised", sorted(expected.promised), sorted(promised));
+  same("nominated", sorted(expected.nominated), sorted(nominated));
   return differences;
 }
 

@@ -27,13 +27,13 @@ export const fleetCommand = defineCommand<Options>({
       ...["NODES", "HELD", "FREE", "UNAVAILABLE", "TOTAL"].map((title) => ({ title, align: "right" as const })),
     ];
     // Few pools keep spares: the column is there where it says something.
-    const hasSpares = fleet.pools.some(({ spares }) => spares !== undefined);
-    const shown = hasSpares ? [...columns, { title: "SPARES", align: "right" as const }] : columns;
+    const hasHotSpares = fleet.pools.some(({ hotSpares }) => hotSpares !== undefined);
+    const shown = hasHotSpares ? [...columns, { title: "SPARES", align: "right" as const }] : columns;
     const rows = fleet.pools.map((pool) => {
       const { name, site, executor, acceleratorType, nodes, accelerators } = pool;
       const { held, free, unavailable, total } = accelerators;
       const row = [site, name, executor, acceleratorType, ...[nodes, held, free, unavailable, total].map(String)];
-      return hasSpares ? [...row, sparesText(pool)] : row;
+      return hasHotSpares ? [...row, hotSparesText(pool)] : row;
     });
     context.print(...tableLines(shown, rows, context.terminal.stdout, context.paint));
     const { total, up, lost, draining } = fleet.nodes;
@@ -45,5 +45,5 @@ export const fleetCommand = defineCommand<Options>({
 });
 
 /** How many nodes are spares, and how many are to be. */
-const sparesText = ({ spares = 0, sparesKept = 0 }: Fleet["pools"][number]): string =>
-  spares === sparesKept ? String(spares) : `${sparesKept} of ${spares}`;
+const hotSparesText = ({ hotSpares = 0, hotSparesKept = 0 }: Fleet["pools"][number]): string =>
+  hotSpares === hotSparesKept ? String(hotSpares) : `${hotSparesKept} of ${hotSpares}`;

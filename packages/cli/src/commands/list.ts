@@ -1,4 +1,4 @@
-import type { KeptBack, QueueQuery, WorkloadQuery } from "@headroom/protocol";
+import type { HoldReason, QueueQuery, WorkloadQuery } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
@@ -81,19 +81,19 @@ const isAsked = (query: WorkloadQuery): boolean => Object.values(query).some((va
 
 async function listQueue(context: CommandContext, client: HeadroomClient, { wanted, limit, json }: QueueListing) {
   let totals = { workloads: 0, tasks: 0, accelerators: 0 };
-  let keptBack: KeptBack | undefined;
+  let holdReason: HoldReason | undefined;
   const { items, more } = await allPages(async (cursor, size) => {
-    const page = await client.queue({ ...wanted, cursor, limit: size, keptBack: keptBack === undefined });
+    const page = await client.queue({ ...wanted, cursor, limit: size, holdReason: holdReason === undefined });
     totals = page.waiting;
-    keptBack ??= page.keptBack;
+    holdReason ??= page.holdReason;
     return page;
   }, limit);
   if (json) {
-    context.print(JSON.stringify({ items, more, waiting: totals, keptBack }, null, 2));
+    context.print(JSON.stringify({ items, more, waiting: totals, holdReason }, null, 2));
     return exitCode.ok;
   }
-  const { keptBackSentence } = await import("@headroom/views");
-  const others = keptBack === undefined ? null : keptBackSentence(keptBack);
+  const { holdReasonSentence } = await import("@headroom/views");
+  const others = holdReason === undefined ? null : holdReasonSentence(holdReason);
   const noteOthers = (): void => {
     if (others !== null) context.note(`${others} \`headroom list --phase pending\` lists them too.`);
   };

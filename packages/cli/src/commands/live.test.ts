@@ -144,7 +144,7 @@ describe("looking", () => {
     });
     expect(json(await headroom(["list", "--waiting", "--search", "kept", "--json"]))).toMatchObject({
       items: [],
-      keptBack: { held: 1, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 },
+      holdReason: { held: 1, waitsFor: 0, notBefore: 0, startWindow: 0, backoff: 0, nominated: 0 },
     });
     expect((await headroom(["release", "kept", "nobody"])).code).toBe(1);
     expect((await headroom(["why", "kept"])).stdout).toContain("64 accelerators");
@@ -298,8 +298,8 @@ describe("looking", () => {
     const work = (team: string, extra: string): string =>
       `---\nkind: train\nname: of-${team}\nteam: ${team}\nrun: exec sleep 600\ngang: { accelerators: 4, cores: 0 }\n${extra}`;
     const teams = "kind: team\nname: owner\nguarantee: { slot: 4 }\n---\nkind: team\nname: guest\n";
-    const loan = teams + work("guest", "preemptible: true\ngrace: 1s\n");
-    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: loan })).code).toBe(0);
+    const opportunisticJob = teams + work("guest", "preemptible: true\ngrace: 1s\n");
+    expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: opportunisticJob })).code).toBe(0);
     for await (const { event } of live.plane.driver.events(1, AbortSignal.timeout(20_000)))
       if (event.kind === "attemptStarted" && event.attemptId === `${await idOf("of-guest")}.1`) break;
     await headroom(["apply", "-f", "-", "--yes"], { stdin: work("owner", "") });
@@ -311,10 +311,10 @@ describe("looking", () => {
     expect(why.stdout).toMatch(
       /SIDE +TEAM +WHO +BEFORE +AFTER +RIGHT\n +gives +guest +w\d+\.1 +.*\n +gets +owner +w\d+ +0% +100% +because/,
     );
-    const other = json<{ items: { plan?: { beneficiary?: object } }[] }>(
+    const other = json<{ items: { plan?: { preemptor?: object } }[] }>(
       await headroom(["why", "of-owner", "--attempt", `${await idOf("of-owner")}.1`, "--json"]),
     );
-    expect(other.items[0]?.plan?.beneficiary).toEqual({ team: "owner", shareBeforeMilli: 0, shareAfterMilli: 1000 });
+    expect(other.items[0]?.plan?.preemptor).toEqual({ team: "owner", shareBeforeMilli: 0, shareAfterMilli: 1000 });
     expect(await headroom(["why", "of-guest", "--attempt", "7"])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/of-guest has no attempt 7: there are w\d+\.1/),

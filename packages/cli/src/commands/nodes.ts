@@ -179,8 +179,8 @@ const labelsText = ({ labels }: Node): string =>
     .map((name) => `${name}=${labels[name] ?? ""}`)
     .join(" ");
 
-function stateCell({ health, draining, spare }: Node): Cell {
-  if (spare === true) return { text: "spare", tone: "green" };
+function stateCell({ health, draining, hotSpare }: Node): Cell {
+  if (hotSpare === true) return { text: "hot spare", tone: "green" };
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
 }

@@ -65,7 +65,7 @@ export const runCommand = defineCommand<Options>({
     if (options.dryRun === true) {
       const forecast = await client.forecastWorkload(spec);
       const { isHopeless } = await import("@headroom/protocol");
-      const { forecastLines } = await import("../output/outlook-text.ts");
+      const { forecastLines } = await import("../output/forecast-text.ts");
       context.print(...(options.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
       return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }

@@ -35,15 +35,15 @@ export const teamsCommand = defineCommand<Options>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    const { amountText, pastUseSentence, resourceUses } = await import("@headroom/views");
+    const { amountText, decayedUsageSentence, resourceUses } = await import("@headroom/views");
     const { budgetLines } = await import("../output/budget-text.ts");
     const text = (resource: string, amount: number | null, none: string): string =>
       amount === null ? none : amountText(resource, amount);
     const rows = items.flatMap((team) => {
-      const uses = resourceUses(team).map(({ resource, held, claim, guarantee, limit, userLimit }) => [
+      const uses = resourceUses(team).map(({ resource, held, entitlement, guarantee, limit, userLimit }) => [
         resource,
         text(resource, held, ""),
-        text(resource, claim, "–"),
+        text(resource, entitlement, "–"),
         text(resource, guarantee, "–"),
         text(resource, limit, "∞"),
         text(resource, userLimit, "∞"),
@@ -56,7 +56,7 @@ export const teamsCommand = defineCommand<Options>({
     else context.print(...tableLines(teamColumns, rows, context.terminal.stdout, context.paint));
     for (const team of items) {
       context.print(...budgetLines(team, context.paint));
-      const past = pastUseSentence(team);
+      const past = decayedUsageSentence(team);
       if (past !== null) context.print(`past use of ${team.name}: ${past}`);
     }
     return exitCode.ok;

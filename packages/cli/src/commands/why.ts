@@ -1,6 +1,6 @@
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
-import { changeLines } from "../output/outlook-text.ts";
+import { changeLines } from "../output/forecast-text.ts";
 import { pairLines } from "../output/table.ts";
 import { phaseCell } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";

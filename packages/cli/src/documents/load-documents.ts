@@ -7,7 +7,7 @@ import {
   pathText,
   readDocument,
   type HeadroomDocument,
-  type ModelWish,
+  type ModelRequest,
   type WorkloadSpec,
 } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
@@ -125,7 +125,7 @@ function locatedSpec(spec: WorkloadSpec, directory: string): WorkloadSpec {
   return { ...spec, dir, checkpointDir };
 }
 
-function locatedFiles(model: ModelWish, directory: string): ModelWish {
+function locatedFiles(model: ModelRequest, directory: string): ModelRequest {
   const file = (written: string | null): string | null => (written === null ? null : absolute(written, directory));
   return { ...model, config: file(model.config), catalogue: file(model.catalogue), profile: file(model.profile) };
 }

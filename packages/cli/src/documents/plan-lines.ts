@@ -7,7 +7,7 @@ import {
   type HeadroomClient,
 } from "@headroom/protocol";
 import { plural } from "../output/amounts.ts";
-import { shortForecastLines } from "../output/outlook-text.ts";
+import { shortForecastLines } from "../output/forecast-text.ts";
 import type { Paint } from "../output/style.ts";
 import { gangText } from "../output/workload-text.ts";
 import { allPages } from "../resolve-workload.ts";
@@ -78,8 +78,9 @@ const siteFields = ({ fabricLevels, data }: Parameters<typeof fleetDocument>[0][
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 
 function poolFields(pool: PoolLike): Fields {
-  const { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, labels, nodeLabels, data, spares } = pool;
-  const own = { labels, nodeLabels, data, spares };
+  const { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, labels, nodeLabels, data, hotSpares } =
+    pool;
+  const own = { labels, nodeLabels, data, hotSpares };
   const plain = { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, ...own };
   const { sites } = fleetDocument({
     sites: [{ name: site, fabricLevels: [] }],

@@ -1,7 +1,7 @@
 /** The document that the options of `headroom run` amount to; one reader and one set of messages for both. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { pathText, readDocument, type ModelWish, type WorkloadSpec } from "@headroom/protocol";
+import { pathText, readDocument, type ModelRequest, type WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 
 export interface RunOptions {
@@ -44,7 +44,7 @@ const flags: Readonly<Record<string, string>> = {
 
 export interface RunDocument {
   readonly spec: WorkloadSpec;
-  readonly model?: ModelWish | undefined;
+  readonly model?: ModelRequest | undefined;
 }
 
 export function runDocument(command: readonly string[], options: RunOptions, directory: string): RunDocument {

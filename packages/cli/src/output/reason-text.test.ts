@@ -6,18 +6,18 @@ const pairs = (reason: BlockedReason): Record<string, string> => Object.fromEntr
 
 it("prints prices, carbon, spans and instants with their units", () => {
   const power = {
-    kind: "offPeak",
+    kind: "startWindow",
     microUsdPerKwh: 310_000,
     microUsdPerKwhMax: 120_000,
     gramsPerKwh: 420,
     gramsPerKwhMax: null,
     cheapestMs: 14_400_000,
     opensAtMs: Date.UTC(2027, 2, 1, 22),
-    anywayAtMs: null,
+    latestStartAtMs: null,
     sentence: "",
   } as const;
   expect(pairs(power)).toEqual({
-    reason: "offPeak",
+    reason: "startWindow",
     price: "0.31 USD/kWh",
     "price at most": "0.12 USD/kWh",
     carbon: "420 g/kWh",

@@ -8,12 +8,12 @@ import { tableLines } from "./table.ts";
 /** Users of a large site are many; `--json` has all. */
 const ROWS_MAX = 20;
 
-const courseNames = ["recorded", "control", "changed"] as const;
+const timelineNames = ["recorded", "control", "changed"] as const;
 const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
 
 export function replayTables(report: ReplayReport, sink: Pick<Sink, "columns">, paint: Paint): string[] {
   const whole = tableLines(
-    [{ title: "" }, ...courseNames.map((name) => right(name.toUpperCase()))],
+    [{ title: "" }, ...timelineNames.map((name) => right(name.toUpperCase()))],
     wholeRows(report),
     sink,
     paint,
@@ -32,9 +32,9 @@ export function replayTables(report: ReplayReport, sink: Pick<Sink, "columns">, 
 }
 
 function wholeRows(report: ReplayReport): string[][] {
-  const row = (name: string, text: (course: ReplayReport["changed"]) => string): string[] => [
+  const row = (name: string, text: (timeline: ReplayReport["changed"]) => string): string[] => [
     name,
-    ...courseNames.map((course) => text(report[course])),
+    ...timelineNames.map((timeline) => text(report[timeline])),
   ];
   return [
     row("workloads", ({ workloads }) => String(workloads)),

@@ -6,14 +6,14 @@ import { whatIfTables } from "./what-if-text.ts";
 const tagged: Paint = (tone, text) => (tone === "dim" || tone === "bold" ? text : `<${tone}>${text}</>`);
 const HOUR_MS = 3_600_000;
 
-type Course = WhatIfAnswer["present"];
+type Timeline = WhatIfAnswer["present"];
 
 /** Of every hour: held, waiting, started so far. */
-const course = (
+const timeline = (
   usable: number,
   hours: readonly (readonly [number, number, number])[],
-  more: Pick<Course, "evictions" | "interruptions" | "lostAcceleratorMs">,
-): Course => ({
+  more: Pick<Timeline, "evictions" | "interruptions" | "lostAcceleratorMs">,
+): Timeline => ({
   samples: hours.map(([held, waiting, started], hour) => ({
     atMs: hour * HOUR_MS,
     heldAccelerators: held,
@@ -43,7 +43,7 @@ const answer: WhatIfAnswer = {
   fromMs: 0,
   horizonMs: 2 * HOUR_MS,
   stepMs: HOUR_MS,
-  present: course(
+  present: timeline(
     16,
     [
       [16, 3, 0],
@@ -52,7 +52,7 @@ const answer: WhatIfAnswer = {
     ],
     undisturbed,
   ),
-  changed: course(
+  changed: timeline(
     32,
     [
       [32, 1, 2],
@@ -115,7 +115,7 @@ it("shows both courses beside each other: in all, hour by hour, team by team, st
 });
 
 it("shows a dozen rows of a long time, and says so where nothing moves", () => {
-  const day = course(
+  const day = timeline(
     8,
     Array.from({ length: 97 }, (_, hour) => [8, 0, hour] as const),
     undisturbed,

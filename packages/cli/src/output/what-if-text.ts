@@ -19,8 +19,8 @@ const TIMES_SHOWN = 12;
 const ROWS_MAX = 20;
 const HOUR_MS = 3_600_000;
 
-type Course = WhatIfAnswer["present"];
-type Sample = Course["samples"][number];
+type Timeline = WhatIfAnswer["present"];
+type Sample = Timeline["samples"][number];
 type Interruption = NonNullable<WhatIfAnswer["interrupted"][number]["changed"]>;
 type Look = { readonly sink: Pick<Sink, "columns">; readonly paint: Paint };
 
@@ -42,14 +42,14 @@ export function whatIfTables(answer: WhatIfAnswer, sink: Pick<Sink, "columns">, 
 /** `12`, `1,204.5`: work may hold shares of an accelerator. */
 const amount = (value: number): string => grouped(tenths(value));
 
-const figures: readonly (readonly [string, (course: Course, answer: WhatIfAnswer) => number])[] = [
-  ["accelerators in use, mean", (course) => meanOf(course, ({ heldAccelerators }) => heldAccelerators)],
-  ["accelerators that take work, mean", (course) => meanOf(course, ({ usableAccelerators }) => usableAccelerators)],
-  ["waiting, mean", (course) => meanOf(course, ({ waitingWorkloads }) => waitingWorkloads)],
+const figures: readonly (readonly [string, (timeline: Timeline, answer: WhatIfAnswer) => number])[] = [
+  ["accelerators in use, mean", (timeline) => meanOf(timeline, ({ heldAccelerators }) => heldAccelerators)],
+  ["accelerators that take work, mean", (timeline) => meanOf(timeline, ({ usableAccelerators }) => usableAccelerators)],
+  ["waiting, mean", (timeline) => meanOf(timeline, ({ waitingWorkloads }) => waitingWorkloads)],
   ["waiting, most", ({ samples }) => Math.max(0, ...samples.map(({ waitingWorkloads }) => waitingWorkloads))],
   [
     "waited in all, workload hours",
-    (course, { horizonMs }) => (meanOf(course, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
+    (timeline, { horizonMs }) => (meanOf(timeline, ({ waitingWorkloads }) => waitingWorkloads) * horizonMs) / HOUR_MS,
   ],
   ["started of what waits", ({ samples }) => samples.at(-1)?.startedTasks ?? 0],
   ["running work interrupted", ({ interruptions }) => interruptions],

@@ -21,8 +21,8 @@ export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
 
 /** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers, at least and at most where it is elastic, accelerators of each, types. */
 export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
-  if (gang.groups !== undefined) {
-    const texts = gang.groups.map(
+  if (gang.taskGroups !== undefined) {
+    const texts = gang.taskGroups.map(
       (group) =>
         `${group.name} ${gangText({ gang: group, acceleratorTypes: group.acceleratorTypes ?? acceleratorTypes })}`,
     );
@@ -125,8 +125,8 @@ function predictionOf({ prediction, attempts }: Workload): NonNullable<Workload[
 }
 
 function gangSentence({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
-  if (gang.groups !== undefined) {
-    const sentences = gang.groups.map(
+  if (gang.taskGroups !== undefined) {
+    const sentences = gang.taskGroups.map(
       (group) =>
         `${group.name}: ${gangSentence({ gang: group, acceleratorTypes: group.acceleratorTypes ?? acceleratorTypes })}`,
     );
@@ -178,12 +178,12 @@ export function attemptTable(
 }
 
 /** `n1[0-3] n2[0-3]`, in a gang of groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
-function placesText({ workers }: Attempt, { groups }: Workload["gang"]): string {
+function placesText({ workers }: Attempt, { taskGroups: groups }: Workload["gang"]): string {
   const placeText = ({ node, accelerators }: WorkerAllocation): string =>
     accelerators === "" ? node : `${node}[${accelerators}]`;
   if (groups === undefined) return workers.map(placeText).join(" ");
   const texts = groups.map(({ name }, index) => {
-    const own = workers.filter(({ group }) => group === index);
+    const own = workers.filter(({ taskGroup }) => taskGroup === index);
     return own.length === 0 ? "" : `${name}: ${own.map(placeText).join(" ")}`;
   });
   return texts.filter((text) => text !== "").join(", ");

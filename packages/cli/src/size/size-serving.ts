@@ -145,7 +145,7 @@ function servingLines(
         ],
         ["chosen for you", [...chosen, ...defaultsTaken(options)].join("; ")],
         ["cold start", coldStartText(coldStart)],
-        ["apart", apartText(disaggregated)],
+        ["antiAffinity", antiAffinityText(disaggregated)],
       ],
       context.paint,
     ),
@@ -178,9 +178,10 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
 }
 
 /** Prompts on some workers and answers on others, in the same promise. */
-function apartText(apart: ServingReport["disaggregated"]): string {
-  if (apart.kind === "impossible") return `prompts and answers on workers of their own: no, ${apart.reason}`;
-  const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = apart;
+function antiAffinityText(antiAffinity: ServingReport["disaggregated"]): string {
+  if (antiAffinity.kind === "impossible")
+    return `prompts and answers on workers of their own: no, ${antiAffinity.reason}`;
+  const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = antiAffinity;
   const cost = costPerHour > 0 ? `, $${significant(costPerHour)} per hour` : "";
   return (
     `${prefillCount} for prompts (${layoutText(prefill)}) and ${decodeCount} for answers (${layoutText(decode)}): ` +

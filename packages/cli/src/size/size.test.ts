@@ -182,8 +182,8 @@ describe("size train and finetune", () => {
   });
 
   it("shows every plan that no other beats in time, memory and cost", async () => {
-    const wish = [...small, "--gpus", "16", "--batch", "64", "--price", "2", "--alternatives", "--json"];
-    const { alternatives, step } = JSON.parse((await size("train", ...wish)).stdout) as TrainingReport;
+    const constraint = [...small, "--gpus", "16", "--batch", "64", "--price", "2", "--alternatives", "--json"];
+    const { alternatives, step } = JSON.parse((await size("train", ...constraint)).stdout) as TrainingReport;
     expect(alternatives.length).toBeGreaterThan(5);
     expect(alternatives[0]?.stepSeconds ?? 0).toBeLessThanOrEqual(step.seconds * (1 + 1e-9));
     for (const one of alternatives) {

@@ -1,6 +1,6 @@
 /** What the performance model says of workloads that name what they train, before they are submitted. */
 import type { Impossible, StorageTier, SubmissionCheck, SubmissionSizing, TrainingReport } from "@headroom/perf";
-import type { HeadroomClient, ModelWish, WorkloadSpec } from "@headroom/protocol";
+import type { HeadroomClient, ModelRequest, WorkloadSpec } from "@headroom/protocol";
 import { THROUGHPUT_SIZES_MAX } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -11,7 +11,7 @@ import { percentText, significant } from "./quantities.ts";
 
 export interface ModelledWorkload {
   readonly spec: WorkloadSpec;
-  readonly model?: ModelWish | undefined;
+  readonly model?: ModelRequest | undefined;
 }
 
 /** As `--json` shows it. */
@@ -60,7 +60,7 @@ export async function withThroughput(spec: WorkloadSpec, sizing: readonly Worklo
 
 async function sizingOf(
   context: CommandContext,
-  { spec, model }: Required<ModelledWorkload> & { readonly model: ModelWish },
+  { spec, model }: Required<ModelledWorkload> & { readonly model: ModelRequest },
   acceleratorTypes: readonly string[],
 ): Promise<WorkloadSizing> {
   const { sizeSubmission } = await import("@headroom/perf");
@@ -77,7 +77,7 @@ async function sizingOf(
   return { workload: spec.name, team: spec.team, acceleratorsPerWorker: gang.accelerators, isElastic, checks };
 }
 
-async function trainingOf(context: CommandContext, model: ModelWish): Promise<SubmissionSizing["training"]> {
+async function trainingOf(context: CommandContext, model: ModelRequest): Promise<SubmissionSizing["training"]> {
   const { deliveredShare } = await import("@headroom/perf");
   const tiers = tiersOf(model);
   const writes = tiers.flatMap(({ writeGbPerS }) => writeGbPerS ?? []);
@@ -111,7 +111,7 @@ function withoutNulls(plan: Readonly<Record<string, unknown>>): StatedPlan {
   return Object.fromEntries(Object.entries(plan).filter(([, value]) => value !== null));
 }
 
-function tiersOf({ storage = [] }: ModelWish): StorageTier[] {
+function tiersOf({ storage = [] }: ModelRequest): StorageTier[] {
   return storage.map((tier, index) => ({
     name: tier.name ?? (storage.length === 1 ? "storage" : `storage ${index + 1}`),
     capacityBytes: tier.capacityBytes ?? undefined,

@@ -3,7 +3,14 @@ import { coresText, durationText, grouped, memoryText } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
 /** `4 × 8`, `2–8 × 1`: workers by accelerators, `1 × CPU` for work that needs no accelerator. */
-export function gangText({ workers, minWorkers, accelerators, shareMilli, profile, groups }: GangSpec): string {
+export function gangText({
+  workers,
+  minWorkers,
+  accelerators,
+  shareMilli,
+  profile,
+  taskGroups: groups,
+}: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => gangText(group)).join(" + ");
   const count = minWorkers === undefined ? grouped(workers) : `${grouped(minWorkers)}–${grouped(workers)}`;
   return accelerators === 0
@@ -12,7 +19,7 @@ export function gangText({ workers, minWorkers, accelerators, shareMilli, profil
 }
 
 /** The same for someone who hears it. */
-export function gangSentence({ workers, minWorkers, groups, ...shape }: GangSpec): string {
+export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => `${group.name}: ${gangSentence(group)}`).join("; ");
   const amount = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
   const each = amount === 0 ? "no accelerators" : `${acceleratorsText(shape)} each`;

@@ -16,8 +16,8 @@ const nodeKinds: readonly EventKind[] = [
   "nodeReturned",
   "nodeDrainStarted",
   "nodeResumed",
-  "spareKept",
-  "spareReleased",
+  "hotSpareReserved",
+  "hotSpareReleased",
 ];
 const holdingKinds: readonly EventKind[] = [
   "gangPlaced",
@@ -27,8 +27,8 @@ const holdingKinds: readonly EventKind[] = [
   "workersReplaced",
   "gangShrinkRequested",
   "workersLeft",
-  "placePromised",
-  "promiseWithdrawn",
+  "placementNominated",
+  "nominationWithdrawn",
   "attemptStarted",
   "predictionCorrected",
   "attemptStopRequested",
@@ -57,7 +57,7 @@ export const changesPolicy = oneOf(["policySet"]);
 /** Of one workload, whose attempts so far are known; a new attempt announces itself with the workload's id. */
 export function changesWorkload(workloadId: string, attemptIds: ReadonlySet<string>): Interest {
   return (event) => {
-    if (event.kind === "placePromised") return event.promise.workloadId === workloadId;
+    if (event.kind === "placementNominated") return event.nomination.workloadId === workloadId;
     if ("workloadId" in event) return event.workloadId === workloadId;
     return "attemptId" in event && attemptIds.has(event.attemptId);
   };

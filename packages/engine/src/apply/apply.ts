@@ -24,8 +24,8 @@ export function applyEvent(world: World, event: Event): void {
     case "workloadSubmitted":
     case "workloadHeld":
     case "workloadReleased":
-    case "offPeakBegan":
-    case "offPeakEnded":
+    case "startWindowOpened":
+    case "startWindowClosed":
     case "workloadStopRequested":
     case "workloadEnded":
       world.queueEventCount++;
@@ -44,9 +44,9 @@ export function applyEvent(world: World, event: Event): void {
     case "ranksLost":
     case "workersReplaced":
     case "workersJoined":
-    case "placePromised":
-    case "promiseWithdrawn":
-    case "loanRelabelled":
+    case "placementNominated":
+    case "nominationWithdrawn":
+    case "opportunisticJobRelabelled":
     case "evictionPlanned":
     case "progressRecorded":
     case "artifactRecorded":
@@ -70,8 +70,8 @@ export function applyEvent(world: World, event: Event): void {
     case "nodeReturned":
     case "nodeDrainStarted":
     case "nodeResumed":
-    case "spareKept":
-    case "spareReleased":
+    case "hotSpareReserved":
+    case "hotSpareReleased":
       return applyFleetEvent(world, event);
     case "teamDefined":
     case "teamRemoved":

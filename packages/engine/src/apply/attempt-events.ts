@@ -2,13 +2,13 @@ import type { AttemptEvent } from "../contract/events.ts";
 import type { ClosedBy } from "../model/calendar.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
-import type { AttemptStop, EndedAttempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import type { AttemptStop, EndedAttempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { activeAttempt, removeAttempt, workloadOf } from "../cluster/entities.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { heedsHead } from "../policy/rules.ts";
-import { growthOf, holdAttempt, holdPromise, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
+import { growthOf, holdAttempt, holdNomination, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import {
   waitForItsTime,
   waitForMinRuntime,
@@ -44,7 +44,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       attempt.phase = "stopping";
       attempt.stop = stopFor(event, event.closedBy);
       leaveAttempt(world, attempt, event.reason, 1);
-      if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
+      if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
       return;
     }
@@ -53,12 +53,12 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
     case "checkpointWaitEnded": {
       const attempt = touchedAttempt(world, event.attemptId);
       attempt.stop = stopFor(event, attempt.stop?.closedBy);
-      return refileEnding(world, attempt);
+      return refileCompletion(world, attempt);
     }
     case "gangShrinkRequested":
       return shrink(world, event);
     case "workersLeft":
-      return finishLeaving(world, touchedAttempt(world, event.attemptId));
+      return finishTerminating(world, touchedAttempt(world, event.attemptId));
     case "gangGrown":
       return grow(world, event);
     case "joinFailed":
@@ -69,11 +69,11 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
       return replaceWorkers(world, event);
     case "workersJoined":
       return joinWorkers(world, event);
-    case "placePromised":
-      return promise(world, event.promise);
-    case "promiseWithdrawn":
+    case "placementNominated":
+      return nomination(world, event.nomination);
+    case "nominationWithdrawn":
       return withdraw(world, event);
-    case "loanRelabelled": {
+    case "opportunisticJobRelabelled": {
       touchedAttempt(world, event.attemptId).opportunistic = true;
       world.teamUse.limitEpoch++;
       return;
@@ -107,14 +107,14 @@ function recordCheckpoint(world: World, event: AttemptEvent & { readonly kind: "
 }
 
 /** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */
-function unsettle({ queue, rules }: World): void {
-  if (heedsHead(rules) || queue.hasGroups) queue.unsettle();
+function markDirty({ queue, rules }: World): void {
+  if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
 }
 
 function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
   const { state } = world;
   const workload = workloadOf(world, event.workloadId);
-  if (state.promises.has(event.attemptId)) takePromise(world, event.attemptId);
+  if (state.nominations.has(event.attemptId)) takeNomination(world, event.attemptId);
   else takeTask(world, workload, event);
   const attempt: AttemptEntity = {
     id: event.attemptId,
@@ -142,7 +142,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
   if (workload.lostWorkers !== undefined) delete workload.lostWorkers;
   workload.revision = state.sequence;
   holdAttempt(world, attempt);
-  unsettle(world);
+  markDirty(world);
   wakeForBudgets(world, workload.spec.team);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
@@ -191,20 +191,20 @@ function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: 
   invariant(attempt.stop !== null, `${attempt.id} is asked for a checkpoint and not to stop`);
   attempt.stop = { ...attempt.stop, checkpointUntilMs: event.untilMs };
   world.timers.add({ kind: "checkpoint", atMs: event.untilMs, attemptId: attempt.id });
-  refileEnding(world, attempt);
+  refileCompletion(world, attempt);
 }
 
 /** It ends at another time than was expected: what waits beside protected starts may be judged otherwise. */
-function refileEnding(world: World, attempt: AttemptEntity): void {
-  world.endings.file(attempt, workloadOf(world, attempt.workloadId).spec);
-  if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
+function refileCompletion(world: World, attempt: AttemptEntity): void {
+  world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
+  if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
 }
 
 function correctPrediction(world: World, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   attempt.prediction = event.prediction;
   waitForPrediction(world.timers, attempt, workloadOf(world, attempt.workloadId).spec.walltimeMs);
-  refileEnding(world, attempt);
+  refileCompletion(world, attempt);
 }
 
 interface TaskTaken {
@@ -226,41 +226,41 @@ function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }
   if (readyTask(workload, atMs) === null) world.queue.remove(workload);
 }
 
-function promise(world: World, place: PromisedPlace): void {
+function nomination(world: World, place: Nomination): void {
   const { state } = world;
   const workload = workloadOf(world, place.workloadId);
   if (place.afterAttempt !== undefined) world.queue.setGrowth(workload, place.afterAttempt, 0);
   else if (!place.growth) takeTask(world, workload, place);
   else world.queue.setGrowth(workload, place.attemptId, 0);
-  state.promises.set(place.attemptId, place);
+  state.nominations.set(place.attemptId, place);
   waitForWindowsAhead(world, place);
   workload.revision = state.sequence;
-  holdPromise(world, place, 1);
-  unsettle(world);
+  holdNomination(world, place, 1);
+  markDirty(world);
 }
 
-function takePromise(world: World, id: AttemptId): PromisedPlace {
-  const place = world.state.promises.get(id);
+function takeNomination(world: World, id: AttemptId): Nomination {
+  const place = world.state.nominations.get(id);
   invariant(place !== undefined, `nothing was promised to ${id}`);
-  world.state.promises.delete(id);
-  holdPromise(world, place, -1);
+  world.state.nominations.delete(id);
+  holdNomination(world, place, -1);
   workloadOf(world, place.workloadId).revision = world.state.sequence;
   return place;
 }
 
-function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly kind: "promiseWithdrawn" }): void {
-  const withdrawn = takePromise(world, attemptId);
+function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly kind: "nominationWithdrawn" }): void {
+  const withdrawn = takeNomination(world, attemptId);
   world.capacity.freedEpoch++;
   if (withdrawn.growth) askAgain(world, attemptId);
   // Until the attempt that was to move has ended, its task is not back to be given.
-  else if (withdrawn.afterAttempt === undefined) giveTaskBack(world, withdrawn, atMs);
+  else if (withdrawn.afterAttempt === undefined) returnTask(world, withdrawn, atMs);
 }
 
 /** The task waits again: as one to retry at once, since its number was given out. */
-function giveTaskBack(world: World, { workloadId, task }: PromisedPlace, atMs: number): void {
+function returnTask(world: World, { workloadId, task }: Nomination, atMs: number): void {
   const workload = workloadOf(world, workloadId);
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
-  if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
+  if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
   if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
 }
 
@@ -275,12 +275,12 @@ function askAgain(world: World, id: AttemptId): void {
 function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
-  if (world.state.promises.has(attempt.id)) takePromise(world, attempt.id);
+  if (world.state.nominations.has(attempt.id)) takeNomination(world, attempt.id);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
   attempt.workers = [...attempt.workers, ...event.workers];
   holdAttempt(world, attempt);
-  unsettle(world);
+  markDirty(world);
   wakeForBudgets(world, workload.spec.team);
   waitForWindows(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
@@ -290,7 +290,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   releaseAttempt(world, attempt);
-  attempt.leaving = [...attempt.workers.slice(event.workers), ...(attempt.leaving ?? [])];
+  attempt.terminating = [...attempt.workers.slice(event.workers), ...(attempt.terminating ?? [])];
   keepFirst(attempt, event.workers);
   holdAttempt(world, attempt);
   world.teamUse.limitEpoch++;
@@ -317,11 +317,11 @@ function failJoin(world: World, event: AttemptEvent & { readonly kind: "joinFail
   world.queue.setGrowth(workload, attempt.id, 0);
 }
 
-function finishLeaving(world: World, attempt: AttemptEntity): void {
+function finishTerminating(world: World, attempt: AttemptEntity): void {
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
-  delete attempt.leaving;
+  delete attempt.terminating;
   holdAttempt(world, attempt);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
@@ -331,13 +331,13 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
   const workload = workloadOf(world, attempt.workloadId);
   if (attempt.phase === "launching") attempt.phase = "running";
   attempt.startedAtMs = event.atMs;
-  world.endings.file(attempt, workload.spec);
+  world.completions.file(attempt, workload.spec);
   if (workload.firstStartedAtMs === null) {
     workload.firstStartedAtMs = event.atMs;
     workload.revision = world.state.sequence;
   }
   // Its end is expected later than it was: what waits beside protected starts may be judged otherwise.
-  if (world.rules.backfill.reserve !== "none") world.queue.unsettle();
+  if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
 }
@@ -354,7 +354,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
-  if (workload.spec.offPeak !== undefined) world.offPeak.lookAtMs = -1;
+  if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
   if (event.losses !== undefined) setLosses(workload, attempt.task, event.losses);
   else if (event.outcome === "succeeded" || event.outcome === "failed") setLosses(workload, attempt.task, 0);
   if (event.outcome === "failed") {
@@ -363,7 +363,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
       (workload.failureCounts.get(attempt.task) ?? 0) + 1,
     );
   }
-  if (event.retryAtMs !== null && world.sparesStated > 0 && workload.spec.kind === "train")
+  if (event.retryAtMs !== null && world.hotSparesStated > 0 && workload.spec.kind === "train")
     countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
     // The task goes on in the place that is kept for it.
@@ -404,10 +404,10 @@ function countLost(world: World, workload: WorkloadEntity, attempt: AttemptEntit
 
 /** Where the task of an ended attempt has a place to move to, the promise is its own from now on. */
 function moveTask({ state }: World, workload: WorkloadEntity, attempt: AttemptEntity): boolean {
-  for (const place of state.promises.values()) {
+  for (const place of state.nominations.values()) {
     if (place.afterAttempt !== attempt.id) continue;
     const { afterAttempt: _ended, ...kept } = place;
-    state.promises.set(place.attemptId, kept);
+    state.nominations.set(place.attemptId, kept);
     workload.attemptCounts = new Map(workload.attemptCounts).set(place.task, place.number);
     return true;
   }

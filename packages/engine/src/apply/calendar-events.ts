@@ -1,6 +1,6 @@
 import type { CalendarEvent } from "../contract/events.ts";
 import { invariant } from "../base/invariant.ts";
-import { rememberEntry } from "../state/past-entries.ts";
+import { rememberEntry } from "../state/ended-entries.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
 import type { World } from "../cluster/world.ts";
@@ -11,16 +11,16 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
     case "calendarSet": {
       const { entry, nodes } = event;
       calendar.set(entry.name, nodes === undefined ? { entry } : { entry, nodes });
-      world.state.pastEntries.delete(entry.name);
+      world.state.endedEntries.delete(entry.name);
       refile(world);
       if (entry.kind === "tariff") return waitForTariff(world.timers, entry);
       waitForWindow(world.timers, entry);
       for (const attempt of world.state.attempts.values()) waitForWindows(world, attempt);
-      for (const promise of world.state.promises.values()) waitForWindowsAhead(world, promise);
+      for (const nomination of world.state.nominations.values()) waitForWindowsAhead(world, nomination);
       return;
     }
     case "windowEnded":
-      if (event.fingerprint !== undefined) rememberEntry(world.state.pastEntries, event.name, event.fingerprint);
+      if (event.fingerprint !== undefined) rememberEntry(world.state.endedEntries, event.name, event.fingerprint);
       calendar.delete(event.name);
       return refile(world);
     case "calendarRemoved":
@@ -39,7 +39,7 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
 
 /** What waits is filed by how long it lasts while there are windows, and what did not fit beside the old ones may fit now. */
 function refile(world: World): void {
-  world.offPeak.lookAtMs = -1;
+  world.startWindow.lookAtMs = -1;
   world.calendar.rebuild();
   world.queue.reorder(world.rules);
   world.capacity.freedEpoch++;

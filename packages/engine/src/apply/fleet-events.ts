@@ -12,7 +12,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
   const { state, capacity } = world;
   switch (event.kind) {
     case "siteDefined":
-      world.offPeak.lookAtMs = -1;
+      world.startWindow.lookAtMs = -1;
       state.sites.set(event.site.name, event.site);
       // Its levels may be others: what did not fit as it wished may fit now.
       capacity.nodesEpoch++;
@@ -23,7 +23,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
       // Its price may be another.
       accrueAll(world);
       openOtherwise(world, event.pool);
-      world.sparesStated += (event.pool.spares ?? 0) - (state.pools.get(event.pool.name)?.spares ?? 0);
+      world.hotSparesStated += (event.pool.hotSpares ?? 0) - (state.pools.get(event.pool.name)?.hotSpares ?? 0);
       state.pools.set(event.pool.name, event.pool);
       divideOtherwise(world, event.pool);
       recountAccounts(world);
@@ -46,11 +46,11 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
     case "nodeResumed":
       updateNode(world, event.nodeId, { draining: false });
       return;
-    case "spareKept":
-      updateNode(world, event.nodeId, { spare: true });
+    case "hotSpareReserved":
+      updateNode(world, event.nodeId, { hotSpare: true });
       return;
-    case "spareReleased":
-      updateNode(world, event.nodeId, { spare: undefined });
+    case "hotSpareReleased":
+      updateNode(world, event.nodeId, { hotSpare: undefined });
       return;
     default:
       unreachable(event);
@@ -62,7 +62,7 @@ function openOtherwise({ state, capacity }: World, pool: Pool): void {
   const known = state.pools.get(pool.name);
   if (known === undefined) return;
   const isAsOpen = known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data);
-  if (isAsOpen && known.spares === pool.spares) return;
+  if (isAsOpen && known.hotSpares === pool.hotSpares) return;
   capacity.nodesEpoch++;
   capacity.freedEpoch++;
   capacity.fleetEpoch++;
@@ -116,7 +116,7 @@ function change(world: World, spec: NodeSpec): void {
 
 interface NodeChanges extends Partial<Pick<NodeEntity, "health" | "draining">> {
   /** `undefined`, where it is said: no longer. */
-  readonly spare?: true | undefined;
+  readonly hotSpare?: true | undefined;
 }
 
 function updateNode(world: World, id: NodeId, changes: NodeChanges): void {
@@ -125,7 +125,7 @@ function updateNode(world: World, id: NodeId, changes: NodeChanges): void {
   invariant(node !== undefined, `no node ${id}`);
   capacity.update(node, () => {
     Object.assign(node, changes);
-    if (node.spare === undefined) delete node.spare;
+    if (node.hotSpare === undefined) delete node.hotSpare;
     node.revision = state.sequence;
   });
 }

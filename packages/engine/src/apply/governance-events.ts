@@ -5,7 +5,7 @@ import { heedsHead, rulesOf } from "../policy/rules.ts";
 import { invariant } from "../base/invariant.ts";
 import { recount, recountUsers } from "../cluster/holdings.ts";
 import { accrueAll, countDays, openAccount, recountAccounts } from "./accounts.ts";
-import { forgetPastUse, recordAllPastUse, recountPastUse, renewPastUse } from "./past-use.ts";
+import { forgetDecayedUsage, recordAllDecayedUsage, recountDecayedUsage, renewDecayedUsage } from "./decayed-usage.ts";
 import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
@@ -21,12 +21,12 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
     case "teamDefined": {
       const before = state.teams.get(event.team.name);
       accrueAll(world);
-      recordAllPastUse(world);
+      recordAllDecayedUsage(world);
       state.teams.set(event.team.name, event.team);
       openAccount(world, event.team, before);
       if (event.version >= DAYS_COUNTED_FROM.teamDefined) countDays(world, event.team.name);
       recountAccounts(world);
-      recountPastUse(world);
+      recountDecayedUsage(world);
       refreshTeams(world, before !== undefined && before.parent !== event.team.parent);
       return;
     }
@@ -34,7 +34,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       accrueAll(world);
       state.teams.delete(event.team);
       state.accounts.delete(event.team);
-      forgetPastUse(world, event.team);
+      forgetDecayedUsage(world, event.team);
       recountAccounts(world);
       refreshTeams(world, false);
       return;
@@ -47,16 +47,16 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
       recount(world);
       // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
       for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
-      for (const promise of state.promises.values()) waitForWindowsAhead(world, promise);
-      renewPastUse(world);
-      world.offPeak.lookAtMs = -1;
+      for (const nomination of state.nominations.values()) waitForWindowsAhead(world, nomination);
+      renewDecayedUsage(world);
+      world.startWindow.lookAtMs = -1;
       return;
     case "budgetCrossed": {
       accrueAll(world);
       const { team, percent, periodStartMs } = event;
       state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
       // Who may start no more holds up nobody behind it.
-      if (heedsHead(world.rules)) world.queue.unsettle();
+      if (heedsHead(world.rules)) world.queue.markDirty();
       return;
     }
     case "budgetRenewed": {

@@ -47,6 +47,6 @@ export function renewRunTimes(world: World): void {
     if (attempt.prediction === undefined) continue;
     delete attempt.prediction;
     attempt.revision = state.sequence;
-    world.endings.file(attempt, workloadOf(world, attempt.workloadId).spec);
+    world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
   }
 }

@@ -15,11 +15,11 @@ export function applyScheduleEvent(world: World, event: ScheduleEvent): void {
     case "scheduleSet": {
       const { schedule, actor, atMs } = event;
       const { lastWorkloadId, runs } = schedules.get(schedule.name) ?? {};
-      const past = {
+      const decayedUsage = {
         ...(lastWorkloadId === undefined ? {} : { lastWorkloadId }),
         ...(runs === undefined ? {} : { runs }),
       };
-      const item = { schedule, actor, lookedAtMs: atMs, ...past };
+      const item = { schedule, actor, lookedAtMs: atMs, ...decayedUsage };
       schedules.set(schedule.name, item);
       return waitForSchedule(world, item);
     }

@@ -44,16 +44,16 @@ export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
       askAgain(world, workload, event.atMs);
       return;
     }
-    case "offPeakBegan": {
+    case "startWindowOpened": {
       const workload = workloadOf(world, event.workloadId);
-      delete workload.waitsForOffPeak;
+      delete workload.waitsForStartWindow;
       workload.revision = world.state.sequence;
       askAgain(world, workload, event.atMs);
       return;
     }
-    case "offPeakEnded": {
+    case "startWindowClosed": {
       const workload = workloadOf(world, event.workloadId);
-      workload.waitsForOffPeak = true;
+      workload.waitsForStartWindow = true;
       workload.revision = world.state.sequence;
       world.queue.remove(workload);
       return;
@@ -95,8 +95,8 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
   };
   if (event.spec.hold === true) workload.held = true;
   // Whether it may start at once is decided in the round, and recorded.
-  if (event.spec.offPeak !== undefined) workload.waitsForOffPeak = true;
-  world.offPeak.add(workload);
+  if (event.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
+  world.startWindow.add(workload);
   if (event.given !== undefined) workload.given = event.given;
   if (event.waitsFor !== undefined) workload.waitsFor = event.waitsFor;
   state.workloads.set(workload.id, workload);
@@ -140,7 +140,7 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
   workload.endedAtMs = event.atMs;
   workload.endOrdinal = ++state.endedCount;
   workload.revision = state.sequence;
-  world.offPeak.waiting.delete(workload.id);
+  world.startWindow.waiting.delete(workload.id);
   tellDependents(world, workload, event.atMs);
   endedKept.push(workload.id);
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);

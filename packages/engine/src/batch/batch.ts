@@ -7,14 +7,14 @@ import type { CommandId } from "../model/ids.ts";
 import type { CommandResult, Rejection, Reply } from "../contract/replies.ts";
 import { Scratch } from "../cluster/scratch.ts";
 import { Ledger } from "../cluster/ledger.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
   /** Gangs that lost workers with a node in this batch and may have them replaced. */
-  wounded: readonly Attempt[] = [];
+  degraded: readonly Attempt[] = [];
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
@@ -22,7 +22,7 @@ export class Batch {
   readonly scratch: Scratch = new Scratch();
   #ledger: Ledger | null = null;
   /** In a trial: whether the round has told what it is about, now that a class was asked. */
-  readonly #tells: ((found: PlacementClass, started: boolean) => boolean) | null;
+  readonly #tells: ((found: QueueBucket, started: boolean) => boolean) | null;
   /** Nothing that the round would still do is asked for. */
   isOver = false;
   /** In a trial: told of every event before it is applied. */
@@ -31,11 +31,7 @@ export class Batch {
   freesVictims = false;
   readonly #queueChanges: number;
 
-  constructor(
-    world: World,
-    nowMs: number,
-    tells: ((found: PlacementClass, started: boolean) => boolean) | null = null,
-  ) {
+  constructor(world: World, nowMs: number, tells: ((found: QueueBucket, started: boolean) => boolean) | null = null) {
     this.world = world;
     this.nowMs = nowMs;
     this.#tells = tells;
@@ -48,12 +44,12 @@ export class Batch {
   }
 
   /** Whether it is tried for the sake of one workload: then only what is recorded counts. */
-  get isTrial(): boolean {
+  get isCounterfactual(): boolean {
     return this.#tells !== null;
   }
 
   /** A class was asked whether its head starts. */
-  asked(found: PlacementClass, started: boolean): void {
+  asked(found: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(found, started);
   }
 
@@ -75,8 +71,8 @@ export class Batch {
   }
 
   /** The gang lost workers and asks for others. */
-  wound(attempt: Attempt): void {
-    if (!this.wounded.includes(attempt)) this.wounded = appended(this.wounded, attempt);
+  markDegraded(attempt: Attempt): void {
+    if (!this.degraded.includes(attempt)) this.degraded = appended(this.degraded, attempt);
   }
 
   /** Asks an executor for something. */

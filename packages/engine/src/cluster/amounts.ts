@@ -15,7 +15,7 @@ export function amountHeld(
   gang: GangSpec,
   held: Held,
 ): Amount {
-  if (gang.groups === undefined) return teamUse.amountOf(gang, held.workers.length, held.acceleratorType);
+  if (gang.taskGroups === undefined) return teamUse.amountOf(gang, held.workers.length, held.acceleratorType);
   return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
 }
 
@@ -25,14 +25,14 @@ export function partsByType(
   gang: GangSpec,
   held: Held,
 ): readonly (GangPart & { readonly type: string })[] {
-  if (gang.groups === undefined) return [{ shape: gang, workers: held.workers.length, type: held.acceleratorType }];
+  if (gang.taskGroups === undefined) return [{ shape: gang, workers: held.workers.length, type: held.acceleratorType }];
   return partsOf(gang, held.workers)
     .filter(({ workers }) => workers > 0)
     .map((part) => ({ ...part, type: typeOfPart(capacity, held, part) }));
 }
 
 function typeOfPart(capacity: World["capacity"], { workers }: Held, { group }: GangPart): string {
-  const first = workers.find((worker) => worker.group === group);
+  const first = workers.find((worker) => worker.taskGroup === group);
   return first === undefined ? "" : capacity.slot(first.node).node.acceleratorType;
 }
 

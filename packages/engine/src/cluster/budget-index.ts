@@ -35,7 +35,7 @@ export class BudgetIndex {
     if (spec === undefined) return;
     let milli = 0;
     let moneyMilli = 0;
-    for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+    for (const worker of [...attempt.workers, ...(attempt.terminating ?? [])]) {
       const shape = shapeOf(spec.gang, worker);
       const perWorker = shape.accelerators * milliOf(shape);
       milli += perWorker;

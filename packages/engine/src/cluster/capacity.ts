@@ -31,9 +31,9 @@ export class TypeCapacity {
   /** Accelerators on usable nodes, free or not. */
   usableCount = 0;
   /** Usable nodes on which somebody was asked to leave. */
-  readonly coming: NodeSet = new NodeSet();
+  readonly releasing: NodeSet = new NodeSet();
   /** Accelerators on usable nodes that will be free, whole, when those have left. */
-  comingCount = 0;
+  releasingCount = 0;
   /** Cores (thousandths) and memory (MiB) of all usable nodes. */
   usableCoresMilli = 0;
   usableMemoryMib = 0;
@@ -51,7 +51,7 @@ export class TypeCapacity {
    * the counts to tell quickly, all nodes.
    */
   roomy(accelerators: number, layer: Layer): readonly NodeSlot[] {
-    const free = this.freeCount + (layer === "idle" ? 0 : this.comingCount);
+    const free = this.freeCount + (layer === "idle" ? 0 : this.releasingCount);
     if (accelerators === 0 || free * SCANNED_PER_FOUND > this.slots.length * accelerators) return this.slots;
     const positions: number[] = [];
     for (let count = this.freeCounts.next(accelerators); count >= 0; count = this.freeCounts.next(count + 1)) {
@@ -59,9 +59,9 @@ export class TypeCapacity {
       for (let at = nodes.next(0); at >= 0; at = nodes.next(at + 1)) positions.push(at);
     }
     if (layer !== "idle")
-      for (let at = this.coming.next(0); at >= 0; at = this.coming.next(at + 1)) {
-        const { freeCount, comingCount } = this.slots[at] as NodeSlot;
-        if (freeCount < accelerators && freeCount + comingCount >= accelerators) positions.push(at);
+      for (let at = this.releasing.next(0); at >= 0; at = this.releasing.next(at + 1)) {
+        const { freeCount, releasingCount } = this.slots[at] as NodeSlot;
+        if (freeCount < accelerators && freeCount + releasingCount >= accelerators) positions.push(at);
       }
     return positions.sort((left, right) => left - right).map((at) => this.slots[at] as NodeSlot);
   }
@@ -69,35 +69,35 @@ export class TypeCapacity {
   list(slot: NodeSlot): void {
     while (this.byFree.length <= slot.totalCount) this.byFree.push(new NodeSet());
     this.#file(slot.freeCount, slot.position);
-    if (slot.hasComing) this.coming.add(slot.position);
+    if (slot.hasReleasing) this.releasing.add(slot.position);
     this.#sum(slot, 1);
   }
 
   unlist(slot: NodeSlot): void {
     this.#unfile(slot.freeCount, slot.position);
-    this.coming.delete(slot.position);
+    this.releasing.delete(slot.position);
     this.#sum(slot, -1);
   }
 
   #sum(slot: NodeSlot, sign: 1 | -1): void {
     this.freeCount += sign * slot.freeCount;
-    this.comingCount += sign * slot.comingCount;
+    this.releasingCount += sign * slot.releasingCount;
     this.usableCount += sign * slot.totalCount;
     this.usableCoresMilli += sign * slot.node.coresMilli;
     this.usableMemoryMib += sign * slot.node.memoryMib;
   }
 
   /** Files a slot anew after its amounts changed from these counts. */
-  refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
+  refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
     if (!slot.usable) return;
     if (slot.freeCount !== freeBefore) {
       this.#unfile(freeBefore, slot.position);
       this.#file(slot.freeCount, slot.position);
       this.freeCount += slot.freeCount - freeBefore;
     }
-    this.comingCount += slot.comingCount - comingBefore;
-    if (slot.hasComing) this.coming.add(slot.position);
-    else this.coming.delete(slot.position);
+    this.releasingCount += slot.releasingCount - releasingBefore;
+    if (slot.hasReleasing) this.releasing.add(slot.position);
+    else this.releasing.delete(slot.position);
   }
 
   #file(freeCount: number, position: number): void {
@@ -127,9 +127,9 @@ export class Capacity {
   fleetEpoch = 0;
   /** The `fleetEpoch` of the next plan with spares in it; below all others, and never the same again. */
   #openedEpoch = -2;
-  readonly #spares = new Set<NodeSlot>();
+  readonly #hotSpares = new Set<NodeSlot>();
   /** The `freedEpoch` as of which every pool had its spares, or no empty node left to be one. */
-  sparesSettledAt = -1;
+  hotSparesSettledAt = -1;
 
   /** Told of every change of what a node has free; for the scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
@@ -174,26 +174,26 @@ export class Capacity {
     type.slots.push(slot);
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
-    if (node.spare === true) this.#spares.add(slot);
+    if (node.hotSpare === true) this.#hotSpares.add(slot);
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
   }
 
   /** Nodes that are kept as spares, whatever became of them since. */
-  get spares(): ReadonlySet<NodeSlot> {
-    return this.#spares;
+  get hotSpares(): ReadonlySet<NodeSlot> {
+    return this.#hotSpares;
   }
 
   /** What would be if these spares were nodes like any other. Nothing is recorded meanwhile. */
-  opened<T>(spares: readonly NodeSlot[], ask: () => T): T {
+  opened<T>(hotSpares: readonly NodeSlot[], ask: () => T): T {
     const { fleetEpoch } = this;
     this.fleetEpoch = this.#openedEpoch--;
-    for (const slot of spares) this.#open(slot, true);
+    for (const slot of hotSpares) this.#open(slot, true);
     try {
       return ask();
     } finally {
-      for (const slot of spares) this.#open(slot, false);
+      for (const slot of hotSpares) this.#open(slot, false);
       this.fleetEpoch = fleetEpoch;
     }
   }
@@ -212,8 +212,8 @@ export class Capacity {
     if (slot.usable) type.unlist(slot);
     change();
     if (slot.usable) type.list(slot);
-    if (node.spare === true) this.#spares.add(slot);
-    else this.#spares.delete(slot);
+    if (node.hotSpare === true) this.#hotSpares.add(slot);
+    else this.#hotSpares.delete(slot);
     this.freedEpoch++;
     this.fleetEpoch++;
   }
@@ -230,7 +230,7 @@ export class Capacity {
     this.#slots.set(node.id, slot);
     this.#lastSlot = null;
     if (slot.usable) type.list(slot);
-    if (this.#spares.delete(old)) this.#spares.add(slot);
+    if (this.#hotSpares.delete(old)) this.#hotSpares.add(slot);
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;
@@ -242,11 +242,11 @@ export class Capacity {
       const { node, accelerators } = worker;
       const shape = shapeOf(gang, worker);
       const slot = this.slot(node);
-      const { freeCount, comingCount } = slot;
+      const { freeCount, releasingCount } = slot;
       slot.hold(worker, shape, 1);
-      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "held", 1);
+      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "held", 1);
       slot.attempts.set(attempt, (slot.attempts.get(attempt) ?? 0) + 1);
-      this.#refile(slot, freeCount, comingCount);
+      this.#refile(slot, freeCount, releasingCount);
       const { bookedCount, bookedOver } = slot;
       const isOver = bookedOver || slot.isOverHeld;
       if (isOver || bookedCount !== shape.accelerators) throw wrongBooking(attempt, slot, accelerators);
@@ -254,21 +254,21 @@ export class Capacity {
   }
 
   /** Gives workers back. `leaving`: they had been asked to leave. */
-  release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], leaving: boolean): void {
+  release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], terminating: boolean): void {
     for (const worker of workers) {
       const shape = shapeOf(gang, worker);
       const slot = this.slot(worker.node);
-      const { freeCount, comingCount } = slot;
-      if (leaving) slot.leave(worker, shape, -1);
+      const { freeCount, releasingCount } = slot;
+      if (terminating) slot.leave(worker, shape, -1);
       slot.hold(worker, shape, -1);
-      if (gang.apart !== undefined) {
-        if (leaving) this.marks.book(gang.apart, slot, "leaving", -1);
-        this.marks.book(gang.apart, slot, "held", -1);
+      if (gang.antiAffinity !== undefined) {
+        if (terminating) this.marks.book(gang.antiAffinity, slot, "terminating", -1);
+        this.marks.book(gang.antiAffinity, slot, "held", -1);
       }
       const count = (slot.attempts.get(attempt) as number) - 1;
       if (count === 0) slot.attempts.delete(attempt);
       else slot.attempts.set(attempt, count);
-      this.#refile(slot, freeCount, comingCount);
+      this.#refile(slot, freeCount, releasingCount);
     }
     this.freedEpoch++;
   }
@@ -277,26 +277,26 @@ export class Capacity {
   leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     for (const worker of workers) {
       const slot = this.slot(worker.node);
-      const { freeCount, comingCount } = slot;
+      const { freeCount, releasingCount } = slot;
       slot.leave(worker, shapeOf(gang, worker), sign);
-      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "leaving", sign);
-      this.#refile(slot, freeCount, comingCount);
+      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "terminating", sign);
+      this.#refile(slot, freeCount, releasingCount);
     }
   }
 
   /** A place is promised (1); the promise is kept or withdrawn (-1). */
-  promise(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
+  nomination(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     for (const worker of workers) {
       const slot = this.slot(worker.node);
-      const { freeCount, comingCount } = slot;
-      slot.promise(worker, shapeOf(gang, worker), sign);
-      if (gang.apart !== undefined) this.marks.book(gang.apart, slot, "promised", sign);
-      this.#refile(slot, freeCount, comingCount);
+      const { freeCount, releasingCount } = slot;
+      slot.nomination(worker, shapeOf(gang, worker), sign);
+      if (gang.antiAffinity !== undefined) this.marks.book(gang.antiAffinity, slot, "nominated", sign);
+      this.#refile(slot, freeCount, releasingCount);
     }
   }
 
-  #refile(slot: NodeSlot, freeBefore: number, comingBefore: number): void {
-    this.#typeOf(slot).refile(slot, freeBefore, comingBefore);
+  #refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
+    this.#typeOf(slot).refile(slot, freeBefore, releasingBefore);
     this.watch?.(slot);
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { NodeId, PoolName, SiteName } from "../model/ids.ts";
-import type { TeamShape } from "../model/team.ts";
+import type { ReservedTopology } from "../model/team.ts";
 import { GROUP_LEVEL } from "../model/team.ts";
 import { compareText } from "../base/canonical.ts";
 import { NODE_LEVEL } from "./fabric-index.ts";
@@ -128,7 +128,7 @@ export class CellTree {
   }
 
   /** The cells that a shape means, in order; of pinned shapes those on its nodes. */
-  cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: TeamShape, type: string): Cell[] {
+  cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology, type: string): Cell[] {
     if (acceleratorType !== undefined && acceleratorType !== type) return [];
     const alike = this.#byKind.get(kindOf(within, accelerators)) ?? [];
     return alike.filter(

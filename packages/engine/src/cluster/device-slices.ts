@@ -8,7 +8,7 @@ import type { Node } from "../model/fleet.ts";
 import type { WorkerShape } from "../model/workload.ts";
 import { invariant } from "../base/invariant.ts";
 
-export type SliceLayer = "held" | "leaving" | "promised";
+export type SliceLayer = "held" | "terminating" | "nominated";
 
 export class DeviceSlices {
   readonly #layers: Readonly<Record<SliceLayer, Int32Array>>;
@@ -16,8 +16,8 @@ export class DeviceSlices {
   constructor(deviceCount: number) {
     this.#layers = {
       held: new Int32Array(deviceCount),
-      leaving: new Int32Array(deviceCount),
-      promised: new Int32Array(deviceCount),
+      terminating: new Int32Array(deviceCount),
+      nominated: new Int32Array(deviceCount),
     };
   }
 
@@ -31,10 +31,12 @@ export class DeviceSlices {
   }
 
   /** Held or promised, without what leaves where that is not counted. */
-  taken(index: number, countsLeaving: boolean): number {
-    const { held, leaving, promised } = this.#layers;
-    const stay = countsLeaving ? (held[index] as number) : (held[index] as number) & ~(leaving[index] as number);
-    return (stay + (promised[index] as number)) | 0;
+  taken(index: number, countsTerminating: boolean): number {
+    const { held, terminating, nominated } = this.#layers;
+    const stay = countsTerminating
+      ? (held[index] as number)
+      : (held[index] as number) & ~(terminating[index] as number);
+    return (stay + (nominated[index] as number)) | 0;
   }
 }
 

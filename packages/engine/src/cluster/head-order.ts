@@ -1,18 +1,18 @@
 /** The order between the heads of two classes. */
-import type { PlacementClass } from "./queue.ts";
+import type { QueueBucket } from "./queue.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Workload } from "../model/workload.ts";
 import { comparisons } from "../policy/order.ts";
 import type { Rules } from "../policy/rules.ts";
 import { compareText } from "../base/canonical.ts";
-import { userStanding } from "./user-standing.ts";
+import { userShare } from "./user-share.ts";
 import type { World } from "./world.ts";
 import { growingAttempt } from "./request.ts";
 
-export type CompareClasses = (left: PlacementClass, right: PlacementClass) => number;
+export type CompareClasses = (left: QueueBucket, right: QueueBucket) => number;
 
 /** Whose turn it is among requests of one workload: a task that runs already, one that is to start, then growth, by attempt. */
-function compareRequests(left: PlacementClass, right: PlacementClass): number {
+function compareRequests(left: QueueBucket, right: QueueBucket): number {
   return (
     Number(left.holds === null) - Number(right.holds === null) ||
     Number(left.isGrowth) - Number(right.isGrowth) ||
@@ -20,7 +20,7 @@ function compareRequests(left: PlacementClass, right: PlacementClass): number {
   );
 }
 
-const head = (found: PlacementClass): Workload => found.waiting.first() as Workload;
+const head = (found: QueueBucket): Workload => found.waiting.first() as Workload;
 
 /** Where the heads alone decide, by the policy's order between workloads; `null`: more is to be looked at. */
 export function plainHeadOrder(
@@ -28,7 +28,7 @@ export function plainHeadOrder(
   compare: (left: Workload, right: Workload) => number,
 ): CompareClasses | null {
   const looksBeyond = order.includes("starting") || order.includes("running") || order.includes("user");
-  if (phases.includes("refill") || looksBeyond) return null;
+  if (phases.includes("rebalance") || looksBeyond) return null;
   return (left, right) => compare(head(left), head(right)) || compareRequests(left, right);
 }
 
@@ -37,18 +37,18 @@ export const headOrder = (world: World): CompareClasses => world.queue.compareHe
 function orderBeyondHeads(world: World): CompareClasses {
   const { order } = world.rules;
   /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
-  const stage = (found: PlacementClass): number => {
+  const stage = (found: QueueBucket): number => {
     if (!found.isGrowth) return 0;
     const running = growingAttempt(world, found)?.workers.length ?? 0;
     return running <= minWorkersOf(found.gang) ? 1 : 2;
   };
-  const standing = order.includes("user") ? userStanding(world) : null;
+  const teamShare = order.includes("user") ? userShare(world) : null;
   return (left, right) => {
     for (const key of order) {
       let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
       if (key === "starting") difference = stage(left) - stage(right);
       if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
-      if (key === "user" && standing !== null) difference = Math.sign(standing(left) - standing(right));
+      if (key === "user" && teamShare !== null) difference = Math.sign(teamShare(left) - teamShare(right));
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }

@@ -8,7 +8,7 @@ import type { NodeId, WorkloadId } from "../model/ids.ts";
 import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, PromisedPlace, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { Attempt, Nomination, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { mayEvict } from "../policy/rules.ts";
 import { amountHeld } from "./amounts.ts";
@@ -43,16 +43,16 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   // That somebody leaves is known before it is booked: what it holds may be promised to others already.
   if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
   capacity.take(attempt.id, gang, attempt.workers);
-  if (attempt.leaving !== undefined) {
-    capacity.leave(gang, attempt.leaving, 1);
-    capacity.take(attempt.id, gang, attempt.leaving);
+  if (attempt.terminating !== undefined) {
+    capacity.leave(gang, attempt.terminating, 1);
+    capacity.take(attempt.id, gang, attempt.terminating);
   }
   if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
   fileEvictable(world, attempt, workload.spec);
-  fileLeaving(world, attempt);
-  world.endings.file(attempt, workload.spec);
+  fileTerminating(world, attempt);
+  world.completions.file(attempt, workload.spec);
   world.budgets.count(attempt, 1);
-  world.past.count(attempt, 1);
+  world.decayedUsage.count(attempt, 1);
 }
 
 /** Files an attempt among those that may be evicted, or takes it out. */
@@ -73,9 +73,9 @@ function unfileEvictable(evictable: World["evictable"], attempt: Attempt, spec: 
 }
 
 /** Files an attempt that a plan asked to leave, whole or in part, or takes it out. */
-function fileLeaving({ leaving }: World, attempt: Attempt): void {
-  if (attempt.leaving !== undefined || !countsForTeam(attempt)) leaving.add(attempt);
-  else leaving.delete(attempt);
+function fileTerminating({ terminating }: World, attempt: Attempt): void {
+  if (attempt.terminating !== undefined || !countsForTeam(attempt)) terminating.add(attempt);
+  else terminating.delete(attempt);
 }
 
 /** The reverse of `holdAttempt`. */
@@ -84,12 +84,12 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   const { gang } = workload.spec;
   const { capacity } = world;
   capacity.release(attempt.id, gang, attempt.workers, attempt.stop !== null);
-  if (attempt.leaving !== undefined) capacity.release(attempt.id, gang, attempt.leaving, true);
+  if (attempt.terminating !== undefined) capacity.release(attempt.id, gang, attempt.terminating, true);
   if (countsForTeam(attempt)) countWorkers(world, workload, attempt, -1);
-  world.endings.remove(attempt);
+  world.completions.remove(attempt);
   world.budgets.count(attempt, -1);
-  world.leaving.delete(attempt);
-  world.past.count(attempt, -1);
+  world.terminating.delete(attempt);
+  world.decayedUsage.count(attempt, -1);
   unfileEvictable(world.evictable, attempt, workload.spec);
 }
 
@@ -98,22 +98,22 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
   fileEvictable(world, attempt, workload.spec);
-  fileLeaving(world, attempt);
-  world.endings.file(attempt, workload.spec);
+  fileTerminating(world, attempt);
+  world.completions.file(attempt, workload.spec);
   if (!isEviction(reason)) return;
   countWorkers(world, workload, attempt, sign === 1 ? -1 : 1);
   if (sign === 1) world.teamUse.limitEpoch++;
 }
 
 /** A promised place is booked (1), or given up (-1). */
-export function holdPromise(world: World, promise: PromisedPlace, sign: 1 | -1): void {
-  const workload = workloadOf(world, promise.workloadId);
-  world.capacity.promise(workload.spec.gang, promise.workers, sign);
-  countWorkers(world, workload, promise, sign);
+export function holdNomination(world: World, nomination: Nomination, sign: 1 | -1): void {
+  const workload = workloadOf(world, nomination.workloadId);
+  world.capacity.nomination(workload.spec.gang, nomination.workers, sign);
+  countWorkers(world, workload, nomination, sign);
 }
 
 /** Whether nobody who was asked to leave is still in the promised place. */
-export function canKeepPromise({ capacity, state }: World, { workers }: PromisedPlace): boolean {
+export function canKeepNomination({ capacity, state }: World, { workers }: Nomination): boolean {
   return workers.every(({ node, accelerators }) => {
     const slot = capacity.slot(node);
     const known = state.nodes.get(node);
@@ -128,10 +128,10 @@ export function growthOf(
   { spec, stopRequested }: Workload,
   attempt: Attempt,
 ): number {
-  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.leaving !== undefined)
+  if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.terminating !== undefined)
     return 0;
   if (attempt.missing !== undefined || attempt.joining !== undefined || attempt.joinFailure !== undefined) return 0;
-  if (state.promises.size > 0 && state.promises.has(attempt.id)) return 0;
+  if (state.nominations.size > 0 && state.nominations.has(attempt.id)) return 0;
   const { length } = attempt.workers;
   if (length >= spec.gang.workers || !canResize(state, attempt)) return 0;
   const lacks = minWorkersOf(spec.gang) - length;
@@ -161,16 +161,17 @@ function runsUnder(
 /** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
 export function recount(world: World): void {
   const { teamUse, state, queue, rules } = world;
-  world.endings.reset(rules);
+  world.completions.reset(rules);
   teamUse.forget(rules);
   for (const attempt of state.attempts.values()) {
     const workload = workloadOf(world, attempt.workloadId);
     if (countsForTeam(attempt)) countWorkers(world, workload, attempt, 1);
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     fileEvictable(world, attempt, workload.spec);
-    world.endings.file(attempt, workload.spec);
+    world.completions.file(attempt, workload.spec);
   }
-  for (const promise of state.promises.values()) countWorkers(world, workloadOf(world, promise.workloadId), promise, 1);
+  for (const nomination of state.nominations.values())
+    countWorkers(world, workloadOf(world, nomination.workloadId), nomination, 1);
   teamUse.limitEpoch++;
 }
 
@@ -184,5 +185,5 @@ export function recountUsers(world: World): void {
     teamUse.addForUser(holderOf(workload), amountHeld(world, workload.spec.gang, held), 1);
   };
   for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt);
-  for (const promise of state.promises.values()) count(promise.workloadId, promise);
+  for (const nomination of state.nominations.values()) count(nomination.workloadId, nomination);
 }

@@ -2,17 +2,17 @@
  * Tentative plans on the live indexes: whoever looks for a plan lets work leave, gives places away, asks the same placing code
  * as the round, and takes everything back. Nothing of it is an event; only a plan that holds is carried out, by events.
  */
-import type { Attempt, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import type { Attempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import type { Placement } from "./request.ts";
 import { amountHeld } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
 import { holderOf } from "./holdings.ts";
 import type { Layer } from "./node-slot.ts";
-import type { PlacementClass } from "./queue.ts";
+import type { QueueBucket } from "./queue.ts";
 import type { World } from "./world.ts";
 
-type Holder = Pick<PlacementClass, "gang" | "team" | "actor" | "isPreemptible">;
+type Holder = Pick<QueueBucket, "gang" | "team" | "actor" | "isPreemptible">;
 
 export class Ledger {
   readonly #world: World;
@@ -72,30 +72,30 @@ export class Ledger {
   }
 
   /** A promised place is given up. */
-  withdraw(promise: PromisedPlace): void {
-    const workload = workloadOf(this.#world, promise.workloadId);
+  withdraw(nomination: Nomination): void {
+    const workload = workloadOf(this.#world, nomination.workloadId);
     const { spec } = workload;
     const found = { ...holderOf(workload), gang: spec.gang, isPreemptible: isPreemptible(this.#world.rules, spec) };
-    this.#promise(found, promise, -1);
+    this.#nomination(found, nomination, -1);
   }
 
   /** Workers are given a place, which counts for their team. */
   occupy(found: Holder, placement: Placement): void {
-    this.#promise(found, placement, 1);
+    this.#nomination(found, placement, 1);
   }
 
   /** A place is kept for workers (1), or not any more (-1). */
-  #promise(found: Holder, placement: Placement, sign: 1 | -1): void {
+  #nomination(found: Holder, placement: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
     const { workers } = placement;
     const other = sign === 1 ? -1 : 1;
     const amount = amountHeld(this.#world, found.gang, placement);
     const isFixed = !found.isPreemptible;
-    capacity.promise(found.gang, workers, sign);
+    capacity.nomination(found.gang, workers, sign);
     teamUse.try(found, amount, isFixed, sign);
     this.#undo.push(() => {
       teamUse.try(found, amount, isFixed, other);
-      capacity.promise(found.gang, workers, other);
+      capacity.nomination(found.gang, workers, other);
     });
   }
 }
@@ -103,12 +103,12 @@ export class Ledger {
 /** Whether there is room for all of these workers of a gang at once, as of the layer. */
 export function haveRoomTogether(
   { capacity }: World,
-  gang: PlacementClass["gang"],
+  gang: QueueBucket["gang"],
   { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
 ): boolean {
-  capacity.promise(gang, workers, 1);
+  capacity.nomination(gang, workers, 1);
   const fits = workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators, layer));
-  capacity.promise(gang, workers, -1);
+  capacity.nomination(gang, workers, -1);
   return fits;
 }
 

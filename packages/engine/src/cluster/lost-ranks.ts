@@ -9,9 +9,9 @@ import type { World } from "./world.ts";
 /** It said so, its workers are alike, it runs, and nothing else changes about it. */
 export function mayReplace(world: World, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
-  const isSteady = attempt.stop === null && attempt.leaving === undefined && attempt.startedAtMs !== null;
+  const isSteady = attempt.stop === null && attempt.terminating === undefined && attempt.startedAtMs !== null;
   return (
-    spec.onNodeLoss === "replace" && spec.gang.groups === undefined && isSteady && canReplace(world.state, attempt)
+    spec.onNodeLoss === "replace" && spec.gang.taskGroups === undefined && isSteady && canReplace(world.state, attempt)
   );
 }
 

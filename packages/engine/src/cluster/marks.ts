@@ -2,35 +2,35 @@
  * Which nodes hold work that others keep away from, or that keeps away from others: counts of workers by what is said, in the
  * same three layers as everything else of a node (`node-slot.ts`), so that tentative plans see what they would lead to.
  */
-import type { ApartFrom, ApartSpec } from "../model/apart.ts";
+import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
 import type { Layer, NodeSlot } from "./node-slot.ts";
 
 interface Counts {
   held: number;
-  leaving: number;
-  promised: number;
+  terminating: number;
+  nominated: number;
 }
 
 export type Booked = keyof Counts;
 
 export const ALONE = "alone";
 export const memberKey = (set: string): string => `in ${set}`;
-export const avoiderKey = (from: ApartFrom): string =>
-  "within" in from ? `not ${from.set} within ${from.within}` : `not ${from.set} over ${from.over}`;
+export const avoiderKey = (from: AntiAffinityFrom): string =>
+  "within" in from ? `not ${from.set} within ${from.within}` : `not ${from.set} over ${from.topologyKey}`;
 
 export class Marks {
   readonly #counts = new Map<string, Map<NodeSlot, Counts>>();
   /** What is said of a set by whoever keeps away from it. */
-  readonly #avoiders = new Map<string, Map<string, ApartFrom>>();
+  readonly #avoiders = new Map<string, Map<string, AntiAffinityFrom>>();
 
   get isEmpty(): boolean {
     return this.#counts.size === 0;
   }
 
-  book(apart: ApartSpec, slot: NodeSlot, booked: Booked, sign: 1 | -1): void {
-    if (apart.alone === true) this.#add(ALONE, slot, booked, sign);
-    for (const set of apart.sets ?? []) this.#add(memberKey(set), slot, booked, sign);
-    for (const from of apart.from ?? []) {
+  book(antiAffinity: AntiAffinitySpec, slot: NodeSlot, booked: Booked, sign: 1 | -1): void {
+    if (antiAffinity.exclusive === true) this.#add(ALONE, slot, booked, sign);
+    for (const set of antiAffinity.sets ?? []) this.#add(memberKey(set), slot, booked, sign);
+    for (const from of antiAffinity.from ?? []) {
       const key = avoiderKey(from);
       this.#add(key, slot, booked, sign);
       const known = this.#avoiders.get(from.set);
@@ -43,20 +43,20 @@ export class Marks {
     let slots = this.#counts.get(key);
     if (slots === undefined) this.#counts.set(key, (slots = new Map()));
     let counts = slots.get(slot);
-    if (counts === undefined) slots.set(slot, (counts = { held: 0, leaving: 0, promised: 0 }));
+    if (counts === undefined) slots.set(slot, (counts = { held: 0, terminating: 0, nominated: 0 }));
     counts[booked] += sign;
-    if (counts.held !== 0 || counts.leaving !== 0 || counts.promised !== 0) return;
+    if (counts.held !== 0 || counts.terminating !== 0 || counts.nominated !== 0) return;
     slots.delete(slot);
     if (slots.size === 0) this.#counts.delete(key);
   }
 
   /** Nodes with workers of which this is said, and how many, as of the layer. */
   *on(key: string, layer: Layer): Generator<readonly [NodeSlot, number]> {
-    for (const [slot, { held, leaving, promised }] of this.#counts.get(key) ?? [])
-      yield [slot, held + promised - (layer === "idle" ? 0 : leaving)];
+    for (const [slot, { held, terminating, nominated }] of this.#counts.get(key) ?? [])
+      yield [slot, held + nominated - (layer === "idle" ? 0 : terminating)];
   }
 
-  avoidersOf(set: string): Iterable<readonly [string, ApartFrom]> {
+  avoidersOf(set: string): Iterable<readonly [string, AntiAffinityFrom]> {
     return this.#avoiders.get(set) ?? [];
   }
 }

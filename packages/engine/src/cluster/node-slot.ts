@@ -22,7 +22,7 @@ import { lowestBit } from "../base/collections/node-set.ts";
  * `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold, the idle first. `later`: the same
  * with the idle last, for plans that leave what is idle to others until then.
  */
-export type Layer = "idle" | "coming" | "later";
+export type Layer = "idle" | "releasing" | "eventual";
 
 const NO_WORKERS_MAX = 1_000_000;
 
@@ -34,25 +34,25 @@ export class NodeSlot {
   /** One bit for each accelerator of which nothing is held or promised. */
   readonly free: Int32Array;
   /** One bit for each accelerator that is not free and will be, whole, when those who were asked to leave have left. */
-  readonly coming: Int32Array;
+  readonly releasing: Int32Array;
   /** Thousandths held, by accelerator. */
   readonly held: Int32Array;
-  readonly #leaving: Int32Array;
-  readonly #promised: Int32Array;
+  readonly #terminating: Int32Array;
+  readonly #nominated: Int32Array;
   /** Of accelerators that are divided by profiles; `null`: none ever was. */
   #slices: DeviceSlices | null = null;
-  #coresPromisedMilli = 0;
-  #memoryPromisedMib = 0;
-  #workersPromised = 0;
+  #coresNominatedMilli = 0;
+  #memoryNominatedMib = 0;
+  #workersNominated = 0;
   freeCount: number;
-  comingCount = 0;
+  releasingCount = 0;
   /** Negative while a promise waits for what its place still holds. */
   coresFreeMilli: number;
-  coresComingMilli = 0;
+  coresReleasingMilli = 0;
   memoryFreeMib: number;
-  memoryComingMib = 0;
+  memoryReleasingMib = 0;
   workersFree: number;
-  workersComing = 0;
+  workersReleasing = 0;
   /** Attempts that hold something here, with how many workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
   /** Of the last booking: how many accelerators, and whether any is now held twice, or held and promised beyond what leaves. */
@@ -66,11 +66,11 @@ export class NodeSlot {
     this.position = position;
     const count = node.acceleratorCount;
     this.free = new Int32Array((count + 31) >>> 5);
-    this.coming = new Int32Array((count + 31) >>> 5);
+    this.releasing = new Int32Array((count + 31) >>> 5);
     for (let index = 0; index < count; index++) setBit(this.free, index);
     this.held = new Int32Array(count);
-    this.#leaving = new Int32Array(count);
-    this.#promised = new Int32Array(count);
+    this.#terminating = new Int32Array(count);
+    this.#nominated = new Int32Array(count);
     this.totalCount = count;
     this.freeCount = count;
     this.coresFreeMilli = node.coresMilli;
@@ -79,7 +79,7 @@ export class NodeSlot {
   }
 
   get usable(): boolean {
-    return takesWork(this.node) && (this.node.spare !== true || this.isOpened);
+    return takesWork(this.node) && (this.node.hotSpare !== true || this.isOpened);
   }
 
   /** Whether nothing of it is held or promised. */
@@ -90,20 +90,20 @@ export class NodeSlot {
   /** Workers that are held or promised, as of the layer. */
   workersBooked(layer: Layer): number {
     const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
-    return booked - (layer === "idle" ? 0 : this.workersComing);
+    return booked - (layer === "idle" ? 0 : this.workersReleasing);
   }
 
   /** Whether anybody on it was asked to leave. */
-  get hasComing(): boolean {
-    return this.workersComing > 0;
+  get hasReleasing(): boolean {
+    return this.workersReleasing > 0;
   }
 
   /** Whether more cores, memory or workers are held than there are; what is promised waits for what is held. */
   get isOverHeld(): boolean {
     return (
-      this.coresFreeMilli + this.#coresPromisedMilli < 0 ||
-      this.memoryFreeMib + this.#memoryPromisedMib < 0 ||
-      this.workersFree + this.#workersPromised < 0
+      this.coresFreeMilli + this.#coresNominatedMilli < 0 ||
+      this.memoryFreeMib + this.#memoryNominatedMib < 0 ||
+      this.workersFree + this.#workersNominated < 0
     );
   }
 
@@ -115,8 +115,8 @@ export class NodeSlot {
 
   /** Thousandths of an accelerator that are neither held nor promised. */
   left(index: number, layer: Layer): number {
-    const taken = (this.held[index] as number) + (this.#promised[index] as number);
-    return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#leaving[index] as number));
+    const taken = (this.held[index] as number) + (this.#nominated[index] as number);
+    return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#terminating[index] as number));
   }
 
   /** The slices of an accelerator that no part could have, a hexadecimal digit for each: all where it is not divided, or shared. */
@@ -135,7 +135,7 @@ export class NodeSlot {
   }
 
   /** Whether a slice is promised and held by somebody who stays. That others leave may be known before what they hold is booked. */
-  #isPromisedTwice(index: number): boolean {
+  #isNominatedTwice(index: number): boolean {
     return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
   }
 
@@ -149,7 +149,7 @@ export class NodeSlot {
 
   /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
   isWhole(index: number, layer: Layer): boolean {
-    return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.coming, index));
+    return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.releasing, index));
   }
 
   /** Whether a worker of the gang could have exactly this place. */
@@ -177,10 +177,10 @@ export class NodeSlot {
 
   /** Whether a promise of these amounts, which is booked, could be kept now, or when those who were asked to leave have left. */
   canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
-    const leaving = layer === "coming" ? 1 : 0;
-    if (this.coresFreeMilli + leaving * this.coresComingMilli < 0) return false;
-    if (this.memoryFreeMib + leaving * this.memoryComingMib < 0) return false;
-    if (this.workersFree + leaving * this.workersComing < 0) return false;
+    const terminating = layer === "releasing" ? 1 : 0;
+    if (this.coresFreeMilli + terminating * this.coresReleasingMilli < 0) return false;
+    if (this.memoryFreeMib + terminating * this.memoryReleasingMib < 0) return false;
+    if (this.workersFree + terminating * this.workersReleasing < 0) return false;
     let ready = true;
     forEachRange(set, (first, last) => {
       for (let index = first; index <= last; index++) if (!this.#isSound(index, layer)) ready = false;
@@ -196,23 +196,23 @@ export class NodeSlot {
 
   /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
   leave(place: Place, gang: WorkerShape, sign: 1 | -1): void {
-    this.coresComingMilli += sign * gang.coresMilli;
-    this.memoryComingMib += sign * gang.memoryMib;
-    this.workersComing += sign;
-    this.#bookPlace("leaving", place, gang, sign);
+    this.coresReleasingMilli += sign * gang.coresMilli;
+    this.memoryReleasingMib += sign * gang.memoryMib;
+    this.workersReleasing += sign;
+    this.#bookPlace("terminating", place, gang, sign);
   }
 
   /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
-  promise(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+  nomination(place: Place, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
-    this.#coresPromisedMilli += sign * gang.coresMilli;
-    this.#memoryPromisedMib += sign * gang.memoryMib;
-    this.#workersPromised += sign;
-    this.#bookPlace("promised", place, gang, sign);
+    this.#coresNominatedMilli += sign * gang.coresMilli;
+    this.#memoryNominatedMib += sign * gang.memoryMib;
+    this.#workersNominated += sign;
+    this.#bookPlace("nominated", place, gang, sign);
   }
 
   #bookPlace(layer: SliceLayer, { accelerators, slice }: Place, gang: WorkerShape, sign: 1 | -1): void {
-    const amounts = layer === "held" ? this.held : layer === "leaving" ? this.#leaving : this.#promised;
+    const amounts = layer === "held" ? this.held : layer === "terminating" ? this.#terminating : this.#nominated;
     if (gang.profile === undefined) return this.#book(amounts, accelerators, sign * milliOf(gang));
     const digits = digitsAt(this.node, gang, slice);
     const slices = (this.#slices ??= new DeviceSlices(this.totalCount));
@@ -250,30 +250,30 @@ export class NodeSlot {
   #bookOne(layer: Int32Array, index: number, milli: number): void {
     layer[index] = (layer[index] as number) + milli;
     this.bookedCount++;
-    if (!this.#isHeldSoundly(index) || this.left(index, "coming") < 0 || this.#isPromisedTwice(index))
+    if (!this.#isHeldSoundly(index) || this.left(index, "releasing") < 0 || this.#isNominatedTwice(index))
       this.bookedOver = true;
     this.#refresh(index);
   }
 
   #refresh(index: number): void {
-    const taken = (this.held[index] as number) + (this.#promised[index] as number);
+    const taken = (this.held[index] as number) + (this.#nominated[index] as number);
     const isFree = taken === 0;
-    const isComing = !isFree && taken === this.#leaving[index];
+    const isReleasing = !isFree && taken === this.#terminating[index];
     if (isFree !== hasBit(this.free, index)) {
       flipBit(this.free, index);
       this.freeCount += isFree ? 1 : -1;
     }
-    if (isComing !== hasBit(this.coming, index)) {
-      flipBit(this.coming, index);
-      this.comingCount += isComing ? 1 : -1;
+    if (isReleasing !== hasBit(this.releasing, index)) {
+      flipBit(this.releasing, index);
+      this.releasingCount += isReleasing ? 1 : -1;
     }
   }
 
   /** The `count` lowest whole accelerators after the first `skip`, those first that the layer takes first. */
   pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
     if (layer === "idle") return this.#pickIdle(skip, count);
-    const [first, second] = layer === "later" ? [this.coming, this.free] : [this.free, this.coming];
-    const firstCount = layer === "later" ? this.comingCount : this.freeCount;
+    const [first, second] = layer === "eventual" ? [this.releasing, this.free] : [this.free, this.releasing];
+    const firstCount = layer === "eventual" ? this.releasingCount : this.freeCount;
     const indices = lowestOf(first, skip, count);
     if (indices.length < count) {
       indices.push(...lowestOf(second, Math.max(0, skip - firstCount), count - indices.length));
@@ -305,28 +305,28 @@ export class NodeSlot {
     return first < 0 ? set : withRange(set, first, last);
   }
 
-  #tooFew(freeCount: number, promisedCount: number): InvariantError {
+  #tooFew(freeCount: number, nominatedCount: number): InvariantError {
     return new InvariantError(
-      `node ${this.node.id} has ${freeCount} free accelerators, ${promisedCount} were promised`,
+      `node ${this.node.id} has ${freeCount} free accelerators, ${nominatedCount} were promised`,
     );
   }
 
   /** How many workers of the gang fit on what is free, at most `max`. */
   workersThatFit(gang: WorkerShape, max: number, layer: Layer = "idle"): number {
-    const isComing = layer !== "idle";
-    let count = Math.min(max, this.workersFree + (isComing ? this.workersComing : 0));
+    const isReleasing = layer !== "idle";
+    let count = Math.min(max, this.workersFree + (isReleasing ? this.workersReleasing : 0));
     if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
     else if (gang.profile !== undefined) count = Math.min(count, this.#partsThatFit(gang, layer));
     else if (gang.accelerators > 0) {
-      const whole = this.freeCount + (isComing ? this.comingCount : 0);
+      const whole = this.freeCount + (isReleasing ? this.releasingCount : 0);
       count = Math.min(count, Math.floor(whole / gang.accelerators));
     }
     if (gang.coresMilli > 0) {
-      const cores = this.coresFreeMilli + (isComing ? this.coresComingMilli : 0);
+      const cores = this.coresFreeMilli + (isReleasing ? this.coresReleasingMilli : 0);
       count = Math.min(count, Math.floor(cores / gang.coresMilli));
     }
     if (gang.memoryMib > 0) {
-      const memory = this.memoryFreeMib + (isComing ? this.memoryComingMib : 0);
+      const memory = this.memoryFreeMib + (isReleasing ? this.memoryReleasingMib : 0);
       count = Math.min(count, Math.floor(memory / gang.memoryMib));
     }
     return Math.max(0, count);

@@ -18,7 +18,7 @@ import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/mutable-state.ts";
-import type { RunTimes } from "../model/past-use.ts";
+import type { RunTimes } from "../model/usage-history.ts";
 
 interface ClassOptions {
   readonly rules: Rules;
@@ -28,7 +28,7 @@ interface ClassOptions {
   readonly group?: number | null;
 }
 
-export class PlacementClass {
+export class QueueBucket {
   readonly team: TeamName;
   /** Who submitted one of its workloads; the same for all where it matters: something is reserved for that user, or users are told apart. */
   readonly actor: string;
@@ -71,7 +71,7 @@ export class PlacementClass {
   /** Those of them with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
-  closedAt = -1;
+  rejectedAtEpoch = -1;
   /** Whether the empty fleet could hold one gang, as of `fleetEpoch`. */
   fitsFleet = false;
   fleetEpoch = -1;
@@ -94,7 +94,7 @@ export class PlacementClass {
     this.holds = holds;
     this.group = group;
     this.counts =
-      holds === null || spec.gang.groups === undefined
+      holds === null || spec.gang.taskGroups === undefined
         ? null
         : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
     this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
@@ -107,8 +107,7 @@ export class PlacementClass {
 }
 
 /** The class in which the workload waits; `null`: it does not wait. */
-export const classIn = ({ placementClass }: WorkloadEntity): PlacementClass | null =>
-  placementClass as PlacementClass | null;
+export const classIn = ({ placementClass }: WorkloadEntity): QueueBucket | null => placementClass as QueueBucket | null;
 
 /** What else decides by what work is filed. */
 interface Heeded {
@@ -120,9 +119,9 @@ interface Heeded {
 /** Most work has no wishes, so they are written out only where there are some. */
 function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calendar, users }: Heeded): string {
   const { gang, team, acceleratorTypes, fabric, nodeSelector, spread, data } = spec;
-  const { groups } = gang;
+  const { taskGroups } = gang;
   const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const wishes =
+  const constraints =
     fabric ??
     nodeSelector ??
     spread ??
@@ -130,8 +129,8 @@ function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calend
     gang.shareMilli ??
     gang.profile ??
     gang.minWorkers ??
-    groups ??
-    gang.apart;
+    taskGroups ??
+    gang.antiAffinity;
   // Beside protected starts it matters how long work lasts.
   const { hasWindows } = calendar;
   const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${longestDurationMs(rules, spec)}`;
@@ -148,8 +147,8 @@ function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calend
   const own = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
   // Who lost workers with their nodes may go where the others may not.
   const whose = lostWorkers === undefined ? own : `${own}|lost ${lostWorkers}`;
-  if (wishes === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, groups, data, gang.apart, gang.profile])}`;
+  if (constraints === undefined) return key + whose;
+  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, taskGroups, data, gang.antiAffinity, gang.profile])}`;
 }
 
 const RECENT_COUNT = 1024;
@@ -170,8 +169,8 @@ const asksAlike = (left: GangSpec, right: GangSpec): boolean =>
     left.shareMilli === right.shareMilli &&
     left.profile === right.profile &&
     left.minWorkers === right.minWorkers &&
-    left.groups === right.groups &&
-    left.apart === right.apart);
+    left.taskGroups === right.taskGroups &&
+    left.antiAffinity === right.antiAffinity);
 
 /** As many as there are kinds and lengths of work; those in which nobody waits cost no round anything. */
 const CLASSES_KEPT = 4096;
@@ -181,27 +180,27 @@ const PREDICTED_CLASSES_KEPT = 64;
 const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_CLASSES_KEPT : CLASSES_KEPT);
 
 export class Queue {
-  #classes = new Map<string, PlacementClass>();
+  #classes = new Map<string, QueueBucket>();
   /** Those in which somebody waits, in no particular order: every round looks through them. */
-  #waiting: PlacementClass[] = [];
-  #growth = new Map<AttemptId, PlacementClass>();
+  #waiting: QueueBucket[] = [];
+  #growth = new Map<AttemptId, QueueBucket>();
   /** By the kinds of which the past tells how long their workloads last; empty where nothing is predicted. */
-  #byKind = new Map<string, Set<PlacementClass>>();
+  #byKind = new Map<string, Set<QueueBucket>>();
   #rules: Rules;
   readonly #heeded: Heeded;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
   /** Classes that were looked up lately, by the amounts that their gangs ask for and how long they may last. */
-  #recent: (PlacementClass | null)[] = NOBODY_RECENT.slice();
+  #recent: (QueueBucket | null)[] = NOBODY_RECENT.slice();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
   /** Those of them that are gangs of groups. */
   #groupedCount = 0;
   /** Grows whenever somebody joins or leaves the queue. */
   #changes = 0;
-  #settledChanges = -1;
-  #settledOpening = -1;
-  #settledAtMs = -1;
+  #cleanChanges = -1;
+  #cleanEpoch = -1;
+  #cleanAtMs = -1;
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop: number;
 
@@ -243,30 +242,30 @@ export class Queue {
   }
 
   /** Classes of work that waits to start. */
-  waitingClasses(): readonly PlacementClass[] {
+  waitingClasses(): readonly QueueBucket[] {
     return this.#waiting;
   }
 
   /** Those, and some in which nobody waits. */
-  classes(): Iterable<PlacementClass> {
+  classes(): Iterable<QueueBucket> {
     return this.#classes.values();
   }
 
   /** Classes of running gangs that ask for further workers, one for each attempt. */
-  growthClasses(): IterableIterator<PlacementClass> {
+  growthClasses(): IterableIterator<QueueBucket> {
     return this.#growth.values();
   }
 
   /** The request of an attempt for further workers, if it has one. */
-  growthOf(id: AttemptId): PlacementClass | undefined {
+  growthOf(id: AttemptId): QueueBucket | undefined {
     return this.#growth.get(id);
   }
 
-  classOf(workload: Workload): PlacementClass {
+  classOf(workload: Workload): QueueBucket {
     // Beside protected starts and windows it matters how long work lasts.
     const longestMs = this.#isTimeless ? 0 : windowDurationMs(this.#rules, workload.spec);
     const at = recentAt(workload.spec.gang, longestMs);
-    const recent = this.#recent[at] as PlacementClass | null;
+    const recent = this.#recent[at] as QueueBucket | null;
     if (recent !== null && this.#isOf(recent, workload, longestMs)) return recent;
     const found = this.#classFor(workload);
     this.#recent[at] = found;
@@ -281,7 +280,7 @@ export class Queue {
    * Whether the work, which may last so long, says all else that `classKey` asks about in the very words of the class's own: then
    * its key need not be written out.
    */
-  #isOf(found: PlacementClass, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
+  #isOf(found: QueueBucket, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
     const { spec: known, actor } = found;
     if (known.team !== spec.team || actor !== whose || found.lostWorkers !== lostWorkers) return false;
     if (!asksAlike(known.gang, spec.gang)) return false;
@@ -300,11 +299,11 @@ export class Queue {
     return this.#isTimeless || (isPlannedAlike && found.longestMs === longestMs);
   }
 
-  #classFor(workload: Workload): PlacementClass {
+  #classFor(workload: Workload): QueueBucket {
     const key = classKey(workload, this.#rules, this.#heeded);
     let found = this.#classes.get(key);
     if (found === undefined) {
-      found = new PlacementClass(
+      found = new QueueBucket(
         workload,
         { rules: this.#rules, growth: 0 },
         new SortedList<WorkloadEntity>(this.#compare),
@@ -315,7 +314,7 @@ export class Queue {
     return found;
   }
 
-  #fileByKind(found: PlacementClass): void {
+  #fileByKind(found: QueueBucket): void {
     if (!predictsRuns(this.#rules)) return;
     found.durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
     for (const kind of runKindsOf(found)) {
@@ -332,8 +331,8 @@ export class Queue {
         const durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
         if (durationMs === found.durationMs) continue;
         found.durationMs = durationMs;
-        found.closedAt = -1;
-        this.unsettle();
+        found.rejectedAtEpoch = -1;
+        this.markDirty();
       }
   }
 
@@ -344,7 +343,7 @@ export class Queue {
     if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
     workload.placementClass = found;
     this.readyCount++;
-    if (workload.spec.gang.groups !== undefined) this.#groupedCount++;
+    if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
     this.#changes++;
   }
 
@@ -360,12 +359,12 @@ export class Queue {
     if (workload.spec.kind === "batch") found.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
-    if (workload.spec.gang.groups !== undefined) this.#groupedCount--;
+    if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount--;
     this.#changes++;
   }
 
   /** Nobody waits in the class any more: the last one takes its place. */
-  #unlist(found: PlacementClass): void {
+  #unlist(found: QueueBucket): void {
     const last = this.#waiting.pop();
     if (last !== undefined && last !== found) {
       this.#waiting[found.waitingAt] = last;
@@ -385,33 +384,33 @@ export class Queue {
     const waiting = new SortedList<WorkloadEntity>(this.#compare);
     waiting.insert(workload);
     const options = { rules: this.#rules, growth: workers, grows };
-    this.#growth.set(grows, new PlacementClass(workload, options, waiting));
+    this.#growth.set(grows, new QueueBucket(workload, options, waiting));
   }
 
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
-  settle(opening: number, nowMs: number): void {
-    this.#settledAtMs = nowMs;
-    this.#settledChanges = this.#changes;
-    this.#settledOpening = opening;
+  markClean(capacityEpoch: number, nowMs: number): void {
+    this.#cleanAtMs = nowMs;
+    this.#cleanChanges = this.#changes;
+    this.#cleanEpoch = capacityEpoch;
   }
 
   /** What was found not to start has to be looked at again, although nothing was freed. */
-  unsettle(): void {
-    this.#settledChanges = -1;
+  markDirty(): void {
+    this.#cleanChanges = -1;
   }
 
   /** When it was last found that nothing more can start. */
-  get settledAtMs(): number {
-    return this.#settledAtMs;
+  get cleanAtMs(): number {
+    return this.#cleanAtMs;
   }
 
-  isSettled(opening: number): boolean {
-    return this.#settledChanges === this.#changes && this.#settledOpening === opening;
+  isClean(capacityEpoch: number): boolean {
+    return this.#cleanChanges === this.#changes && this.#cleanEpoch === capacityEpoch;
   }
 
   /** The classes of another queue with those of this one that ask for the same, where there are such. */
-  twinsOf(other: Queue): ReadonlyMap<PlacementClass, PlacementClass> {
-    const twins = new Map<PlacementClass, PlacementClass>();
+  twinsOf(other: Queue): ReadonlyMap<QueueBucket, QueueBucket> {
+    const twins = new Map<QueueBucket, QueueBucket>();
     for (const [key, found] of other.#classes) {
       const own = this.#classes.get(key);
       if (own !== undefined) twins.set(found, own);
@@ -435,7 +434,7 @@ export class Queue {
     this.#classesBeforeDrop = Math.max(classesKept(this.#rules), 2 * this.#classes.size);
   }
 
-  #dropByKind(found: PlacementClass): void {
+  #dropByKind(found: QueueBucket): void {
     for (const kind of runKindsOf(found)) {
       const alike = this.#byKind.get(kind);
       if (alike?.delete(found) === true && alike.size === 0) this.#byKind.delete(kind);

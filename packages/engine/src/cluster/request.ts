@@ -6,7 +6,7 @@ import { groupsToGrow } from "../model/slices.ts";
 import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "./capacity.ts";
 import { needsPart } from "./node-slot.ts";
-import type { PlacementClass } from "./queue.ts";
+import type { QueueBucket } from "./queue.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";
 import type { Amount } from "./team-node.ts";
@@ -19,41 +19,41 @@ export interface Placement {
 }
 
 /** Whether it asks for workers of several kinds at once, or for more of one of them. */
-export const isInGroups = ({ gang }: Pick<PlacementClass, "gang">): boolean => gang.groups !== undefined;
+export const isInGroups = ({ gang }: Pick<QueueBucket, "gang">): boolean => gang.taskGroups !== undefined;
 
 /** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
-export const wholeNeeded = ({ gang, workers }: Pick<PlacementClass, "gang" | "workers">): number =>
-  !needsPart(gang) && gang.groups === undefined ? workers * gang.accelerators : 0;
+export const wholeNeeded = ({ gang, workers }: Pick<QueueBucket, "gang" | "workers">): number =>
+  !needsPart(gang) && gang.taskGroups === undefined ? workers * gang.accelerators : 0;
 
 /** The attempt that would have another worker; `null` for work that waits to start. */
-export function growingAttempt({ state }: World, found: PlacementClass): Attempt | null {
+export function growingAttempt({ state }: World, found: QueueBucket): Attempt | null {
   return found.grows === null ? null : (state.attempts.get(found.grows) ?? null);
 }
 
 /** A node on which the gang, or the group that is to grow, has a worker already. */
-export function nodeHeld(world: World, found: PlacementClass): NodeId | undefined {
+export function nodeHeld(world: World, found: QueueBucket): NodeId | undefined {
   const { group } = found;
-  return growingAttempt(world, found)?.workers.find((worker) => group === null || worker.group === group)?.node;
+  return growingAttempt(world, found)?.workers.find((worker) => group === null || worker.taskGroup === group)?.node;
 }
 
 /** The types that may hold it, most preferred first; a gang that runs stays on its own. */
-export function acceptableTypes(world: World, found: PlacementClass): readonly TypeCapacity[] {
+export function acceptableTypes(world: World, found: QueueBucket): readonly TypeCapacity[] {
   const attempt = growingAttempt(world, found);
   return attempt === null ? world.capacity.acceptable(found.acceleratorTypes) : typesToGrowOn(world, found, attempt);
 }
 
-function typesToGrowOn(world: World, found: PlacementClass, attempt: Attempt): readonly TypeCapacity[] {
-  if (found.spec.gang.groups === undefined && found.group === null)
+function typesToGrowOn(world: World, found: QueueBucket, attempt: Attempt): readonly TypeCapacity[] {
+  if (found.spec.gang.taskGroups === undefined && found.group === null)
     return world.capacity.acceptable([attempt.acceleratorType]);
   const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers, found.workers)[0];
-  const own = attempt.workers.find((worker) => worker.group === group);
+  const own = attempt.workers.find((worker) => worker.taskGroup === group);
   return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
 }
 
 /** What is asked for at once, by kind of worker. */
-export function partsAsked(world: World, found: PlacementClass): readonly GangPart[] {
+export function partsAsked(world: World, found: QueueBucket): readonly GangPart[] {
   const { gang, workers } = found;
-  if (gang.groups === undefined) return [{ shape: gang, workers }];
+  if (gang.taskGroups === undefined) return [{ shape: gang, workers }];
   const { counts } = found;
   if (counts !== null) return leastParts(gang).map((part, at) => ({ ...part, workers: counts[at] ?? 0 }));
   if (!found.isGrowth) return leastParts(gang);
@@ -63,9 +63,9 @@ export function partsAsked(world: World, found: PlacementClass): readonly GangPa
 }
 
 /** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
-export function amountAsked(world: World, found: PlacementClass, type: string): Amount {
+export function amountAsked(world: World, found: QueueBucket, type: string): Amount {
   const { teamUse } = world;
-  if (found.gang.groups === undefined) return teamUse.amountOf(found.gang, found.workers, type);
+  if (found.gang.taskGroups === undefined) return teamUse.amountOf(found.gang, found.workers, type);
   const typeOf = ({ group = 0 }: GangPart): string => {
     const [only, other] = typesOfGroup(found.spec, groupAt(found.gang, group));
     return other === undefined ? (only ?? "") : "";
@@ -74,7 +74,7 @@ export function amountAsked(world: World, found: PlacementClass, type: string): 
 }
 
 /** The same where teams are compared: of the one type that will do, where no other does. */
-export function amountClaimed(world: World, found: PlacementClass): Amount {
+export function amountCompared(world: World, found: QueueBucket): Amount {
   if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, found, "");
   const [only, other] = acceptableTypes(world, found);
   return amountAsked(world, found, other === undefined ? (only?.type ?? "") : "");
@@ -84,13 +84,13 @@ export function amountClaimed(world: World, found: PlacementClass): Amount {
  * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
  * a guarantee; `null` if nothing.
  */
-export const quotaReached = (world: World, found: PlacementClass, type: string): QuotaReached | null =>
+export const quotaReached = (world: World, found: QueueBucket, type: string): QuotaReached | null =>
   quotaReachedBy(world, found, () => amountAsked(world, found, type));
 
 /** The same of any amount that the request would hold. */
 export function quotaReachedBy(
   { teamUse, rules, state }: World,
-  found: PlacementClass,
+  found: QueueBucket,
   amountOf: () => Amount,
 ): QuotaReached | null {
   const spent = spentBudget(state, found.team);
@@ -104,14 +104,14 @@ export function quotaReachedBy(
 /** The guarantee that a request would pass which is not preemptible, where such work stays within guarantees. */
 export function guaranteeReached(
   { teamUse, rules }: Pick<World, "teamUse" | "rules">,
-  { team, isPreemptible }: PlacementClass,
+  { team, isPreemptible }: QueueBucket,
   amount: Amount,
 ): QuotaReached | null {
   return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
 }
 
 /** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */
-export function exceedsQuotas(world: World, found: PlacementClass, type: string): boolean {
+export function exceedsQuotas(world: World, found: QueueBucket, type: string): boolean {
   const { teamUse, rules } = world;
   const amount = amountAsked(world, found, type);
   const heedsGuarantees = !found.isPreemptible && rules.teams.nonPreemptible !== "limit";

@@ -206,7 +206,7 @@ export class TeamUse {
   addForUser({ team, actor }: Holder, amount: Amount, sign: 1 | -1): void {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(this.users.of(at, actor), amount, sign);
-      if (sign === -1) this.users.settle(at, actor);
+      if (sign === -1) this.users.markClean(at, actor);
     }
   }
 

@@ -1,6 +1,6 @@
 /** What each user's work holds of a team and of everything below it: kept only while a policy or a team asks for it. */
 import type { TeamName } from "../model/ids.ts";
-import { pastKey } from "./past-index.ts";
+import { usageKey } from "./decayed-usage-index.ts";
 import type { TeamNode } from "./team-node.ts";
 
 /** Whose work it is. */
@@ -16,7 +16,7 @@ export class UserUse {
   isKept = false;
 
   used(team: TeamName, user: string): readonly number[] {
-    return this.#used.get(pastKey(team, user)) ?? NOTHING;
+    return this.#used.get(usageKey(team, user)) ?? NOTHING;
   }
 
   entries(): ReadonlyMap<string, readonly number[]> {
@@ -29,15 +29,15 @@ export class UserUse {
 
   /** The vector of the user in the team, to be written to. */
   of({ name }: TeamNode, user: string): number[] {
-    const key = pastKey(name, user);
+    const key = usageKey(name, user);
     let vector = this.#used.get(key);
     if (vector === undefined) this.#used.set(key, (vector = []));
     return vector;
   }
 
   /** Forgets a user who holds nothing there. */
-  settle({ name }: TeamNode, user: string): void {
-    const key = pastKey(name, user);
+  markClean({ name }: TeamNode, user: string): void {
+    const key = usageKey(name, user);
     if (this.#used.get(key)?.every((amount) => amount === 0) === true) this.#used.delete(key);
   }
 }

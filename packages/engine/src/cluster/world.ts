@@ -4,27 +4,27 @@ import { nextDueMs } from "../model/time/due.ts";
 import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TimeWindow } from "../model/calendar.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
-import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
-import { nextLookMs } from "./off-peak.ts";
+import { nextLookMs } from "./start-window.ts";
 import { rulesOf } from "../policy/rules.ts";
 import type { Rules } from "../policy/rules.ts";
 import { BudgetIndex } from "./budget-index.ts";
 import { windowDurationMs } from "../usage/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
-import { leavesAtMs } from "./leaves-by.ts";
+import { latestEndMs } from "./latest-end.ts";
 import { Capacity } from "./capacity.ts";
 import { CellIndex } from "./cell-index.ts";
-import { growthOf, holdAttempt, holdPromise } from "./holdings.ts";
-import { Endings } from "./endings.ts";
+import { growthOf, holdAttempt, holdNomination } from "./holdings.ts";
+import { CompletionIndex } from "./completion-index.ts";
 import { workloadOf } from "./entities.ts";
 import type { EvictableWork } from "./evictable-work.ts";
 import { FabricIndex } from "./fabric-index.ts";
 import { Scratch } from "./scratch.ts";
 import { Fifo } from "../base/collections/fifo.ts";
-import { OffPeakIndex } from "./off-peak-index.ts";
-import { PastIndex } from "./past-index.ts";
+import { StartWindowIndex } from "./start-window-index.ts";
+import { DecayedUsageIndex } from "./decayed-usage-index.ts";
 import { Queue } from "./queue.ts";
 import { TeamUse } from "./team-use.ts";
 import { Timers } from "./timers.ts";
@@ -39,17 +39,17 @@ export interface World {
   readonly queue: Queue;
   readonly calendar: CalendarIndex;
   readonly budgets: BudgetIndex;
-  readonly offPeak: OffPeakIndex;
-  readonly past: PastIndex;
+  readonly startWindow: StartWindowIndex;
+  readonly decayedUsage: DecayedUsageIndex;
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
   readonly cells: CellIndex;
-  readonly endings: Endings;
+  readonly completions: CompletionIndex;
   /** What may be evicted, by team; nothing while no phase asks anybody to leave. */
   readonly evictable: Map<TeamName, EvictableWork>;
   /** Attempts that a plan asked to leave, whole or some of their workers. */
-  readonly leaving: Set<Attempt>;
+  readonly terminating: Set<Attempt>;
   /** Memo data of other rooms. */
   readonly scratch: Scratch;
   /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
@@ -57,7 +57,7 @@ export interface World {
   /** The entities that were looked up last (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
   /** How many nodes the pools state as spares, in all. */
-  sparesStated: number;
+  hotSparesStated: number;
   /** Who waits for the end of a workload that has not ended. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
   /** Ended workloads that are still kept, oldest end first. */
@@ -71,7 +71,8 @@ export interface World {
 /** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
-const sparesOf = ({ pools }: State): number => [...pools.values()].reduce((sum, { spares = 0 }) => sum + spares, 0);
+const hotSparesOf = ({ pools }: State): number =>
+  [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
 
 /** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
 export function indexState(state: State): World {
@@ -88,19 +89,19 @@ export function indexState(state: State): World {
     queue,
     calendar,
     budgets: new BudgetIndex(state),
-    offPeak: new OffPeakIndex(),
-    past: new PastIndex(state, rules),
+    startWindow: new StartWindowIndex(),
+    decayedUsage: new DecayedUsageIndex(state, rules),
     teamUse,
     timers,
     fabric: new FabricIndex(state),
     cells: new CellIndex(state),
-    endings: new Endings(rules),
+    completions: new CompletionIndex(rules),
     evictable: new Map(),
-    leaving: new Set(),
+    terminating: new Set(),
     scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
-    sparesStated: sparesOf(state),
+    hotSparesStated: hotSparesOf(state),
     dependents: new Map(),
     endedKept: [],
     endedDropped: 0,
@@ -118,9 +119,9 @@ export function indexState(state: State): World {
     waitForWindows(world, attempt);
   }
   waitForTheClock(world);
-  for (const promise of state.promises.values()) {
-    holdPromise(world, promise, 1);
-    waitForWindowsAhead(world, promise);
+  for (const nomination of state.nominations.values()) {
+    holdNomination(world, nomination, 1);
+    waitForWindowsAhead(world, nomination);
   }
   const ended: WorkloadEntity[] = [];
   for (const workload of state.workloads.values()) {
@@ -131,7 +132,7 @@ export function indexState(state: State): World {
     workload.placementClass = null;
     if (readyTask(workload, state.nowMs) !== null) queue.add(workload);
     waitForOthers(world, workload);
-    world.offPeak.add(workload);
+    world.startWindow.add(workload);
     waitForTime(world, workload, state.nowMs);
     waitForRetries(world, workload);
   }
@@ -229,7 +230,7 @@ export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): v
 /** Wakes the engine when what is promised a place would run into a window there. */
 export function waitForWindowsAhead(
   { calendar, rules, state, timers }: World,
-  { workloadId, workers }: PromisedPlace,
+  { workloadId, workers }: Nomination,
 ): void {
   if (!calendar.hasWindows) return;
   const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
@@ -248,7 +249,7 @@ export function waitForWindows({ calendar, rules, state, timers }: World, attemp
   const { spec, actor } = state.workloads.get(workloadId) as WorkloadEntity;
   for (const { window, nodes } of calendar.windows) {
     if (!workers.some(({ node }) => nodes.has(node)) || calendar.isFor(window, { team: spec.team, actor })) continue;
-    const atMs = leavesAtMs(rules, attempt, { spec, startMs: window.startMs });
+    const atMs = latestEndMs(rules, attempt, { spec, startMs: window.startMs });
     if (atMs !== null) timers.add({ kind: "calendar", atMs: Math.max(0, atMs) });
   }
 }

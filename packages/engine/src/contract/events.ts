@@ -13,7 +13,7 @@ import type {
   EvictionReason,
   EvictionRight,
   Prediction,
-  PromisedPlace,
+  Nomination,
   StopReason,
   WaitsFor,
   WorkerAllocation,
@@ -33,7 +33,7 @@ interface Fact<Kind extends string, Version extends number = 1> {
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
-  | (Fact<"poolDefined", 2> & { readonly pool: Pool })
+  | (Fact<"poolDefined", 3> & { readonly pool: Pool })
   | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeChanged", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeLost"> & { readonly nodeId: NodeId; readonly detail: string })
@@ -41,21 +41,21 @@ export type FleetEvent =
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
   /** From now on the node is kept for work that loses nodes. */
-  | (Fact<"spareKept"> & { readonly nodeId: NodeId })
+  | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
   /** It is a node like any other again. `workloadId`: for whom, where it was taken. */
-  | (Fact<"spareReleased"> & {
+  | (Fact<"hotSpareReleased"> & {
       readonly nodeId: NodeId;
-      readonly reason: SpareEnd;
+      readonly reason: HotSpareEnd;
       readonly workloadId: WorkloadId | null;
     });
 
 /** `taken` by work that lost a node; the node itself was lost or drained, or the `calendar` has it; its pool wants `fewer`. */
-export type SpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
+export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
-  | (Fact<"teamDefined", 3> & { readonly team: Team })
+  | (Fact<"teamDefined", 4> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
-  | (Fact<"policySet", 2> & { readonly policy: Policy })
+  | (Fact<"policySet", 3> & { readonly policy: Policy })
   /** So much of a team's budget of this period is used up. `spent` and `limit` of the resource of which the larger part is. */
   | (Fact<"budgetCrossed"> & {
       readonly team: TeamName;
@@ -86,7 +86,7 @@ export type CalendarEvent =
     });
 
 export type ScheduleEvent =
-  | (Fact<"scheduleSet"> & { readonly schedule: Schedule; readonly actor: string })
+  | (Fact<"scheduleSet", 2> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
   /** It was due and submitted this; `null`: nothing, and `left` says why. */
   | (Fact<"scheduleRan", 2> & {
@@ -97,7 +97,7 @@ export type ScheduleEvent =
     });
 
 export type WorkloadEvent =
-  | (Fact<"workloadSubmitted", 2> & {
+  | (Fact<"workloadSubmitted", 3> & {
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
@@ -109,9 +109,9 @@ export type WorkloadEvent =
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
   /** Power is cheap and clean enough for it, or it can wait no longer. */
-  | (Fact<"offPeakBegan"> & { readonly workloadId: WorkloadId })
+  | (Fact<"startWindowOpened"> & { readonly workloadId: WorkloadId })
   /** It is not any more: what of the work has not started waits for the next time. */
-  | (Fact<"offPeakEnded"> & { readonly workloadId: WorkloadId })
+  | (Fact<"startWindowClosed"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
       readonly workloadId: WorkloadId;
@@ -120,7 +120,7 @@ export type WorkloadEvent =
     });
 
 export type AttemptEvent =
-  | (Fact<"gangPlaced"> & {
+  | (Fact<"gangPlaced", 2> & {
       readonly attemptId: AttemptId;
       readonly workloadId: WorkloadId;
       readonly task: number;
@@ -180,25 +180,25 @@ export type AttemptEvent =
       readonly ahead?: true;
     })
   /** New places for all ranks that were lost, in their order. */
-  | (Fact<"workersReplaced"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  | (Fact<"workersReplaced", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   /** The workers in new places have joined the others. */
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
   /** Further workers for a gang that runs, behind those it has. */
-  | (Fact<"gangGrown"> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
+  | (Fact<"gangGrown", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
   /** Further workers did not come: it goes on with its first `workers` workers, and asks for no more. */
   | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
-  | (Fact<"placePromised"> & { readonly promise: PromisedPlace })
+  | (Fact<"placementNominated"> & { readonly nomination: Nomination })
   /** It goes on where it is, as a loan of what is idle: the cells of its team are given to this workload. */
-  | (Fact<"loanRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
-  | (Fact<"promiseWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
+  | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
+  | (Fact<"nominationWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
   /** By what right what is evicted next is evicted: for whom, and how both sides stood. */
-  | (Fact<"evictionPlanned"> & {
+  | (Fact<"evictionPlanned", 2> & {
       readonly workloadId: WorkloadId;
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
       /** How the team for which it is stands, without the place and with it, by itself; journals from before this was recorded do not say. */
-      readonly beneficiary?: TeamStanding;
+      readonly preemptor?: RecordedTeamShare;
       /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
       readonly pairsGathered?: number;
     })
@@ -211,7 +211,7 @@ export type AttemptEvent =
 export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
 /** A team's dominant share before and after, as parts of what it may claim, in thousandths. */
-export interface TeamStanding {
+export interface RecordedTeamShare {
   readonly team: TeamName;
   readonly shareBeforeMilli: number;
   readonly shareAfterMilli: number;
@@ -236,18 +236,18 @@ export type EventKind = Event["kind"];
 /** The newest version of every kind that this engine writes; it reads all from 1 on. */
 export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
   siteDefined: 1,
-  poolDefined: 2,
+  poolDefined: 3,
   nodeJoined: 2,
   nodeChanged: 2,
   nodeLost: 1,
   nodeReturned: 1,
   nodeDrainStarted: 1,
   nodeResumed: 1,
-  spareKept: 1,
-  spareReleased: 1,
-  teamDefined: 3,
+  hotSpareReserved: 1,
+  hotSpareReleased: 1,
+  teamDefined: 4,
   teamRemoved: 1,
-  policySet: 2,
+  policySet: 3,
   budgetCrossed: 1,
   budgetRenewed: 2,
   commandAnswered: 1,
@@ -255,17 +255,17 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   calendarRemoved: 1,
   windowBegan: 1,
   windowEnded: 1,
-  scheduleSet: 1,
+  scheduleSet: 2,
   scheduleRemoved: 1,
   scheduleRan: 2,
-  workloadSubmitted: 2,
+  workloadSubmitted: 3,
   workloadHeld: 1,
   workloadReleased: 1,
-  offPeakBegan: 1,
-  offPeakEnded: 1,
+  startWindowOpened: 1,
+  startWindowClosed: 1,
   workloadStopRequested: 1,
   workloadEnded: 1,
-  gangPlaced: 1,
+  gangPlaced: 2,
   attemptStarted: 1,
   predictionCorrected: 1,
   attemptStopRequested: 2,
@@ -274,15 +274,15 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   attemptEnded: 1,
   gangShrinkRequested: 1,
   workersLeft: 1,
-  gangGrown: 1,
+  gangGrown: 2,
   joinFailed: 1,
   ranksLost: 1,
-  workersReplaced: 1,
+  workersReplaced: 2,
   workersJoined: 1,
-  placePromised: 1,
-  promiseWithdrawn: 1,
-  loanRelabelled: 1,
-  evictionPlanned: 1,
+  placementNominated: 1,
+  nominationWithdrawn: 1,
+  opportunisticJobRelabelled: 1,
+  evictionPlanned: 2,
   progressRecorded: 1,
   artifactRecorded: 1,
   checkpointRecorded: 1,

@@ -77,7 +77,7 @@ export type BlockedReason =
   | { readonly kind: "minRuntime"; readonly workloadId: WorkloadId; readonly untilMs: number }
   /** There would be room, but not far enough from others. `workloadIds`: whom it would lie too near to, the first of them. */
   | {
-      readonly kind: "apart";
+      readonly kind: "antiAffinity";
       readonly workloadIds: readonly WorkloadId[];
       readonly workers: number;
       readonly placeableWorkers: number;
@@ -106,7 +106,7 @@ export type BlockedReason =
     }
   /** It is guaranteed by shape, and none of its team's cells that are left holds it. `team`: who owns them; `null`: nobody above it owns any. */
   | {
-      readonly kind: "teamShapes";
+      readonly kind: "reservedTopology";
       readonly team: string | null;
       readonly neededCount: number;
       readonly ownedCount: number;
@@ -130,7 +130,7 @@ export type BlockedReason =
    * enough, `null`: they do not; when it starts anyway, `null`: it does not.
    */
   | {
-      readonly kind: "offPeak";
+      readonly kind: "startWindow";
       readonly microUsdPerKwh: number | null;
       readonly microUsdPerKwhMax: number | null;
       readonly gramsPerKwh: number | null;
@@ -138,7 +138,7 @@ export type BlockedReason =
       readonly cheapestMs?: number;
       readonly cleanestMs?: number;
       readonly opensAtMs: number | null;
-      readonly anywayAtMs: number | null;
+      readonly latestStartAtMs: number | null;
     }
   /** It would fit, and would then be in the way of a protected start. */
   | {
@@ -169,14 +169,14 @@ export type BlockedReason =
     }
   /** It would fit if these nodes were not kept as spares for work that loses nodes. */
   | {
-      readonly kind: "sparesKept";
+      readonly kind: "hotSparesKept";
       readonly acceleratorTypes: readonly string[];
       readonly nodes: number;
       /** They alone would not do: what the reasons after it say holds as well. Absent: they would. */
       readonly suffice?: false;
     }
   /** It has a place as soon as those who were asked to leave have left. */
-  | { readonly kind: "promised"; readonly nodes: readonly string[] }
+  | { readonly kind: "nominated"; readonly nodes: readonly string[] }
   | { readonly kind: "backoff"; readonly untilMs: number; readonly failures: number };
 
 export type Verdict =

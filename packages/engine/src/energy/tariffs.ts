@@ -92,6 +92,6 @@ export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, after
     const begunMs = lastDueMs(when.times, afterMs);
     return [nextDueMs(when.times, afterMs), begunMs === null ? null : begunMs + when.durationMs];
   });
-  const coming = instants.filter((instant): instant is number => instant !== null && instant > afterMs);
-  return coming.length === 0 ? null : Math.min(...coming);
+  const releasing = instants.filter((instant): instant is number => instant !== null && instant > afterMs);
+  return releasing.length === 0 ? null : Math.min(...releasing);
 }

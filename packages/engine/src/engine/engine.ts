@@ -1,7 +1,7 @@
 /** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
 import { Batch } from "../batch/batch.ts";
 import { applyEvent } from "../apply/apply.ts";
-import { TakenBack } from "../apply/take-back.ts";
+import { UndoLog } from "../apply/undo-log.ts";
 import { decideCommand } from "../lifecycle/commands.ts";
 import { decideObservation } from "../lifecycle/observations.ts";
 import { decideSignal } from "../lifecycle/signals.ts";
@@ -23,7 +23,7 @@ import { chainAfter, hashInto, lanesFromHex, lanesToHex } from "../base/hash.ts"
 import type { Lanes } from "../base/hash.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { decodeSnapshot, encodeSnapshot } from "../state/snapshot.ts";
-import { classIn, PlacementClass } from "../cluster/queue.ts";
+import { classIn, QueueBucket } from "../cluster/queue.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { indexState } from "../cluster/world.ts";
@@ -31,6 +31,7 @@ import { emptyState } from "../state/mutable-state.ts";
 import type { World } from "../cluster/world.ts";
 import type { State } from "../state/mutable-state.ts";
 import { installStrategies } from "../strategies/install.ts";
+import { upcastEvent } from "../state/upcast.ts";
 
 class EngineCore implements Engine {
   #world: World;
@@ -91,12 +92,12 @@ class EngineCore implements Engine {
   }
 
   nextWakeAtMs(): number | null {
-    const { timers, endings, queue, past, rules } = this.#world;
+    const { timers, completions, queue, decayedUsage, rules } = this.#world;
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
     const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
     // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
-    return earlier(dueMs, earlier(endings.nextAfter(this.#clockMs), past.nextStepAtMs(this.#clockMs)));
+    return earlier(dueMs, earlier(completions.nextAfter(this.#clockMs), decayedUsage.nextStepAtMs(this.#clockMs)));
   }
 
   outstandingEffects(): readonly Effect[] {
@@ -220,7 +221,7 @@ function foldGroup(world: World, group: JournalGroup): void {
     events.length === group.count,
     `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`,
   );
-  for (const event of events) applyEvent(world, event);
+  for (const event of events) applyEvent(world, upcastEvent(event));
   state.chain = chain;
 }
 
@@ -253,18 +254,18 @@ export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number
   return batch;
 }
 
-/** The same for as long as something is asked: then it is taken back. `takeBack`: false: more than can be taken back. */
+/** The same for as long as something is asked: then it is taken back. `undo`: false: more than can be taken back. */
 export function takeInForNow(
   fork: Engine,
   inputs: readonly Input[],
   nowMs: number,
-): { readonly batch: Batch; readonly takeBack: () => boolean } {
+): { readonly batch: Batch; readonly undo: () => boolean } {
   const world = worldOf(fork);
   const batch = new Batch(world, nowMs);
-  const taking = new TakenBack(world);
+  const taking = new UndoLog(world);
   batch.note = (event) => taking.note(event);
   for (const input of inputs) takeIn(batch, input);
-  return { batch, takeBack: () => taking.takeBack() };
+  return { batch, undo: () => taking.undo() };
 }
 
 /** The same with a round, of which nothing is written down. */
@@ -275,22 +276,27 @@ export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number)
 }
 
 /** A round that was tried for the sake of one workload. */
-export interface Tried {
+export interface CounterfactualRun {
   /** Of the inputs, which stay. */
   readonly taken: readonly Event[];
   /** Of the inputs and of the round; its world is as the round left it until that is taken back. */
   readonly batch: Batch;
   /** Takes back what the round recorded; false: more than can be taken back. */
-  takeBack(): boolean;
+  undo(): boolean;
   /** Takes back what the inputs brought about, the round and all that came after it being taken back; false: more than can be. */
-  takeInputsBack(): boolean;
+  undoInputs(): boolean;
 }
 
 /**
  * The same for the sake of one workload alone, `null`: of the one that the inputs submit. The round ends as soon as it is known
  * whether that starts.
  */
-export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly Input[], nowMs: number): Tried {
+export function tryFor(
+  sought: WorkloadId | null,
+  fork: Engine,
+  inputs: readonly Input[],
+  nowMs: number,
+): CounterfactualRun {
   const world = worldOf(fork);
   let target = sought;
   let lookedAt = 0;
@@ -301,15 +307,15 @@ export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly
     const own = sought === undefined ? null : classIn(sought);
     return own !== null && isOutOfReach(world, own, { found, started });
   });
-  const taking = new TakenBack(world);
+  const taking = new UndoLog(world);
   batch.note = (event) => taking.note(event);
   for (const input of inputs) takeIn(batch, input);
   const taken = [...batch.events];
   target ??= taken.findLast((event) => event.kind === "workloadSubmitted")?.workloadId ?? null;
-  const round = new TakenBack(world);
+  const round = new UndoLog(world);
   batch.note = (event) => round.note(event);
   runRound(batch);
-  return { taken, batch, takeBack: () => round.takeBack(), takeInputsBack: () => taking.takeBack() };
+  return { taken, batch, undo: () => round.undo(), undoInputs: () => taking.undo() };
 }
 
 /**
@@ -319,17 +325,17 @@ export function tryFor(sought: WorkloadId | null, fork: Engine, inputs: readonly
  */
 function isOutOfReach(
   world: World,
-  own: PlacementClass,
-  { found, started }: { readonly found: PlacementClass; readonly started: boolean },
+  own: QueueBucket,
+  { found, started }: { readonly found: QueueBucket; readonly started: boolean },
 ): boolean {
   const { rules, evictable, state } = world;
   // Loans of cells may come to be evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
-  if (evictable.size > 0 || state.promises.size > 0) return false;
+  if (evictable.size > 0 || state.nominations.size > 0) return false;
   // While a class is asked that does not start, protected starts may be booked that stand in the way for now.
   if (!started && (rules.backfill.reserve !== "none" || found !== own)) return false;
   // What groups find is put together group by group: others may leave room by taking some.
-  return !isInGroups(own) && findPlacement(world, own, "coming") === null;
+  return !isInGroups(own) && findPlacement(world, own, "releasing") === null;
 }
 
 /**

@@ -8,11 +8,11 @@ import { worldOf } from "../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WaitsFor, Workload } from "../model/workload.ts";
-import { anywayAtMs, opensAtMs } from "../cluster/off-peak.ts";
-import { PowerOutlook } from "../energy/power-outlook.ts";
+import { latestStartAtMs, opensAtMs } from "../cluster/start-window.ts";
+import { PowerForecast } from "../energy/power-forecast.ts";
 import type { Engine } from "../engine/ready.ts";
 import { couldEverFit, isBeyondQuotas } from "../placement/could-ever.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { waitingTaskCount } from "../state/ready-task.ts";
 import type { World } from "../cluster/world.ts";
 import { openBesideWindowsMs } from "./open-beside-windows.ts";
@@ -22,22 +22,22 @@ export const NEVER_AS_THINGS_ARE: number = Number.POSITIVE_INFINITY;
 export class EarliestStarts {
   readonly #world: World;
   readonly #nowMs: number;
-  readonly #outlook: PowerOutlook;
+  readonly #forecast: PowerForecast;
   readonly #known = new Map<WorkloadId, number>();
-  readonly #closedUntilMs = new Map<PlacementClass, number>();
-  readonly #promised: ReadonlySet<WorkloadId>;
+  readonly #closedUntilMs = new Map<QueueBucket, number>();
+  readonly #nominated: ReadonlySet<WorkloadId>;
 
   constructor(engine: Engine, nowMs: number) {
     this.#world = worldOf(engine);
     this.#nowMs = nowMs;
-    this.#outlook = new PowerOutlook(this.#world.state, nowMs);
-    const places = [...this.#world.state.promises.values()].filter(({ growth }) => !growth);
-    this.#promised = new Set(places.map(({ workloadId }) => workloadId));
+    this.#forecast = new PowerForecast(this.#world.state, nowMs);
+    const places = [...this.#world.state.nominations.values()].filter(({ growth }) => !growth);
+    this.#nominated = new Set(places.map(({ workloadId }) => workloadId));
   }
 
   /** Whether anything of it is yet to start: all of it, a task of it, or what has to be tried again. */
   waits(workload: Workload): boolean {
-    return workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || this.#promised.has(workload.id));
+    return workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || this.#nominated.has(workload.id));
   }
 
   /**
@@ -46,7 +46,7 @@ export class EarliestStarts {
    */
   of(workload: Workload): number {
     const { id } = workload;
-    if (this.#promised.has(id)) return this.#nowMs;
+    if (this.#nominated.has(id)) return this.#nowMs;
     const known = this.#known.get(id);
     if (known !== undefined) return known;
     // Whatever waits for itself in a circle is not looked at twice.
@@ -72,11 +72,13 @@ export class EarliestStarts {
     );
   }
 
-  #powerMs({ waitsForOffPeak, spec }: Workload): number {
-    if (waitsForOffPeak !== true) return 0;
-    const opensMs = opensAtMs(this.#world, spec, this.#outlook);
-    const anywayMs = anywayAtMs(this.#world, spec);
-    return opensMs === null || anywayMs === null ? (opensMs ?? anywayMs ?? 0) : Math.min(opensMs, anywayMs);
+  #powerMs({ waitsForStartWindow, spec }: Workload): number {
+    if (waitsForStartWindow !== true) return 0;
+    const opensMs = opensAtMs(this.#world, spec, this.#forecast);
+    const latestStartMs = latestStartAtMs(this.#world, spec);
+    return opensMs === null || latestStartMs === null
+      ? (opensMs ?? latestStartMs ?? 0)
+      : Math.min(opensMs, latestStartMs);
   }
 
   #budgetMs(team: TeamName): number {
@@ -91,7 +93,7 @@ export class EarliestStarts {
     return latestMs;
   }
 
-  #openMs(found: PlacementClass): number {
+  #openMs(found: QueueBucket): number {
     const openMs = this.#closedUntilMs.get(found) ?? openBesideWindowsMs(this.#world, found, this.#nowMs);
     this.#closedUntilMs.set(found, openMs);
     return openMs;

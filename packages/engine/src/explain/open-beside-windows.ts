@@ -1,35 +1,35 @@
 /** When the calendar lets work start: the end of the first window after which it would have room if nothing ran. */
 import { acceptableTypes, isInGroups } from "../cluster/request.ts";
-import { looksAround } from "../placement/apart.ts";
+import { looksAround } from "../placement/anti-affinity.ts";
 import { windowsInTheWay } from "../placement/closed-nodes.ts";
 import { dataPlaces } from "../placement/data-places.ts";
-import { emptied } from "../placement/emptied.ts";
+import { emptied } from "../placement/empty-fleet.ts";
 import { placeOnType } from "../placement/place-on-type.ts";
-import { isOpenTo } from "../placement/place-wishes.ts";
+import { isOpenTo } from "../placement/place-constrained.ts";
 import type { NodeId } from "../model/ids.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 
 /** An end costs a placement on the whole fleet, for every kind of work that asks; what begins after more of them is told too early. */
-const ENDS_TRIED_MAX = 16;
+const ENDS_SIMULATED_MAX = 16;
 
 /**
  * The instant before which windows leave it no room even if nothing ran; 0: they leave it some, or more than room and windows
  * decides. Never later than it could start: between two ends there is only ever less room, since what starts later lasts longer
  * into what is planned.
  */
-export function openBesideWindowsMs(world: World, found: PlacementClass, nowMs: number): number {
+export function openBesideWindowsMs(world: World, found: QueueBucket, nowMs: number): number {
   const { calendar } = world;
   const isOpen = (): boolean => hasRoomBeside(world, found);
   const isOpenNow = (): boolean => windowsInTheWay(world, found).length === 0 || isOpen();
   if (!calendar.hasWindows || calendar.at(nowMs, isOpenNow) || !calendar.leftAside(isOpen)) return 0;
   const ends = endsThatOpen(world, found, nowMs);
-  const untried = ends[ENDS_TRIED_MAX] ?? 0;
-  return ends.slice(0, ENDS_TRIED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
+  const untried = ends[ENDS_SIMULATED_MAX] ?? 0;
+  return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
 }
 
 /** The ends of the windows that close a node on which it may lie, in order: also of those that it would run into only if it started later. */
-function endsThatOpen(world: World, found: PlacementClass, nowMs: number): readonly number[] {
+function endsThatOpen(world: World, found: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
   const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
   const data = dataPlaces(world, found.spec);
@@ -43,9 +43,9 @@ function endsThatOpen(world: World, found: PlacementClass, nowMs: number): reado
 }
 
 /** Whether there is room beside windows if nothing runs; taken to be there where more than room and windows decides. */
-function hasRoomBeside(world: World, found: PlacementClass): boolean {
+function hasRoomBeside(world: World, found: QueueBucket): boolean {
   const { spec } = found;
-  if (isInGroups(found) || looksAround(world, spec) || world.capacity.spares.size > 0) return true;
+  if (isInGroups(found) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;
   const empty = emptied(world);
   return acceptableTypes(empty, found).some((type) => placeOnType(empty, found, { type, layer: "idle" }) !== null);
 }

@@ -10,21 +10,21 @@ import type { AfterSpec, WorkerAllocation, Workload, WorkloadSpec } from "../mod
 import type { ApplyChange, Rejection } from "../contract/replies.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
 import { canonicalJson } from "../base/canonical.ts";
-import { knownEntry } from "../state/past-entries.ts";
+import { knownEntry } from "../state/ended-entries.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import type { World } from "../cluster/world.ts";
-import { calendarObjection, plannedWindow, recordEntry } from "./calendar.ts";
+import { calendarAdmissionFailure, plannedWindow, recordEntry } from "./calendar.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
-import { recordSchedule, scheduleObjection } from "./schedules.ts";
-import { recordSubmission, submissionObjection } from "./submit.ts";
+import { recordSchedule, scheduleAdmissionFailure } from "./schedules.ts";
+import { recordSubmission, submissionAdmissionFailure } from "./submit.ts";
 
 type Apply = Command & { readonly kind: "apply" };
 export type ApplyDocuments = Pick<Apply, "sites" | "pools" | "teams" | "workloads" | "calendar" | "schedules">;
 
 export function apply(batch: Batch, command: Apply): Decision {
-  const objection = firstObjection(batch.world, command, batch.nowMs);
-  if (objection !== null) return refused(objection);
+  const admissionFailure = firstAdmissionFailure(batch.world, command, batch.nowMs);
+  if (admissionFailure !== null) return refused(admissionFailure);
   const { state } = batch.world;
   const fact = { version: 1, atMs: batch.nowMs } as const;
   const changes: ApplyChange[] = [];
@@ -42,11 +42,11 @@ export function apply(batch: Batch, command: Apply): Decision {
     define("site", site, state.sites.get(site.name), () => batch.emit({ kind: "siteDefined", ...fact, site }));
   for (const pool of command.pools)
     define("pool", pool, state.pools.get(pool.name), () =>
-      batch.emit({ kind: "poolDefined", ...fact, version: 2, pool }),
+      batch.emit({ kind: "poolDefined", ...fact, version: 3, pool }),
     );
   for (const team of parentsFirst(state, command.teams))
     define("team", team, state.teams.get(team.name), () =>
-      batch.emit({ kind: "teamDefined", ...fact, version: 3, team }),
+      batch.emit({ kind: "teamDefined", ...fact, version: 4, team }),
     );
   for (const entry of command.calendar ?? [])
     define("calendar", entry, knownEntry(state, entry), () => recordEntry(batch, entry, command.actor));
@@ -64,8 +64,8 @@ export function apply(batch: Batch, command: Apply): Decision {
 
 /** What `apply` would come to, without doing it. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
-  const objection = firstObjection(world, documents, nowMs);
-  if (objection !== null) return refused(objection);
+  const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
+  if (admissionFailure !== null) return refused(admissionFailure);
   const { state } = world;
   const newest = newestNamed(world, documents.workloads);
   const plan = (kind: ApplyChange["kind"], name: string, action: ApplyChange["action"]): ApplyChange => ({
@@ -141,14 +141,14 @@ function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): Readonly
   return newest;
 }
 
-function firstObjection(world: World, command: ApplyDocuments, nowMs: number): Rejection | null {
+function firstAdmissionFailure(world: World, command: ApplyDocuments, nowMs: number): Rejection | null {
   const duplicate = duplicateName(command);
   if (duplicate !== null) return duplicate;
   return (
-    poolObjection(world, command) ??
-    teamObjection(world, command.teams) ??
-    calendarObjections(world, command, nowMs) ??
-    workloadObjection(world, command)
+    poolAdmissionFailure(world, command) ??
+    teamAdmissionFailure(world, command.teams) ??
+    calendarAdmissionFailures(world, command, nowMs) ??
+    workloadAdmissionFailure(world, command)
   );
 }
 
@@ -176,7 +176,7 @@ function duplicateName({
   return null;
 }
 
-function poolObjection({ state }: World, { sites, pools }: ApplyDocuments): Rejection | null {
+function poolAdmissionFailure({ state }: World, { sites, pools }: ApplyDocuments): Rejection | null {
   for (const pool of pools) {
     if (!state.sites.has(pool.site) && !sites.some(({ name }) => name === pool.site))
       return { code: "unknownSite", site: pool.site };
@@ -197,28 +197,28 @@ function hasParts(state: ReadonlyState, pool: PoolName): boolean {
   const isPart = ({ slice, node }: WorkerAllocation): boolean =>
     slice !== undefined && state.nodes.get(node)?.pool === pool;
   return (
-    [...state.attempts.values()].some(({ workers, leaving = [] }) => [...workers, ...leaving].some(isPart)) ||
-    [...state.promises.values()].some(({ workers }) => workers.some(isPart))
+    [...state.attempts.values()].some(({ workers, terminating = [] }) => [...workers, ...terminating].some(isPart)) ||
+    [...state.nominations.values()].some(({ workers }) => workers.some(isPart))
   );
 }
 
-function calendarObjections(world: World, documents: ApplyDocuments, nowMs: number): Rejection | null {
+function calendarAdmissionFailures(world: World, documents: ApplyDocuments, nowMs: number): Rejection | null {
   const planned = new Map<string, IndexedWindow>();
   for (const entry of documents.calendar ?? []) {
     if (actionOf(knownEntry(world.state, entry), entry) === "unchanged") continue;
-    const objection = calendarObjection(world, entry, { documents, nowMs, planned });
-    if (objection !== null) return objection;
+    const admissionFailure = calendarAdmissionFailure(world, entry, { documents, nowMs, planned });
+    if (admissionFailure !== null) return admissionFailure;
     if (entry.kind !== "tariff") planned.set(entry.name, plannedWindow(world, entry, planned));
   }
   for (const schedule of documents.schedules ?? []) {
-    const objection = scheduleObjection(world, schedule, documents);
-    if (objection !== null) return objection;
+    const admissionFailure = scheduleAdmissionFailure(world, schedule, documents);
+    if (admissionFailure !== null) return admissionFailure;
   }
   return null;
 }
 
 /** Parents must exist, here or already, and the tree stay a tree. */
-function teamObjection({ state }: World, teams: readonly Team[]): Rejection | null {
+function teamAdmissionFailure({ state }: World, teams: readonly Team[]): Rejection | null {
   const after = new Map<TeamName, Team>(state.teams);
   for (const team of teams) after.set(team.name, team);
   for (const team of teams) {
@@ -250,29 +250,29 @@ function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]):
     .map(({ team }) => team);
 }
 
-function workloadObjection(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
+function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocuments): Rejection | null {
   const known = { has: (name: TeamName) => world.state.teams.has(name) || teams.some((team) => team.name === name) };
   const newest = newestNamed(world, workloads);
   const awaited = awaitedAmong(workloads);
   const submitted = new Set<WorkloadSpec>();
-  const objectionTo = (spec: WorkloadSpec): Rejection | null => {
+  const admissionFailureOf = (spec: WorkloadSpec): Rejection | null => {
     // What it waits for may come with it.
     const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
-    const objection = submissionObjection(world, after === undefined ? spec : { ...spec, after }, known);
-    return objection === null ? null : withCycle(objection, spec, awaited);
+    const admissionFailure = submissionAdmissionFailure(world, after === undefined ? spec : { ...spec, after }, known);
+    return admissionFailure === null ? null : withCycle(admissionFailure, spec, awaited);
   };
   for (const spec of awaitedFirst(workloads)) {
     const last = newest.get(nameOf(spec));
     // What is there already is not taken in again, so nothing can be held against it.
     if (workActionOf(last, spec) === "unchanged") continue;
-    const objection = objectionTo(spec);
-    if (objection?.code === "unknownDependency" && objection.cycle !== undefined) {
+    const admissionFailure = admissionFailureOf(spec);
+    if (admissionFailure?.code === "unknownDependency" && admissionFailure.cycle !== undefined) {
       // Of a circle that one is told which stands first in the set.
-      const { cycle } = objection;
+      const { cycle } = admissionFailure;
       const first = workloads.find(({ team, name }) => team === spec.team && cycle.includes(name));
-      return (first === undefined ? null : objectionTo(first)) ?? objection;
+      return (first === undefined ? null : admissionFailureOf(first)) ?? admissionFailure;
     }
-    if (objection !== null) return objection;
+    if (admissionFailure !== null) return admissionFailure;
     submitted.add(spec);
     if (last !== undefined && last.endedAtMs === null)
       return { code: "workloadActive", workloadId: last.id, name: spec.name };
@@ -322,8 +322,8 @@ export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<Workl
 }
 
 /** What is not there yet, because it waits for this in turn, is told as the circle that it is. */
-function withCycle(objection: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
-  if (objection.code !== "unknownDependency") return objection;
+function withCycle(admissionFailure: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
+  if (admissionFailure.code !== "unknownDependency") return admissionFailure;
   const from = new Map<WorkloadSpec, WorkloadSpec>();
   const reached = [spec];
   for (const each of reached) {
@@ -332,12 +332,12 @@ function withCycle(objection: Rejection, spec: WorkloadSpec, awaited: AwaitedAmo
         const cycle = [spec.name];
         for (let at: WorkloadSpec | undefined = each; at !== undefined && at !== spec; at = from.get(at))
           cycle.unshift(at.name);
-        return { ...objection, cycle: [spec.name, ...cycle] };
+        return { ...admissionFailure, cycle: [spec.name, ...cycle] };
       }
       if (from.has(other)) continue;
       from.set(other, each);
       reached.push(other);
     }
   }
-  return objection;
+  return admissionFailure;
 }

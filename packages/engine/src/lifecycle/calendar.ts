@@ -29,31 +29,31 @@ interface EntryWith {
 export type Planned = ReadonlyMap<string, IndexedWindow>;
 
 /** What speaks against an entry beside the documents that come with it; `null`: nothing. */
-export function calendarObjection(
+export function calendarAdmissionFailure(
   world: World,
   entry: CalendarEntry,
   { documents: { sites, pools, teams }, nowMs, planned }: EntryWith,
 ): Rejection | null {
   const { state } = world;
   if (isNoticeName(entry.name)) return { code: "reservedName", name: entry.name };
-  if (entry.kind === "tariff") return tariffObjection(world, entry, sites);
+  if (entry.kind === "tariff") return tariffAdmissionFailure(world, entry, sites);
   for (const nodeId of entry.nodes ?? []) if (!state.nodes.has(nodeId)) return { code: "unknownNode", nodeId };
   if (entry.kind === "maintenance") {
     const { pool } = entry;
     const isKnown = pool === undefined || state.pools.has(pool) || pools.some(({ name }) => name === pool);
-    return isKnown ? overObjection(entry, nowMs) : { code: "unknownPool", pool };
+    return isKnown ? overAdmissionFailure(entry, nowMs) : { code: "unknownPool", pool };
   }
   const { team, name, accelerators } = entry;
   if (team !== undefined && !state.teams.has(team) && !teams.some((each) => each.name === team))
     return { code: "unknownTeam", team };
-  const over = overObjection(entry, nowMs);
+  const over = overAdmissionFailure(entry, nowMs);
   if (over !== null || accelerators === undefined) return over;
   const { availableCount, nodes } = choose(world, { entry, wantedCount: accelerators, planned });
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
 /** By the clock of the one who decides: it would leave the calendar in the same round. */
-const overObjection = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
+const overAdmissionFailure = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
   endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
 export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): void {
@@ -77,7 +77,11 @@ const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonl
     : choose(world, { entry, wantedCount: entry.accelerators, planned }).nodes;
 
 /** Its site must exist, and it must hold some day. */
-function tariffObjection({ state }: World, { name, site, when }: Tariff, sites: Documents["sites"]): Rejection | null {
+function tariffAdmissionFailure(
+  { state }: World,
+  { name, site, when }: Tariff,
+  sites: Documents["sites"],
+): Rejection | null {
   if (site !== undefined && !state.sites.has(site) && !sites.some((each) => each.name === site))
     return { code: "unknownSite", site };
   return when.kind === "recurring" && nextDueMs(when.times, state.nowMs) === null ? { code: "neverDue", name } : null;
@@ -105,7 +109,7 @@ function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
   );
   const isSuitable = ({ id, acceleratorType, acceleratorCount, ...node }: Node): boolean =>
     takesWork(node) &&
-    node.spare !== true &&
+    node.hotSpare !== true &&
     acceleratorCount > 0 &&
     !taken.has(id) &&
     isOfType(entry, acceleratorType);

@@ -10,7 +10,7 @@ import type {
   WorkerExit,
 } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
-import { withdraw } from "../transitions/promises.ts";
+import { withdraw } from "../transitions/nominations.ts";
 import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../cluster/entities.ts";
 
@@ -33,9 +33,9 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   const workload = workloadOf(batch.world, attempt.workloadId);
   const losses = end.outcome === "lost" && end.cause !== undefined ? lossesOf(workload, attempt.task) + 1 : null;
   const retryAtMs = end.outcome === "succeeded" ? null : retryAt(batch, { workload, attempt, end, losses });
-  if (retryAtMs === null && batch.world.state.promises.size > 0) {
-    for (const promise of Array.from(batch.world.state.promises.values()))
-      if (promise.afterAttempt === attempt.id) withdraw(batch, promise, "what was to move has ended");
+  if (retryAtMs === null && batch.world.state.nominations.size > 0) {
+    for (const nomination of Array.from(batch.world.state.nominations.values()))
+      if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
   }
   batch.emit({
     kind: "attemptEnded",
@@ -108,7 +108,7 @@ function backoffMs({ backoffMs: base, backoffMaxMs }: RetrySpec, times: number):
 
 /** Ends the workload once no task of it waits or runs. */
 export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndReason): void {
-  if (workload.activeAttempts.length > 0 || hasPromise(batch, workload)) return;
+  if (workload.activeAttempts.length > 0 || hasNomination(batch, workload)) return;
   const tasksLeft = workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
   if (tasksLeft > 0 && !workload.stopRequested) return;
   const phase = workload.stopRequested ? "cancelled" : workload.failedCount > 0 ? "failed" : "succeeded";
@@ -130,7 +130,7 @@ function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): End
 }
 
 /** Whether a place is kept for a task of the workload. */
-function hasPromise({ world: { state } }: Batch, { id }: Workload): boolean {
-  if (state.promises.size === 0) return false;
-  return [...state.promises.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
+function hasNomination({ world: { state } }: Batch, { id }: Workload): boolean {
+  if (state.nominations.size === 0) return false;
+  return [...state.nominations.values()].some(({ workloadId, growth }) => workloadId === id && !growth);
 }

@@ -5,7 +5,7 @@ import type { NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
-import { withdraw } from "../transitions/promises.ts";
+import { withdraw } from "../transitions/nominations.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -50,7 +50,7 @@ function observeAttempt(batch: Batch, attempt: Attempt, observation: AttemptObse
       if (observation.artifacts !== undefined) recordArtifacts(batch, attempt, observation.artifacts);
       return exitAttempt(batch, attempt, observation.exits);
     case "workersLeft":
-      if (attempt.leaving !== undefined && (observation.workers ?? 0) <= attempt.workers.length)
+      if (attempt.terminating !== undefined && (observation.workers ?? 0) <= attempt.workers.length)
         batch.emit({ kind: "workersLeft", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
       return;
     case "workersJoined":
@@ -88,8 +88,8 @@ function failJoin(
     (part, at) => part.workers >= (least[at]?.workers ?? 0),
   );
   if (!isEnough) return requestStop(batch, attempt, "incomplete");
-  const promise = batch.world.state.promises.get(attempt.id);
-  if (promise?.growth === true) withdraw(batch, promise, "a further worker did not come");
+  const nomination = batch.world.state.nominations.get(attempt.id);
+  if (nomination?.growth === true) withdraw(batch, nomination, "a further worker did not come");
   batch.emit({ kind: "joinFailed", version: 1, atMs: batch.nowMs, attemptId: attempt.id, workers, detail });
 }
 
@@ -120,7 +120,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   }
   const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
   // Amounts of a node change only while it holds nothing and is promised to nobody; the executor reports again at its next look.
-  if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isPromised(state, spec.id))
+  if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isNominated(state, spec.id))
     batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
 }
 
@@ -131,8 +131,8 @@ function declared(node: NodeSpec): unknown {
   return [id, pool, fabric, acceleratorCount, coresMilli, memoryMib, ...optional];
 }
 
-const isPromised = ({ promises }: ReadonlyState, id: NodeId): boolean =>
-  promises.size > 0 && [...promises.values()].some(({ workers }) => workers.some(({ node }) => node === id));
+const isNominated = ({ nominations }: ReadonlyState, id: NodeId): boolean =>
+  nominations.size > 0 && [...nominations.values()].some(({ workers }) => workers.some(({ node }) => node === id));
 
 /**
  * A gang that ran on lost nodes alone has ended there and then. One that still has workers elsewhere, and may have those that it
@@ -162,9 +162,9 @@ function loseNode(batch: Batch, nodeId: NodeId, detail: string): void {
 }
 
 function loseRanks(batch: Batch, attempt: Attempt, nodeId: NodeId): void {
-  const promise = batch.world.state.promises.get(attempt.id);
-  if (promise !== undefined) withdraw(batch, promise, "it has lost workers");
+  const nomination = batch.world.state.nominations.get(attempt.id);
+  if (nomination !== undefined) withdraw(batch, nomination, "it has lost workers");
   const ranks = ranksOn(attempt, nodeId);
   batch.emit({ kind: "ranksLost", version: 1, atMs: batch.nowMs, attemptId: attempt.id, nodeId, ranks });
-  batch.wound(attempt);
+  batch.markDegraded(attempt);
 }

@@ -20,7 +20,7 @@ function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
   if (stop?.checkpointUntilMs !== undefined) effects.push(checkpointOf(world, attempt, stop.checkpointUntilMs));
   else if (stop !== null) effects.push(stopOf(world, attempt, stop.reason));
   else if (attempt.joining !== undefined) effects.push(replaceOf(world, attempt, attempt.joining));
-  if (stop === null && attempt.leaving !== undefined) effects.push(shrinkOf(world, attempt));
+  if (stop === null && attempt.terminating !== undefined) effects.push(shrinkOf(world, attempt));
   return effects;
 }
 

@@ -9,7 +9,7 @@ import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
 /** Its team must exist, and it must be due some day; what it waits for need not be there yet. */
-export function scheduleObjection(
+export function scheduleAdmissionFailure(
   { state }: World,
   { name, spec, times }: Schedule,
   { teams }: Pick<Command & { readonly kind: "apply" }, "teams">,
@@ -20,7 +20,7 @@ export function scheduleObjection(
 }
 
 export function recordSchedule(batch: Batch, schedule: Schedule, actor: string): void {
-  batch.emit({ kind: "scheduleSet", version: 1, atMs: batch.nowMs, schedule, actor });
+  batch.emit({ kind: "scheduleSet", version: 2, atMs: batch.nowMs, schedule, actor });
 }
 
 /** What it submitted goes on. */

@@ -5,7 +5,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { Rejection } from "../contract/replies.ts";
-import { withdraw } from "../transitions/promises.ts";
+import { withdraw } from "../transitions/nominations.ts";
 import { couldHoldByCounts } from "../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../placement/place-on-type.ts";
 import type { Capacity } from "../cluster/capacity.ts";
@@ -18,14 +18,14 @@ import { endWorkloadIfDone } from "./end-attempt.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
 
 export function submitWorkload(batch: Batch, spec: WorkloadSpec, actor: string): Decision {
-  const objection = submissionObjection(batch.world, spec, batch.world.state.teams);
-  if (objection !== null) return refused(objection);
+  const admissionFailure = submissionAdmissionFailure(batch.world, spec, batch.world.state.teams);
+  if (admissionFailure !== null) return refused(admissionFailure);
   return done({ kind: "workloadSubmitted", workloadId: recordSubmission(batch, spec, actor) });
 }
 
 export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string): WorkloadId {
   const id = workloadId(`w${batch.world.state.submittedCount + 1}`);
-  const event = { kind: "workloadSubmitted", version: 2, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
+  const event = { kind: "workloadSubmitted", version: 3, atMs: batch.nowMs, workloadId: id, spec, actor } as const;
   const resolved = spec.after === undefined ? null : resolveAfter(batch.world, spec);
   const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : NOTHING;
   if (waitsFor.length > 0 || given.length > 0)
@@ -41,7 +41,7 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
 const NOTHING = { waitsFor: [], given: [] } as const;
 
 /** Why a spec cannot be taken in under these teams; `null` if it can. */
-export function submissionObjection(
+export function submissionAdmissionFailure(
   world: World,
   spec: WorkloadSpec,
   teams: { has(team: WorkloadSpec["team"]): boolean },
@@ -64,7 +64,7 @@ function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
   const { gang } = spec;
   const placeable = ({ gang: asked, acceleratorTypes }: WorkloadSpec): number =>
     Math.max(0, ...capacity.acceptable(acceleratorTypes).map((type) => emptyFleetWorkers(type, asked)));
-  const groups = gang.groups?.map((_, index) => specOfGroup(spec, index)) ?? [spec];
+  const groups = gang.taskGroups?.map((_, index) => specOfGroup(spec, index)) ?? [spec];
   const first = groups.find((group) => placeable(group) < minWorkersOf(group.gang)) ?? groups[0] ?? spec;
   return {
     code: "tooLarge",
@@ -81,8 +81,8 @@ export function stopWorkload(batch: Batch, id: WorkloadId, actor: string): Decis
   if (workload.endedAtMs !== null) return refused({ code: "workloadEnded", workloadId: id, phase: workload.phase });
   if (!workload.stopRequested) {
     batch.emit({ kind: "workloadStopRequested", version: 1, atMs: batch.nowMs, workloadId: id, actor });
-    for (const promise of Array.from(state.promises.values()))
-      if (promise.workloadId === id) withdraw(batch, promise, "its workload was stopped");
+    for (const nomination of Array.from(state.nominations.values()))
+      if (nomination.workloadId === id) withdraw(batch, nomination, "its workload was stopped");
     for (const attemptId of workload.activeAttempts) {
       const attempt = state.attempts.get(attemptId);
       if (attempt !== undefined) requestStop(batch, attempt, "cancelled");

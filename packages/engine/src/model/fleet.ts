@@ -37,7 +37,7 @@ export interface Pool {
   readonly nodeLabels?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly data?: DataPlace;
   /** So many empty nodes are kept for work that loses some of its own; absent: none. */
-  readonly spares?: number;
+  readonly hotSpares?: number;
 }
 
 export interface NodeSpec {
@@ -68,11 +68,11 @@ export interface Node extends NodeSpec {
   readonly draining: boolean;
   readonly joinedAtMs: number;
   /** It is kept for work that loses nodes: nothing else is placed here. Absent: it is a node like any other. */
-  readonly spare?: true;
+  readonly hotSpare?: true;
 }
 
 /** A node that will be away within this time is not made a spare: it would soon be none. */
-export const SPARE_AHEAD_MS = 3_600_000;
+export const HOT_SPARE_AHEAD_MS = 3_600_000;
 
 /** Whether work may be placed on the node at all. */
 export const takesWork = ({ health, draining }: Pick<Node, "health" | "draining">): boolean =>

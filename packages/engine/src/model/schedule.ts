@@ -65,6 +65,8 @@ export function specDueAt({ spec, fromDue = {} }: Schedule, dueAtMs: number): Wo
     ...spec,
     ...(notBeforeMs === undefined ? {} : { notBeforeMs: dueAtMs + notBeforeMs }),
     ...(deadlineMs === undefined ? {} : { deadlineMs: dueAtMs + deadlineMs }),
-    ...(latestStartMs === undefined ? {} : { offPeak: { ...spec.offPeak, latestStartMs: dueAtMs + latestStartMs } }),
+    ...(latestStartMs === undefined
+      ? {}
+      : { startWindow: { ...spec.startWindow, latestStartMs: dueAtMs + latestStartMs } }),
   };
 }

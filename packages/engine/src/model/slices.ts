@@ -12,10 +12,10 @@ export function sliceSize({ gang, fabric }: Sliced, group: number | undefined): 
 
 /** How many of its first workers, at most so many, are whole slices. */
 export function wholeSlices(spec: Sliced, workers: readonly WorkerAllocation[], most: number): number {
-  const group = workers[most - 1]?.group;
+  const group = workers[most - 1]?.taskGroup;
   const size = sliceSize(spec, group);
   if (size === 1 || most === 0) return most;
-  const own = group === undefined ? most : workers.slice(0, most).filter((worker) => worker.group === group).length;
+  const own = group === undefined ? most : workers.slice(0, most).filter((worker) => worker.taskGroup === group).length;
   return most - (own % size);
 }
 
@@ -25,7 +25,8 @@ export const withoutLast = (spec: Sliced, workers: readonly WorkerAllocation[], 
 
 /** By how many workers at once it grows, so that its slices are whole; 0: it has no room for them. */
 export function growthCount(spec: Sliced, workers: readonly WorkerAllocation[]): number {
-  if (spec.gang.groups === undefined) return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
+  if (spec.gang.taskGroups === undefined)
+    return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
   const [group] = groupsToGrow(spec.gang, workers);
   if (group === undefined) return 0;
   const has = partsOf(spec.gang, workers)[group]?.workers ?? 0;

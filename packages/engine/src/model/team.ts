@@ -22,11 +22,11 @@ export interface TeamPreemption {
   readonly whileBorrowing?: { readonly priorityMax: number };
 }
 
-/** What `TeamShape.within` calls accelerators that hang together inside a node: its groups, and each accelerator by itself. */
+/** What `ReservedTopology.within` calls accelerators that hang together inside a node: its groups, and each accelerator by itself. */
 export const GROUP_LEVEL = "group";
 
 /** Accelerators that hang together, owned by a team: eight on one node are not eight anywhere. */
-export interface TeamShape {
+export interface ReservedTopology {
   /** What one cell of the shape is: a domain of this level of the fabric, a whole `node`, or a `group` of accelerators inside one. */
   readonly within: string;
   /** How many accelerators one cell has, all of one type: a domain, node or group with more or fewer is no such cell. */
@@ -60,5 +60,5 @@ export interface Team {
   readonly preemption?: TeamPreemption;
   /** What it may use up over time; absent: as much as it can. */
   readonly budget?: Budget;
-  readonly shapes?: readonly TeamShape[];
+  readonly reservedTopology?: readonly ReservedTopology[];
 }

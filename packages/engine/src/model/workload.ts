@@ -1,5 +1,5 @@
 /** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
-import type { ApartSpec } from "./apart.ts";
+import type { AntiAffinitySpec } from "./anti-affinity.ts";
 import type { AcceleratorSet } from "./accelerator-set.ts";
 import type { ClosedBy } from "./calendar.ts";
 import type { DataSpec } from "./data.ts";
@@ -32,13 +32,13 @@ export interface GangSpec extends WorkerShape {
    * Groups of unlike workers that start together or not at all; absent: all workers are alike. With groups, `workers` and
    * `minWorkers` are their sums, and what the gang says of one worker is the most that any of them needs.
    */
-  readonly groups?: readonly GangGroup[];
+  readonly taskGroups?: readonly TaskGroup[];
   /** Whom it keeps away from, and who may keep away from it; absent: nobody. */
-  readonly apart?: ApartSpec;
+  readonly antiAffinity?: AntiAffinitySpec;
 }
 
 /** Workers of one kind in a gang of several, e.g. those that prefill and those that decode. */
-export interface GangGroup extends WorkerShape {
+export interface TaskGroup extends WorkerShape {
   readonly name: string;
   readonly workers: number;
   /** The gang runs with this many of the group; absent: with all of them. */
@@ -64,7 +64,7 @@ export interface FabricSpec {
 
 /** Over which label's values workers are spread: at most `maxPerDomain` of the gang carry the same value. */
 export interface SpreadSpec {
-  readonly over: string;
+  readonly topologyKey: string;
   readonly maxPerDomain: number;
 }
 
@@ -91,7 +91,7 @@ export interface Artifact {
 }
 
 /** It starts only while power is so cheap or so clean, or when it can wait no longer: at its latest start, or for its deadline. */
-export interface OffPeakSpec {
+export interface StartWindowSpec {
   readonly microUsdPerKwhMax?: number;
   readonly gramsPerKwhMax?: number;
   /** Only in the so much time of least price, or of least carbon, before it starts anyway, as tariffs tell it. */
@@ -101,7 +101,7 @@ export interface OffPeakSpec {
 }
 
 /** What it says of power; its latest start is none. */
-export type OffPeakCondition = Exclude<keyof OffPeakSpec, "latestStartMs">;
+export type StartWindowCondition = Exclude<keyof StartWindowSpec, "latestStartMs">;
 
 export interface RetrySpec {
   /** How often a task may fail by its own exit before its workload fails. Lost nodes do not count. */
@@ -156,7 +156,7 @@ interface SpecCommon {
   readonly notBeforeMs?: number;
   /** Wanted done by this instant. */
   readonly deadlineMs?: number;
-  readonly offPeak?: OffPeakSpec;
+  readonly startWindow?: StartWindowSpec;
 }
 
 /** `train`: one gang. `batch`: an array of independent tasks, each a gang of its own with `HEADROOM_TASK_INDEX`. */
@@ -175,11 +175,11 @@ export interface WorkerAllocation {
   /** The memory slice of its accelerator at which its part begins; absent: it has no part by profile. */
   readonly slice?: number;
   /** Position of its group in `GangSpec.groups`; absent in a gang without. */
-  readonly group?: number;
+  readonly taskGroup?: number;
 }
 
 /** A place that is kept for a task until those who hold it have left. */
-export interface PromisedPlace {
+export interface Nomination {
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
   readonly task: number;
@@ -255,7 +255,7 @@ export interface Attempt {
   /** Absent: its work tells nothing of it. */
   readonly utilization?: AttemptUtilization;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
-  readonly leaving?: readonly WorkerAllocation[];
+  readonly terminating?: readonly WorkerAllocation[];
   /** Ranks whose workers were lost with their nodes and have no new place: `workers` are the others, in rank order. Never beyond a batch unless it stops. */
   readonly missing?: readonly number[];
   /** Ranks that were given new places and have not joined the others yet; absent: none. */
@@ -388,7 +388,7 @@ export interface Workload {
   /** True while somebody holds it; absent otherwise. */
   readonly held?: true;
   /** True while power is too dear or too dirty for it; absent otherwise. */
-  readonly waitsForOffPeak?: true;
+  readonly waitsForStartWindow?: true;
   /** So many workers lay on lost nodes when its gang was last stopped, which may have spares in their place; absent: none. */
   readonly lostWorkers?: number;
   /** Ends that it still waits for; absent: none. */

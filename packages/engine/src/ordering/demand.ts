@@ -41,7 +41,7 @@ export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (
   if (types.length > 0) countHeldByType(world, demands);
   countWaiting(world, demands);
   countGrowing(world, demands);
-  countLeaving(world, demands);
+  countTerminating(world, demands);
   return nodes.map((node) => demands.byTeam.get(node) as number[]);
 }
 
@@ -91,7 +91,7 @@ function countHeldByType(world: World, demands: Demands): void {
     addByType(world, demands, workload, partsOf(workload.spec.gang, workers));
   };
   for (const attempt of state.attempts.values()) if (countsForTeam(attempt)) count(attempt.workloadId, attempt.workers);
-  for (const { workloadId, workers } of state.promises.values()) count(workloadId, workers);
+  for (const { workloadId, workers } of state.nominations.values()) count(workloadId, workers);
 }
 
 /** What a gang would come to hold: its least, where it may not grow. */
@@ -117,24 +117,24 @@ function countWaiting(world: World, demands: Demands): void {
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
   for (const { grows } of queue.growthClasses())
-    if (grows !== null) countLacking(world, demands, { id: grows, promised: [] });
-  for (const { growth, attemptId, workers } of state.promises.values())
-    if (growth) countLacking(world, demands, { id: attemptId, promised: workers });
+    if (grows !== null) countLacking(world, demands, { id: grows, nominated: [] });
+  for (const { growth, attemptId, workers } of state.nominations.values())
+    if (growth) countLacking(world, demands, { id: attemptId, nominated: workers });
 }
 
 interface Growing {
   readonly id: AttemptId;
-  readonly promised: readonly WorkerAllocation[];
+  readonly nominated: readonly WorkerAllocation[];
 }
 
-function countLacking(world: World, demands: Demands, { id, promised }: Growing): void {
+function countLacking(world: World, demands: Demands, { id, nominated }: Growing): void {
   const { state, rules } = world;
   const attempt = state.attempts.get(id);
   if (rules.elastic.grow === "never" || attempt === undefined || attempt.joinFailure !== undefined) return;
   if (!canResize(state, attempt)) return;
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
-  const has = partsOf(gang, [...attempt.workers, ...promised]);
+  const has = partsOf(gang, [...attempt.workers, ...nominated]);
   const parts = wholeParts(gang).map((part, at) => ({ ...part, workers: part.workers - (has[at]?.workers ?? 0) }));
   if (!workload.stopRequested) add(world, demands, workload, { parts, gangs: 1 });
 }
@@ -143,15 +143,15 @@ function countLacking(world: World, demands: Demands, { id, promised }: Growing)
  * What was evicted does not count for its team any more and asks again when it has left, unless it has a place to move to; a
  * gang that was asked to shrink would grow again.
  */
-function countLeaving(world: World, demands: Demands): void {
-  const { leaving, state } = world;
-  if (leaving.size === 0) return;
-  const promises = [...state.promises.values()];
-  const moving = new Set(promises.flatMap(({ afterAttempt }) => afterAttempt ?? []));
+function countTerminating(world: World, demands: Demands): void {
+  const { terminating, state } = world;
+  if (terminating.size === 0) return;
+  const nominations = [...state.nominations.values()];
+  const moving = new Set(nominations.flatMap(({ afterAttempt }) => afterAttempt ?? []));
   const size = fullSize(world);
-  for (const { id, workloadId, stop } of leaving) {
+  for (const { id, workloadId, stop } of terminating) {
     const workload = workloadOf(world, workloadId);
-    if (stop === null && !state.promises.has(id)) countLacking(world, demands, { id, promised: [] });
+    if (stop === null && !state.nominations.has(id)) countLacking(world, demands, { id, nominated: [] });
     if (stop !== null && !workload.stopRequested && !moving.has(id))
       add(world, demands, workload, { parts: size(workload.spec.gang), gangs: 1 });
   }

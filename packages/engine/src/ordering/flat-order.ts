@@ -1,44 +1,44 @@
 /** All that waits in one queue, whoever it belongs to. */
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
 export class FlatOrder implements RoundOrder {
-  readonly #classes: PlacementClass[];
+  readonly #classes: QueueBucket[];
   readonly #compare: CompareClasses;
   #firstAt = 0;
 
   /** Takes the list over. */
-  constructor(classes: readonly PlacementClass[], compare: CompareClasses) {
-    this.#classes = classes as PlacementClass[];
+  constructor(classes: readonly QueueBucket[], compare: CompareClasses) {
+    this.#classes = classes as QueueBucket[];
     this.#compare = compare;
   }
 
-  first(): PlacementClass | null {
+  first(): QueueBucket | null {
     const classes = this.#classes;
     if (classes.length === 0) return null;
     let best = 0;
     for (let index = 1; index < classes.length; index++) {
-      if (this.#compare(classes[index] as PlacementClass, classes[best] as PlacementClass) < 0) best = index;
+      if (this.#compare(classes[index] as QueueBucket, classes[best] as QueueBucket) < 0) best = index;
     }
     this.#firstAt = best;
-    return classes[best] as PlacementClass;
+    return classes[best] as QueueBucket;
   }
 
-  served(found: PlacementClass): void {
+  served(found: QueueBucket): void {
     if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
   }
 
-  add(found: PlacementClass): void {
+  add(found: QueueBucket): void {
     this.#classes.push(found);
   }
 
   /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
-  drop(found: PlacementClass): void {
+  drop(found: QueueBucket): void {
     const classes = this.#classes;
     const index = classes[this.#firstAt] === found ? this.#firstAt : classes.indexOf(found);
     if (index < 0) return;
-    const last = classes.pop() as PlacementClass;
+    const last = classes.pop() as QueueBucket;
     if (index < classes.length) classes[index] = last;
   }
 }

@@ -2,7 +2,7 @@
 import { compareSteps, throughputMilli } from "../model/throughput.ts";
 import type { GrowthStep } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { headOrder } from "../cluster/head-order.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
@@ -14,7 +14,7 @@ export function growthOrder(world: World): CompareClasses {
 }
 
 /** Whoever lacks some of its least number of workers gets nothing done without them. */
-function stepOf({ state }: World, { gang, grows, workers }: PlacementClass): GrowthStep {
+function stepOf({ state }: World, { gang, grows, workers }: QueueBucket): GrowthStep {
   const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
   if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };
   return { workers, gainMilli: throughputMilli(gang, has + workers) - throughputMilli(gang, has) };

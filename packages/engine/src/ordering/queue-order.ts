@@ -3,7 +3,7 @@
  * tasks of an array are that a plan would place again: so it does not matter in which order they are looked at.
  */
 import type { Rules } from "../policy/rules.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
@@ -13,20 +13,20 @@ const SOUGHT_MAX = 2;
 export class QueueOrder implements RoundOrder {
   readonly #rules: Rules;
   /** The best last, once it was looked for; all in order, once more than a few were dropped. */
-  readonly #classes: PlacementClass[];
+  readonly #classes: QueueBucket[];
   readonly #compare: CompareClasses;
   #isBestLast = false;
   #isSorted = false;
   #droppedCount = 0;
 
   /** Takes the list over. */
-  constructor(rules: Rules, classes: PlacementClass[], compare: CompareClasses) {
+  constructor(rules: Rules, classes: QueueBucket[], compare: CompareClasses) {
     this.#rules = rules;
     this.#classes = classes;
     this.#compare = compare;
   }
 
-  first(): PlacementClass | null {
+  first(): QueueBucket | null {
     if (!this.#isBestLast) {
       if (this.#droppedCount < SOUGHT_MAX) this.#bringBestLast();
       else if (!this.#isSorted) this.#sort();
@@ -40,10 +40,10 @@ export class QueueOrder implements RoundOrder {
     const lastAt = classes.length - 1;
     let bestAt = lastAt;
     for (let at = 0; at < lastAt; at++)
-      if (this.#compare(classes[at] as PlacementClass, classes[bestAt] as PlacementClass) < 0) bestAt = at;
+      if (this.#compare(classes[at] as QueueBucket, classes[bestAt] as QueueBucket) < 0) bestAt = at;
     if (bestAt === lastAt) return;
-    const best = classes[bestAt] as PlacementClass;
-    classes[bestAt] = classes[lastAt] as PlacementClass;
+    const best = classes[bestAt] as QueueBucket;
+    classes[bestAt] = classes[lastAt] as QueueBucket;
     classes[lastAt] = best;
   }
 
@@ -52,7 +52,7 @@ export class QueueOrder implements RoundOrder {
     this.#isSorted = true;
   }
 
-  served(found: PlacementClass): void {
+  served(found: QueueBucket): void {
     this.#remove(found);
     // What its user holds has changed, and with it the place of everything else of that user.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
@@ -65,18 +65,18 @@ export class QueueOrder implements RoundOrder {
     this.#droppedCount = 0;
   }
 
-  add(found: PlacementClass): void {
+  add(found: QueueBucket): void {
     if (!this.#isSorted) this.#classes.push(found);
     else insertSorted(this.#classes, found, this.#compare);
     this.#isBestLast = false;
   }
 
-  drop(found: PlacementClass): void {
+  drop(found: QueueBucket): void {
     this.#remove(found);
     this.#droppedCount++;
   }
 
-  #remove(found: PlacementClass): void {
+  #remove(found: QueueBucket): void {
     const classes = this.#classes;
     this.#isBestLast = false;
     if (classes.at(-1) === found) {
@@ -89,12 +89,12 @@ export class QueueOrder implements RoundOrder {
 }
 
 /** Into a list in order, the best last. */
-export function insertSorted(classes: PlacementClass[], found: PlacementClass, compare: CompareClasses): void {
+export function insertSorted(classes: QueueBucket[], found: QueueBucket, compare: CompareClasses): void {
   let low = 0;
   let high = classes.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compare(classes[middle] as PlacementClass, found) > 0) low = middle + 1;
+    if (compare(classes[middle] as QueueBucket, found) > 0) low = middle + 1;
     else high = middle;
   }
   classes.splice(low, 0, found);

@@ -1,5 +1,5 @@
 /** Who is next in a round, among the classes that are to be looked at. */
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { FlatOrder } from "./flat-order.ts";
 import { headOrder } from "../cluster/head-order.ts";
@@ -10,22 +10,22 @@ import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
   /** The class whose head is next; `null`: nobody is left. */
-  first(): PlacementClass | null;
+  first(): QueueBucket | null;
   /** The head of the class got what it asked for: another may be next, of this class or of its team. */
-  served(found: PlacementClass): void;
+  served(found: QueueBucket): void;
   /** The class is out for the rest of the phase. */
-  drop(found: PlacementClass): void;
+  drop(found: QueueBucket): void;
   /** Another class is to be looked at from now on. */
-  add(found: PlacementClass): void;
+  add(found: QueueBucket): void;
 }
 
 /** Grows whenever something that did not fit may fit now. */
-export const openingOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
+export const capacityEpochOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
-export const isClosed = (world: World, found: PlacementClass): boolean => found.closedAt === openingOf(world);
+export const isClosed = (world: World, found: QueueBucket): boolean => found.rejectedAtEpoch === capacityEpochOf(world);
 
 /** The classes by which the order of those that are not closed is known. */
-export function classesInTurn(world: World, classes: readonly PlacementClass[]): readonly PlacementClass[] {
+export function classesInTurn(world: World, classes: readonly QueueBucket[]): readonly QueueBucket[] {
   const open = classes.filter((found) => !isClosed(world, found));
   return heedsClosed(world, open) ? classes : open;
 }
@@ -34,13 +34,13 @@ export function classesInTurn(world: World, classes: readonly PlacementClass[]):
  * Whether classes that are closed decide which of the others is next: each stands for its team like any other until its turn comes,
  * where a team is seen with what its best request asks for, and where a team's own work goes before or after whoever is next below it.
  */
-export function heedsClosed(world: World, open: readonly PlacementClass[]): boolean {
+export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean {
   const { order } = world.rules.teams;
   return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
 }
 
 /** Whether the team of one of them lies above the team of another. */
-function isAnyAbove({ teamUse }: World, classes: readonly PlacementClass[]): boolean {
+function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolean {
   const below = classes.map(({ team }) => teamUse.node(team)).filter(({ parent }) => parent !== null);
   if (below.length === 0) return false;
   const own = new Set(classes.map(({ team }) => teamUse.node(team)));
@@ -53,7 +53,7 @@ function isAnyAbove({ teamUse }: World, classes: readonly PlacementClass[]): boo
 /** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
 export function roundOrder(
   world: World,
-  classes: readonly PlacementClass[],
+  classes: readonly QueueBucket[],
   compareHeads: CompareClasses = headOrder(world),
 ): RoundOrder {
   return world.rules.teams.order.length === 0
@@ -62,14 +62,14 @@ export function roundOrder(
 }
 
 /** The same of classes of the queue alone, by the policy's order; takes the list over. */
-export function queueOrder(world: World, classes: PlacementClass[]): RoundOrder {
+export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
   return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
     ? new QueueOrder(world.rules, classes, headOrder(world))
     : new TeamOrder(world, classes, headOrder(world));
 }
 
 /** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */
-function areOfOneTeam(classes: readonly PlacementClass[]): boolean {
+function areOfOneTeam(classes: readonly QueueBucket[]): boolean {
   for (const { team } of classes) if (team !== classes[0]?.team) return false;
   return true;
 }

@@ -2,13 +2,13 @@
 import type { TeamOrderKey } from "../policy/policy.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount } from "../cluster/team-node.ts";
-import { claimOf, dominantShare } from "./standing.ts";
-import type { Standing } from "./standing.ts";
-import type { WeightLeft } from "./weights-after-use.ts";
+import { entitlementOf, dominantShare } from "./team-share.ts";
+import type { TeamShare } from "./team-share.ts";
+import type { WeightLeft } from "./weights-after-usage.ts";
 
 /** A team as it is seen with a request of work below it. */
 export interface Seen {
-  readonly standing: Standing;
+  readonly teamShare: TeamShare;
   readonly request: Amount;
   /** What a plan in the making takes from it, by resource position; its dominant share is seen without that. */
   readonly taken: readonly number[] | null;
@@ -18,7 +18,7 @@ export type CompareTeams = (left: Seen, right: Seen) => number;
 
 const keysOfRequests: ReadonlySet<TeamOrderKey> = new Set([
   "within-guarantee",
-  "without-claim-last",
+  "without-entitlement-last",
   "share-with",
   "weighted-use",
 ]);
@@ -32,7 +32,7 @@ export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
       const difference = compareRanks(rankOf[key](left), rankOf[key](right));
       if (difference !== 0) return difference;
     }
-    return left.standing.node.ordinal - right.standing.node.ordinal;
+    return left.teamShare.node.ordinal - right.teamShare.node.ordinal;
   };
 }
 
@@ -77,7 +77,7 @@ export class RankedTeam {
       const difference = compareRanks(this.#rank(index), other.#rank(index));
       if (difference !== 0) return difference;
     }
-    return (this.#seen as Seen).standing.node.ordinal - (other.#seen as Seen).standing.node.ordinal;
+    return (this.#seen as Seen).teamShare.node.ordinal - (other.#seen as Seen).teamShare.node.ordinal;
   }
 
   #rank(index: number): Rank {
@@ -95,50 +95,51 @@ const last =
   (seen: Seen): number =>
     holds(seen) ? 1 : 0;
 
-const usedAt = ({ node }: Standing, position: number): number => node.used[position] ?? 0;
+const usedAt = ({ node }: TeamShare, position: number): number => node.used[position] ?? 0;
 /** What past use leaves of the weight that the team states. */
-const weightAt = ({ node, weightsLeft }: Standing, position: number): number => {
+const weightAt = ({ node, weightsLeft }: TeamShare, position: number): number => {
   const { part, whole } = weightsLeft[position] as WeightLeft;
   return ((node.team.weight ?? 1) * part) / whole;
 };
 /** Accelerators before cores before memory. */
-const CLAIMS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
+const ENTITLEMENTS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
 
 const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
-  "above-share-last": last(({ standing }) =>
-    standing.positions.every((position) => usedAt(standing, position) > (standing.fair[position] as number)),
+  "above-share-last": last(({ teamShare }) =>
+    teamShare.positions.every((position) => usedAt(teamShare, position) > (teamShare.fair[position] as number)),
   ),
-  "within-guarantee": first(({ standing, request }) =>
-    standing.positions.every(
+  "within-guarantee": first(({ teamShare, request }) =>
+    teamShare.positions.every(
       (position) =>
-        usedAt(standing, position) + amountAt(request, position) <= (standing.node.guaranteed[position] as number),
+        usedAt(teamShare, position) + amountAt(request, position) <= (teamShare.node.guaranteed[position] as number),
     ),
   ),
-  priority: ({ standing: { node } }) => -(node.team.priority ?? 0),
-  "without-claim-last": last(({ standing, request }) =>
-    standing.positions.some(
-      (position) => claimOf(standing, position) === 0 && usedAt(standing, position) + amountAt(request, position) > 0,
+  priority: ({ teamShare: { node } }) => -(node.team.priority ?? 0),
+  "without-entitlement-last": last(({ teamShare, request }) =>
+    teamShare.positions.some(
+      (position) =>
+        entitlementOf(teamShare, position) === 0 && usedAt(teamShare, position) + amountAt(request, position) > 0,
     ),
   ),
-  "share-with": ({ standing, request, taken }) => dominantShare(standing, request, taken),
-  share: ({ standing }) => dominantShare(standing, null),
+  "share-with": ({ teamShare, request, taken }) => dominantShare(teamShare, request, taken),
+  share: ({ teamShare }) => dominantShare(teamShare, null),
   // Whoever may claim no more of anything and less of something goes first in this order too.
-  claim: ({ standing }) => CLAIMS_COMPARED.map((position) => claimOf(standing, position)),
-  "weighted-use": ({ standing, request }) =>
+  entitlement: ({ teamShare }) => ENTITLEMENTS_COMPARED.map((position) => entitlementOf(teamShare, position)),
+  "weighted-use": ({ teamShare, request }) =>
     Math.max(
-      ...standing.positions.map(
+      ...teamShare.positions.map(
         (position) =>
-          (usedAt(standing, position) + amountAt(request, position)) /
-          Math.max(1, standing.total[position] as number) /
-          weightAt(standing, position),
+          (usedAt(teamShare, position) + amountAt(request, position)) /
+          Math.max(1, teamShare.total[position] as number) /
+          weightAt(teamShare, position),
       ),
     ),
-  "guarantee-ratio": ({ standing }) =>
+  "guarantee-ratio": ({ teamShare }) =>
     Math.max(
-      ...standing.positions.map((position) => {
-        const guarantee = standing.node.guaranteed[position] as number;
-        return guarantee === 0 ? 0 : usedAt(standing, position) / guarantee;
+      ...teamShare.positions.map((position) => {
+        const guarantee = teamShare.node.guaranteed[position] as number;
+        return guarantee === 0 ? 0 : usedAt(teamShare, position) / guarantee;
       }),
     ),
-  name: ({ standing }) => standing.node.name,
+  name: ({ teamShare }) => teamShare.node.name,
 };

@@ -2,16 +2,16 @@
  * Teams take turns: from the top of the tree down the sibling that stands lowest goes next, each seen with the best request
  * of everything below it. A team's own work stands beside its children as one of them.
  */
-import { amountClaimed } from "../cluster/request.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import { amountCompared } from "../cluster/request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { TeamOrderKey } from "../policy/policy.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { insertSorted } from "./queue-order.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
-import { standingsOf } from "./standing.ts";
-import type { Standing, Standings } from "./standing.ts";
+import { teamSharesOf } from "./team-share.ts";
+import type { TeamShare, TeamShares } from "./team-share.ts";
 import { RankedTeam } from "./team-comparison.ts";
 import type { Seen } from "./team-comparison.ts";
 
@@ -20,30 +20,30 @@ interface Entry {
   readonly node: TeamNode;
   readonly parent: Entry | null;
   /** Its own, the best one last. */
-  readonly classes: PlacementClass[];
+  readonly classes: QueueBucket[];
   readonly children: Entry[];
   /** The best class of all below, own ones included; `null`: nothing is left. */
-  best: PlacementClass | null;
+  best: QueueBucket | null;
   readonly ranked: RankedTeam;
 }
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
   /** Looked at when two teams are compared, and not where there is only one. */
-  #standings: Standings | null = null;
+  #teamShares: TeamShares | null = null;
   readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
   readonly #entries = new Map<TeamNode, Entry>();
   readonly #top: Entry[] = [];
 
-  constructor(world: World, classes: readonly PlacementClass[], compareHeads: CompareClasses) {
+  constructor(world: World, classes: readonly QueueBucket[], compareHeads: CompareClasses) {
     this.#world = world;
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
     for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
     // The best last: taking it away is all that happens to most of them.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
-    for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#settle(entry);
+    for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#markClean(entry);
   }
 
   #entry(node: TeamNode): Entry {
@@ -57,8 +57,8 @@ export class TeamOrder implements RoundOrder {
   }
 
   /** Finds the best of an entry and of everything below it. */
-  #settle(entry: Entry): void {
-    for (const child of entry.children) this.#settle(child);
+  #markClean(entry: Entry): void {
+    for (const child of entry.children) this.#markClean(child);
     this.#chooseBest(entry);
   }
 
@@ -79,11 +79,11 @@ export class TeamOrder implements RoundOrder {
     return best;
   }
 
-  first(): PlacementClass | null {
+  first(): QueueBucket | null {
     return this.#bestEntry(this.#top)?.best ?? null;
   }
 
-  served(found: PlacementClass): void {
+  served(found: QueueBucket): void {
     const { classes } = this.#entry(this.#world.teamUse.node(found.team));
     remove(classes, found);
     this.#sortAgain(found);
@@ -93,7 +93,7 @@ export class TeamOrder implements RoundOrder {
   }
 
   /** What its user holds of the team and of every team above it has changed, and with it the place of everything else of that user there. */
-  #sortAgain({ team, actor }: PlacementClass): void {
+  #sortAgain({ team, actor }: QueueBucket): void {
     if (!this.#world.rules.order.includes("user")) return;
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
       const own = at.classes.filter((other) => other.actor === actor);
@@ -102,19 +102,19 @@ export class TeamOrder implements RoundOrder {
     }
   }
 
-  drop(found: PlacementClass): void {
+  drop(found: QueueBucket): void {
     const { classes } = this.#entry(this.#world.teamUse.node(found.team));
     remove(classes, found);
     this.#refresh(found);
   }
 
-  add(found: PlacementClass): void {
+  add(found: QueueBucket): void {
     insertSorted(this.#entry(this.#world.teamUse.node(found.team)).classes, found, this.#compareHeads);
     this.#refresh(found);
   }
 
   /** What the team holds, or its best request, changed: so may the best of every team above it. */
-  #refresh(found: PlacementClass): void {
+  #refresh(found: QueueBucket): void {
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(found.team)); at !== null; at = at.parent)
       this.#chooseBest(at);
   }
@@ -127,17 +127,17 @@ export class TeamOrder implements RoundOrder {
   }
 
   #seen({ node, best }: Entry): Seen {
-    const found = best as PlacementClass;
-    this.#standings ??= standingsOf(this.#world);
+    const found = best as QueueBucket;
+    this.#teamShares ??= teamSharesOf(this.#world);
     return {
-      standing: this.#standings.get(node) as Standing,
-      request: amountClaimed(this.#world, found),
+      teamShare: this.#teamShares.get(node) as TeamShare,
+      request: amountCompared(this.#world, found),
       taken: null,
     };
   }
 }
 
-function remove(classes: PlacementClass[], found: PlacementClass): void {
+function remove(classes: QueueBucket[], found: QueueBucket): void {
   if (classes.at(-1) === found) classes.pop();
   else {
     const index = classes.indexOf(found);

@@ -1,6 +1,6 @@
 /** The classes that a phase looks at. */
 
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { isClosed } from "../ordering/round-order.ts";
@@ -14,9 +14,9 @@ export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId
 }
 
 /** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
-export const classesInLine = (world: World): readonly PlacementClass[] => listClasses(world, "all");
+export const classesInLine = (world: World): readonly QueueBucket[] => listClasses(world, "all");
 
-export function listClasses(world: World, which: "all" | "open"): PlacementClass[] {
+export function listClasses(world: World, which: "all" | "open"): QueueBucket[] {
   const { queue, rules } = world;
   const isAnyAsked = which === "all";
   // A copy has room for just these; filling an empty list would make room for many more.

@@ -6,14 +6,14 @@
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
-import type { Candidate } from "./place-wishes.ts";
+import type { Candidate } from "./place-constrained.ts";
 import { nodeHeld } from "../cluster/request.ts";
 
 export function fabricChoices(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   candidates: readonly Candidate[],
 ): Iterable<readonly Candidate[]> {
   const { fabric } = found.spec;
@@ -23,7 +23,7 @@ export function fabricChoices(
 
 function* choicesByLevel(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   candidates: readonly Candidate[],
 ): Generator<readonly Candidate[]> {
   const { fabric = {} } = found.spec;
@@ -56,7 +56,7 @@ export function levelsToTry(
 }
 
 interface Pinning {
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly site: SiteFabric;
   readonly level: number;
   readonly candidates: readonly Candidate[];
@@ -127,7 +127,7 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
  */
 export function preferredRanks(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   candidates: readonly Candidate[],
 ): ReadonlyMap<NodeId, number> {
   const ranks = new Map<NodeId, number>();

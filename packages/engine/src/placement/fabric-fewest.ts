@@ -3,15 +3,15 @@ import { placeWorkers } from "../topology/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
 import type { DomainRange } from "../topology/domain-tree.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
-import type { Candidate } from "./place-wishes.ts";
+import type { Candidate } from "./place-constrained.ts";
 import { growingAttempt, nodeHeld } from "../cluster/request.ts";
 
 /** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
 export function fewestDomains(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   candidates: readonly Candidate[],
 ): readonly Candidate[] | null {
   const { rules, fabric, capacity } = world;
@@ -20,7 +20,7 @@ export function fewestDomains(
     const request = requestIn(site, found, isOfWholeSlices(world, found));
     const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
     const room: FabricRoom = { leaves: leavesFor(world, { site, found, request }), capacityOf };
-    const policy = { usesRemnants: rules.fabric.leastFreeWithoutWish, balances: rules.fabric.balanced };
+    const policy = { usesRemnants: rules.fabric.unconstrainedToFullest, balances: rules.fabric.balanced };
     const outcome = placeWorkers(site.tree, request, policy, room);
     if (outcome.kind !== "placed") continue;
     return outcome.portions.map(({ leaf, workers }) => ({
@@ -32,16 +32,16 @@ export function fewestDomains(
 }
 
 /** Further workers are whole slices as well, unless they are to make one whole of which others run already. */
-function isOfWholeSlices(world: World, found: PlacementClass): boolean {
+function isOfWholeSlices(world: World, found: QueueBucket): boolean {
   const { spec, workers, isGrowth, group } = found;
   const size = spec.fabric?.slices?.[0]?.workers ?? 1;
   if (!isGrowth || size === 1) return true;
   const running = growingAttempt(world, found)?.workers ?? [];
-  const own = group === null ? running : running.filter((worker) => worker.group === group);
+  const own = group === null ? running : running.filter((worker) => worker.taskGroup === group);
   return workers % size === 0 && own.length % size === 0;
 }
 
-function requestIn({ tree: { levels } }: SiteFabric, found: PlacementClass, isInSlices: boolean): FabricRequest {
+function requestIn({ tree: { levels } }: SiteFabric, found: QueueBucket, isInSlices: boolean): FabricRequest {
   const { spec, workers } = found;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
   // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
@@ -62,7 +62,7 @@ function requestIn({ tree: { levels } }: SiteFabric, found: PlacementClass, isIn
 
 interface Where {
   readonly site: SiteFabric;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly request: FabricRequest;
 }
 

@@ -3,12 +3,12 @@ import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import { needsPart } from "../cluster/node-slot.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { levelsToTry } from "./fabric-choice.ts";
 import { growingAttempt } from "../cluster/request.ts";
 
-export function* domainsFor(world: World, found: PlacementClass): Generator<ReadonlySet<NodeId> | null> {
+export function* domainsFor(world: World, found: QueueBucket): Generator<ReadonlySet<NodeId> | null> {
   const { fabric = {} } = found.spec;
   const { within, prefer } = fabric;
   if (within === undefined && prefer === undefined) {
@@ -45,7 +45,7 @@ function domainsAt({ tree, nodes }: SiteFabric, name: string): ReadonlySet<NodeI
 /** By free accelerators, of those that have enough at all; else by name, as the tree has them. */
 function tightestFirst(
   { capacity }: World,
-  { gang }: PlacementClass,
+  { gang }: QueueBucket,
   domains: readonly ReadonlySet<NodeId>[],
 ): readonly ReadonlySet<NodeId>[] {
   const needed = leastParts(gang).reduce(
@@ -56,7 +56,11 @@ function tightestFirst(
     .map((nodes) => {
       const slots = [...nodes].map((node) => capacity.slot(node)).filter(({ usable }) => usable);
       const free = slots.reduce((sum, slot) => sum + slot.freeCount, 0);
-      return { nodes, free, enough: slots.reduce((sum, slot) => sum + slot.freeCount + slot.comingCount, 0) >= needed };
+      return {
+        nodes,
+        free,
+        enough: slots.reduce((sum, slot) => sum + slot.freeCount + slot.releasingCount, 0) >= needed,
+      };
     })
     .filter(({ enough }) => enough)
     .toSorted((left, right) => left.free - right.free)

@@ -11,7 +11,7 @@ import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { Layer } from "../cluster/node-slot.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { domainsFor } from "./group-domains.ts";
 import { placeOnType } from "./place-on-type.ts";
@@ -28,7 +28,7 @@ export interface GroupsWhere {
 /** How often a group is placed while types are tried against each other; more kinds of it than that are not looked at. */
 const TRIES_MAX = 64;
 
-export function placeGroups(world: World, found: PlacementClass, where: GroupsWhere): Placement | null {
+export function placeGroups(world: World, found: QueueBucket, where: GroupsWhere): Placement | null {
   if (found.isGrowth) return placeFurther(world, found, where);
   for (const among of domainsFor(world, found)) {
     const workers = new GroupPlacing(world, found, { ...where, among }).place();
@@ -40,8 +40,8 @@ export function placeGroups(world: World, found: PlacementClass, where: GroupsWh
 /** The first group, in the order of placing, for which there is no room, with those before it in their places while `ask` looks. */
 export function askOfRefused<Answer>(
   world: World,
-  found: PlacementClass,
-  ask: (group: PlacementClass) => Answer | null,
+  found: QueueBucket,
+  ask: (group: QueueBucket) => Answer | null,
 ): Answer | null {
   const [among = null] = domainsFor(world, found);
   return new GroupPlacing(world, found, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
@@ -49,20 +49,20 @@ export function askOfRefused<Answer>(
 
 /** The request of one group as a class of its own. */
 function classOfGroup(
-  found: PlacementClass,
+  found: QueueBucket,
   group: number,
-  more: Partial<Pick<PlacementClass, "workers" | "among" | "beside">>,
-): PlacementClass {
+  more: Partial<Pick<QueueBucket, "workers" | "among" | "beside">>,
+): QueueBucket {
   const spec = specOfGroup(found.spec, group);
   const { gang, acceleratorTypes } = spec;
   const workers = found.counts?.[group] ?? minWorkersOf(gang);
   const own = { spec, gang, acceleratorTypes, group, workers, ...more };
-  return Object.assign(Object.create(found) as PlacementClass, own);
+  return Object.assign(Object.create(found) as QueueBucket, own);
 }
 
 /** Larger workers first: they find room in fewer places. */
-function placingOrder({ groups = [] }: GangSpec): readonly number[] {
-  return groups
+function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
+  return taskGroups
     .map((group, index) => ({ ...group, index, milli: group.accelerators * milliOf(group) }))
     .toSorted(
       (left, right) =>
@@ -76,14 +76,14 @@ function placingOrder({ groups = [] }: GangSpec): readonly number[] {
 
 /** In rank order: by group, and within one as they were placed. */
 function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: readonly WorkerAllocation[]): Placement {
-  const ranked = workers.toSorted((left, right) => (left.group ?? 0) - (right.group ?? 0));
-  const leading = gang.groups?.findIndex(({ accelerators }) => accelerators > 0) ?? 0;
-  const first = ranked.find(({ group }) => group === Math.max(0, leading)) as WorkerAllocation;
+  const ranked = workers.toSorted((left, right) => (left.taskGroup ?? 0) - (right.taskGroup ?? 0));
+  const leading = gang.taskGroups?.findIndex(({ accelerators }) => accelerators > 0) ?? 0;
+  const first = ranked.find(({ taskGroup }) => taskGroup === Math.max(0, leading)) as WorkerAllocation;
   return { acceleratorType: capacity.slot(first.node).node.acceleratorType, workers: ranked };
 }
 
 /** Further workers of one group, on the type that it has already. */
-function placeFurther(world: World, found: PlacementClass, { layer, heedsQuotas }: GroupsWhere): Placement | null {
+function placeFurther(world: World, found: QueueBucket, { layer, heedsQuotas }: GroupsWhere): Placement | null {
   const attempt = growingAttempt(world, found);
   if (attempt === null) return null;
   const groups = found.group === null ? groupsToGrow(found.gang, attempt.workers, found.workers) : [found.group];
@@ -98,7 +98,7 @@ function placeFurther(world: World, found: PlacementClass, { layer, heedsQuotas 
       const workers = placeOnType(world, one, { type, layer });
       if (workers === null) continue;
       const { acceleratorType } = attempt;
-      return { acceleratorType, workers: workers.map((worker) => ({ ...worker, group })) };
+      return { acceleratorType, workers: workers.map((worker) => ({ ...worker, taskGroup: group })) };
     }
   }
   return null;
@@ -111,16 +111,16 @@ interface Placing extends GroupsWhere {
 /** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
 class GroupPlacing {
   readonly #world: World;
-  readonly #found: PlacementClass;
+  readonly #found: QueueBucket;
   readonly #where: Placing;
   readonly #largestFirst: readonly number[];
   #order: readonly number[];
   readonly #placed: WorkerAllocation[] = [];
   #triesLeft = TRIES_MAX;
   #furthest = -1;
-  #askAt: { readonly depth: number; readonly ask: (group: PlacementClass) => void } | null = null;
+  #askAt: { readonly depth: number; readonly ask: (group: QueueBucket) => void } | null = null;
 
-  constructor(world: World, found: PlacementClass, where: Placing) {
+  constructor(world: World, found: QueueBucket, where: Placing) {
     this.#world = world;
     this.#found = found;
     this.#where = where;
@@ -144,7 +144,7 @@ class GroupPlacing {
     return this.#placeFrom(0);
   }
 
-  askOfRefused<Answer>(ask: (group: PlacementClass) => Answer | null): Answer | null {
+  askOfRefused<Answer>(ask: (group: QueueBucket) => Answer | null): Answer | null {
     if (this.place() !== null || this.#placeInOrder(this.#largestFirst) !== null) return null;
     let answer: Answer | null = null;
     this.#triesLeft = TRIES_MAX;
@@ -162,11 +162,11 @@ class GroupPlacing {
     if (this.#askAt?.depth === depth) this.#askAt.ask(one);
     for (const type of this.#world.capacity.acceptable(one.acceleratorTypes)) {
       if (this.#triesLeft-- <= 0) return null;
-      const onType = Object.assign(Object.create(one) as PlacementClass, { acceleratorTypes: [type.type] });
+      const onType = Object.assign(Object.create(one) as QueueBucket, { acceleratorTypes: [type.type] });
       const workers = this.#placeOn(onType, type.type);
       if (workers === null) continue;
       const whole = this.#with(
-        workers.map((worker) => ({ ...worker, group })),
+        workers.map((worker) => ({ ...worker, taskGroup: group })),
         depth,
       );
       if (whole !== null) return whole;
@@ -174,7 +174,7 @@ class GroupPlacing {
     return null;
   }
 
-  #placeOn(one: PlacementClass, acceleratorType: string): readonly WorkerAllocation[] | null {
+  #placeOn(one: QueueBucket, acceleratorType: string): readonly WorkerAllocation[] | null {
     const { layer } = this.#where;
     const type = this.#world.capacity.type(acceleratorType);
     if (type === undefined) return null;
@@ -187,9 +187,9 @@ class GroupPlacing {
     const { capacity } = this.#world;
     const { gang } = this.#found;
     this.#placed.push(...workers);
-    capacity.promise(gang, workers, 1);
+    capacity.nomination(gang, workers, 1);
     const whole = this.#isWithinQuotas() ? this.#placeFrom(depth + 1) : null;
-    capacity.promise(gang, workers, -1);
+    capacity.nomination(gang, workers, -1);
     this.#placed.length -= workers.length;
     return whole;
   }

@@ -4,11 +4,11 @@ import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { NodeSet } from "../base/collections/node-set.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
-import { looksAround } from "./apart.ts";
+import { looksAround } from "./anti-affinity.ts";
 import { windowsInTheWay } from "./closed-nodes.ts";
-import { placeWithWishes } from "./place-wishes.ts";
+import { placeConstrained } from "./place-constrained.ts";
 import { isScored } from "./score/place-by-score.ts";
 import { openCount } from "../model/mig.ts";
 import { partOn } from "../cluster/device-slices.ts";
@@ -22,21 +22,21 @@ export interface Where {
 }
 
 /** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoWishes(world: World, { spec, gang, isGrowth, among }: PlacementClass): boolean {
+function hasNoConstraints(world: World, { spec, gang, isGrowth, among }: QueueBucket): boolean {
   const { rules } = world;
   const { fabric } = rules;
-  const leastFree = fabric.choose === "fewest" && fabric.leastFreeWithoutWish;
+  const leastFree = fabric.choose === "fewest" && fabric.unconstrainedToFullest;
   // Cells count more than free accelerators do.
-  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
+  if (rules.fabric.choose === "cells" || rules.teams.reservedTopology !== undefined) return false;
   if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
     return false;
   if (spec.data !== undefined || looksAround(world, { gang })) return false;
   return !isGrowth && among === null && !needsPart(gang) && !isScored(world, gang);
 }
 
-export function placeOnType(world: World, found: PlacementClass, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer !== "idle" || !hasNoWishes(world, found) || windowsInTheWay(world, found).length > 0)
-    return placeWithWishes(world, found, where);
+export function placeOnType(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
+  if (where.layer !== "idle" || !hasNoConstraints(world, found) || windowsInTheWay(world, found).length > 0)
+    return placeConstrained(world, found, where);
   const { gang, workers: count } = found;
   const isPacking = world.rules.placement !== "spread";
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, found, isPacking);
@@ -44,7 +44,7 @@ export function placeOnType(world: World, found: PlacementClass, where: Where): 
 
 function placeSeveral(
   type: TypeCapacity,
-  { gang, workers: count }: PlacementClass,
+  { gang, workers: count }: QueueBucket,
   isPacking: boolean,
 ): readonly WorkerAllocation[] | null {
   const workers: WorkerAllocation[] = [];
@@ -140,7 +140,7 @@ function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): numb
 /** Whether the usable fleet could hold the least of the gang if it were empty. */
 export function fitsEmptyFleet(
   capacity: Capacity,
-  { gang, acceleratorTypes, workers }: Pick<PlacementClass, "gang" | "acceleratorTypes" | "workers">,
+  { gang, acceleratorTypes, workers }: Pick<QueueBucket, "gang" | "acceleratorTypes" | "workers">,
 ): boolean {
   for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
   return false;

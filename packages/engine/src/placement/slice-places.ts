@@ -6,7 +6,7 @@ import type { World } from "../cluster/world.ts";
 import { domainOf } from "./fabric-choice.ts";
 
 /** A gang that lost workers. */
-export interface Wounded {
+export interface DegradedGang {
   /** Those who keep their places. */
   readonly staying: readonly { readonly rank: number; readonly node: NodeId }[];
   /** The ranks that need new ones. */
@@ -19,16 +19,20 @@ type Slice = NonNullable<FabricSpec["slices"]>[number];
  * Sets of nodes, any one of which could take them all: the domain of those whose slices are broken; where whole slices are gone and no
  * other is broken, each domain, within the one of their wider slice. None where slices of several domains are broken.
  */
-export function slicePlaces(world: World, slices: readonly Slice[], wounded: Wounded): readonly ReadonlySet<NodeId>[] {
+export function slicePlaces(
+  world: World,
+  slices: readonly Slice[],
+  degraded: DegradedGang,
+): readonly ReadonlySet<NodeId>[] {
   const site = world.fabric
     .sites(world.capacity.nodesEpoch)
-    .find(({ leafOf }) => wounded.staying.some(({ node }) => leafOf.has(node)));
+    .find(({ leafOf }) => degraded.staying.some(({ node }) => leafOf.has(node)));
   const innermost = slices.at(-1);
   if (site === undefined || innermost === undefined) return [];
   let open: readonly NodeId[] = site.nodes;
   // From the innermost outwards, up to the first of which somebody is left: what is wider holds them as well.
   for (const slice of slices.toReversed()) {
-    const domains = domainsOfMates(site, slice, wounded);
+    const domains = domainsOfMates(site, slice, degraded);
     if (domains.size > 1) return [];
     const [domain] = domains;
     if (domain === undefined) continue;
@@ -37,7 +41,7 @@ export function slicePlaces(world: World, slices: readonly Slice[], wounded: Wou
   }
   const byDomain = Map.groupBy(open, (node) => domainAt(site, innermost.within, node));
   return [...byDomain]
-    .filter(([domain]) => isWholeWith(site, innermost, { wounded, domain }))
+    .filter(([domain]) => isWholeWith(site, innermost, { degraded, domain }))
     .map(([, nodes]) => new Set(nodes));
 }
 
@@ -45,7 +49,11 @@ const domainAt = (site: SiteFabric, level: string, node: NodeId): number =>
   domainOf(site, site.tree.levels.indexOf(level), site.leafOf.get(node) ?? -1);
 
 /** Where those are who are left of the slices that lost somebody. */
-function domainsOfMates(site: SiteFabric, { workers: size, within }: Slice, { staying, ranks }: Wounded): Set<number> {
+function domainsOfMates(
+  site: SiteFabric,
+  { workers: size, within }: Slice,
+  { staying, ranks }: DegradedGang,
+): Set<number> {
   const broken = new Set(ranks.map((rank) => Math.floor(rank / size)));
   const mates = staying.filter(({ rank }) => broken.has(Math.floor(rank / size)));
   return new Set(mates.map(({ node }) => domainAt(site, within, node)));
@@ -55,7 +63,7 @@ function domainsOfMates(site: SiteFabric, { workers: size, within }: Slice, { st
 function isWholeWith(
   site: SiteFabric,
   { workers: size, within }: Slice,
-  { wounded: { staying, ranks }, domain }: { readonly wounded: Wounded; readonly domain: number },
+  { degraded: { staying, ranks }, domain }: { readonly degraded: DegradedGang; readonly domain: number },
 ): boolean {
   const counts = new Map([[domain, ranks.length]]);
   for (const { node } of staying) {

@@ -6,11 +6,15 @@ import type { Rules } from "./rules.ts";
  * Otherwise: whether work of this priority may use its team's shapes alone, and gets them back whenever it asks; else it uses what is idle.
  */
 export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<WorkloadSpec, "priority" | "gang">): boolean {
-  return teams.shapes !== undefined && spec.priority >= teams.shapes.fromPriority && spec.gang.groups === undefined;
+  return (
+    teams.reservedTopology !== undefined &&
+    spec.priority >= teams.reservedTopology.fromPriority &&
+    spec.gang.taskGroups === undefined
+  );
 }
 
 /** The same of work that runs: a loan that was relabelled is one of what is idle from then on. */
-export function isGuaranteedLoan(
+export function isGuaranteedOpportunistic(
   rules: Pick<Rules, "teams">,
   spec: Pick<WorkloadSpec, "priority" | "gang">,
   attempt: Pick<Attempt, "opportunistic">,

@@ -33,7 +33,7 @@ export interface Policy {
   /** For the phase `defragment`, which does nothing without it. */
   readonly defragment?: DefragmentRules;
   /** Invariants of the design that the policy gives up, by number, for what it imitates; absent: none. */
-  readonly waives?: readonly number[];
+  readonly waivedInvariants?: readonly number[];
 }
 
 /** A kind of worker: accelerators and thousandths of each (1000, or less of one), cores, and how many of what is asked are such. */
@@ -66,7 +66,7 @@ export type Phase =
   | "consolidate"
   | "reclaim"
   | "preempt"
-  | "refill"
+  | "rebalance"
   | "defragment"
   | "grow"
   | "drop-incomplete";
@@ -89,22 +89,22 @@ export interface TeamRules {
    * Work of this priority or above is guaranteed: it holds cells of its team's shapes alone, and those are there whenever it
    * asks. Work below uses any idle accelerator and gives way to the first. Absent: shapes play no part.
    */
-  readonly shapes?: { readonly fromPriority: number };
+  readonly reservedTopology?: { readonly fromPriority: number };
 }
 
 /**
  * `above-share-last`: whoever is above its fair share in every resource goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger
- * first. `without-claim-last`: who may claim nothing of a resource it would use goes last. `share-with`: the smaller dominant share with the request. `share`: without it.
+ * first. `without-entitlement-last`: who may claim nothing of a resource it would use goes last. `share-with`: the smaller dominant share with the request. `share`: without it.
  * `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use with the request for its weight. `guarantee-ratio`: the smaller ratio of use to guarantee. `name`. Ties end in the order of definition.
  */
 export type TeamOrderKey =
   | "above-share-last"
   | "within-guarantee"
   | "priority"
-  | "without-claim-last"
+  | "without-entitlement-last"
   | "share-with"
   | "share"
-  | "claim"
+  | "entitlement"
   | "weighted-use"
   | "guarantee-ratio"
   | "name";
@@ -123,22 +123,22 @@ export interface FabricRules {
   /** `fullest`: of the domains that hold the gang the fullest. `fewest`: the fewest domains, then the tightest. `cells`: the smallest cell, next to what the job holds already. */
   readonly choose: "fullest" | "fewest" | "cells";
   /** Work without wishes goes where least is free. */
-  readonly leastFreeWithoutWish: boolean;
+  readonly unconstrainedToFullest: boolean;
   /** A wish that no single domain meets is met by domains that carry as nearly the same as can be. */
   readonly balanced: boolean;
 }
 
 export interface EvictionRules {
   /** How the victims of a plan are found: see `schedule/evict/`. */
-  readonly search: "cheapest" | "fewest" | "growing-list" | "by-share" | "by-advantage" | "cells";
-  /** For `by-share`: the tests that a victim's team has to pass, in turn. */
+  readonly search: "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
+  /** For `kueue-fair-sharing`: the tests that a victim's team has to pass, in turn. */
   readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */
   readonly preemptibleBelowPriority: number | null;
   /** `kept`: the place is kept for the one that the plan was made for until it is free. `forgotten`: it asks again in the next round. */
-  readonly promises: "kept" | "forgotten";
+  readonly nominations: "kept" | "forgotten";
   /** Work that has to give its cells to others of its team keeps running as a loan of idle accelerators, and is evicted only where it is in the way. */
-  readonly lazy: boolean;
+  readonly lazyPreemption: boolean;
   /** For plans that move work to make room: how many moves a plan may make at most, and how much work each may lose (ms since its last checkpoint); absent: 8, and 10 minutes. */
   readonly movesMax?: number;
   readonly moveLossMsMax?: number;

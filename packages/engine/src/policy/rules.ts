@@ -12,17 +12,17 @@ const plain: Omit<Rules, "defragment" | "name" | "order" | "whenHeadBlocked" | "
   phases: ["place"],
   teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "idle", usageHalfLifeMs: null },
   backfill: { reserve: "none", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
-  fabric: { choose: "fullest", leastFreeWithoutWish: false, balanced: false },
+  fabric: { choose: "fullest", unconstrainedToFullest: false, balanced: false },
   eviction: {
-    search: "cheapest",
+    search: "lowest-cost",
     shareTests: ["final", "initial"],
     preemptibleBelowPriority: null,
-    promises: "kept",
-    lazy: false,
+    nominations: "kept",
+    lazyPreemption: false,
     checkpointTimeoutMs: 0,
   },
   elastic: { grow: "never", by: "order" },
-  waives: [],
+  waivedInvariants: [],
 };
 
 /** Whether the policy's scores want to know what has lately been asked for. */
@@ -34,9 +34,9 @@ export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
   whenHeadBlocked === "stop" || backfill.reserve !== "none";
 
 /** Whether any phase asks work to leave, or to move. */
-export const mayEvict = ({ phases }: Rules): boolean => phases.some(asksToLeave);
+export const mayEvict = ({ phases }: Rules): boolean => phases.some(requestsTermination);
 
-const asksToLeave = (phase: Phase): boolean => phase !== "place" && phase !== "grow";
+const requestsTermination = (phase: Phase): boolean => phase !== "place" && phase !== "grow";
 
 export const rulesOf = (policy: Policy): Rules => ({
   ...plain,

@@ -9,72 +9,72 @@ import { workloadOf } from "../cluster/entities.ts";
 import { findPlacement } from "../placement/place.ts";
 import { acceptableTypes, wholeNeeded } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
-import { RoomComing } from "../placement/room-coming.ts";
-import { clearingsFor } from "./clearing.ts";
-import { isAsLarge, isStuck, mayStrangersMove, planFor } from "./leave-or-move.ts";
-import { steadily, wholeOf } from "./leavers.ts";
-import type { Leaver } from "./leavers.ts";
-import { moveLossMsMax } from "./make-room.ts";
+import { ReleasingRoom } from "../placement/releasing-room.ts";
+import { drainCandidatesFor } from "./drain-candidates.ts";
+import { isAsLarge, isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
+import { steadily, wholeOf } from "./victim-candidates.ts";
+import type { VictimCandidate } from "./victim-candidates.ts";
+import { moveLossMsMax } from "./consolidate.ts";
 import type { Plan } from "./plan.ts";
-import { isEvictable, isOnAny } from "./rights.ts";
+import { isEvictable, isOnAny } from "./eligibility.ts";
 import type { Search } from "./search.ts";
 
 /** How often nodes are chosen anew without those who turned out to have nowhere to go. */
 const CHOICES_MAX = 4;
 
 export function findByNode(batch: Batch, search: Search): Plan | null {
-  const { beneficiary } = search;
-  if (wholeNeeded(beneficiary) === 0 && beneficiary.workers > 1) return null;
-  const leavers = search.leavers.filter(({ keeps }) => keeps === 0);
+  const { preemptor } = search;
+  if (wholeNeeded(preemptor) === 0 && preemptor.workers > 1) return null;
+  const victimCandidates = search.victimCandidates.filter(({ keeps }) => keeps === 0);
   const strangers = strangersFor(batch, search);
-  const stuck: Leaver[] = [];
+  const stuck: VictimCandidate[] = [];
   for (let choice = 0; choice < CHOICES_MAX; choice++) {
     const units = [
-      ...leavers.filter(({ attempt }) => !stuck.some((unit) => unit.attempt === attempt)),
+      ...victimCandidates.filter(({ attempt }) => !stuck.some((unit) => unit.attempt === attempt)),
       ...strangers.filter((unit) => !isAsLarge(unit, stuck)),
     ];
     const before = stuck.length;
     const plan = clearNodes(batch, search, { units, stuck });
-    search.takings.giveAllBack();
+    search.tentativeEvictions.returnAll();
     // One worker is tried on every node at once.
-    if (plan !== null || stuck.length === before || beneficiary.workers === 1) return plan;
+    if (plan !== null || stuck.length === before || preemptor.workers === 1) return plan;
   }
   return null;
 }
 
 interface Clearance {
   /** Who may leave or move. */
-  readonly units: readonly Leaver[];
+  readonly units: readonly VictimCandidate[];
   /** Who turned out to have nowhere to go. */
-  readonly stuck: Leaver[];
+  readonly stuck: VictimCandidate[];
 }
 
 /** Clears nodes, the cheapest first, until there is a place. */
 function clearNodes(batch: Batch, search: Search, { units, stuck }: Clearance): Plan | null {
   const { world } = batch;
-  const { beneficiary, takings } = search;
-  const fits = (): Placement | null => findPlacement(world, beneficiary, "coming");
-  const room = new RoomComing(world, beneficiary);
-  for (const clearing of clearingsFor(batch, search, { found: beneficiary, units })) {
+  const { preemptor, tentativeEvictions } = search;
+  const fits = (): Placement | null => findPlacement(world, preemptor, "releasing");
+  const room = new ReleasingRoom(world, preemptor);
+  for (const drainCandidate of drainCandidatesFor(batch, search, { found: preemptor, units })) {
     const leave = (): Placement | null => {
-      for (const unit of clearing.units) takings.take(unit);
-      room.changed(clearing.units.flatMap(({ attempt }) => attempt.workers));
+      for (const unit of drainCandidate.units) tentativeEvictions.take(unit);
+      room.changed(drainCandidate.units.flatMap(({ attempt }) => attempt.workers));
       return room.suffices ? fits() : null;
     };
     // One worker lies on one node: what others would leave does not help.
-    const isAlone = beneficiary.workers === 1;
-    const placement = takings.tentatively(leave, (found) => found !== null || !isAlone);
+    const isAlone = preemptor.workers === 1;
+    const placement = tentativeEvictions.tentatively(leave, (found) => found !== null || !isAlone);
     if (placement === null) {
-      if (isAlone) room.changed(clearing.units.flatMap(({ attempt }) => attempt.workers));
+      if (isAlone) room.changed(drainCandidate.units.flatMap(({ attempt }) => attempt.workers));
       continue;
     }
-    const { needed, found } = takings.giveBackUnless(fits, placement);
+    const { needed, found } = tentativeEvictions.giveBackUnless(fits, placement);
     const answer = planFor(batch, search, { placement: found, needed, stuck });
     if (isStuck(answer)) stuck.push(answer.stuck);
     else if (answer !== null) return answer;
     if (!isAlone) return null;
     // The next node may hold others.
-    takings.giveAllBack();
+    tentativeEvictions.returnAll();
     room.changed(needed.flatMap(({ attempt }) => attempt.workers));
   }
   return null;
@@ -84,14 +84,14 @@ function clearNodes(batch: Batch, search: Search, { units, stuck }: Clearance): 
  * Work of those who hold no more than they may claim, that would never lose much: it is asked for a checkpoint before. What it would lose
  * just now does not count: whether there is a plan must not change with time.
  */
-function strangersFor(batch: Batch, { beneficiary, givers }: Search): Leaver[] {
+function strangersFor(batch: Batch, { preemptor, donors }: Search): VictimCandidate[] {
   const { world } = batch;
-  if (!mayStrangersMove(world, beneficiary)) return [];
-  const own = beneficiary.waiting.first();
-  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
-  const found: Leaver[] = [];
+  if (!mayStrangersMove(world, preemptor)) return [];
+  const own = preemptor.waiting.first();
+  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
+  const found: VictimCandidate[] = [];
   for (const [team, { attempts }] of world.evictable) {
-    if (givers.has(team)) continue;
+    if (donors.has(team)) continue;
     for (const attempt of attempts) {
       const workload = workloadOf(world, attempt.workloadId);
       const { spec } = workload;

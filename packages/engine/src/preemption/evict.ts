@@ -5,13 +5,13 @@
  */
 import type { Batch } from "../batch/batch.ts";
 import type { EvictionReason } from "../model/workload.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { verifyPlan } from "./verify-plan.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { roundOrder } from "../ordering/round-order.ts";
-import { byStandingsOfNow } from "../ordering/standing.ts";
-import { carryOut, isIdleNow } from "./carry-out.ts";
+import { withFixedTeamShares } from "../ordering/team-share.ts";
+import { carryOut, isIdleNow } from "./execute.ts";
 import { takesNothing } from "./plan.ts";
 import { classesInLine, askForMore } from "../placement/classes-in-line.ts";
 import { preemptionStrategy } from "./strategy.ts";
@@ -19,7 +19,7 @@ import { preemptionStrategy } from "./strategy.ts";
 export function evictFor(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
   // Where nobody may be evicted and nothing is promised there is nothing to take.
-  if (world.evictable.size > 0 || world.state.promises.size > 0) lookForPlans(batch, reason);
+  if (world.evictable.size > 0 || world.state.nominations.size > 0) lookForPlans(batch, reason);
 }
 
 function lookForPlans(batch: Batch, reason: EvictionReason): void {
@@ -28,10 +28,10 @@ function lookForPlans(batch: Batch, reason: EvictionReason): void {
   const waiting = classesInLine(world);
   const strategy = preemptionStrategy(world);
   if (!waiting.some((found) => strategy.mayFind(batch, found, reason))) return;
-  byStandingsOfNow(world, () => planFor(batch, waiting, reason));
+  withFixedTeamShares(world, () => planFor(batch, waiting, reason));
 }
 
-function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: EvictionReason): void {
+function planFor(batch: Batch, waiting: readonly QueueBucket[], reason: EvictionReason): void {
   const { world } = batch;
   const strategy = preemptionStrategy(world);
   const asking = new Set(waiting);
@@ -39,9 +39,9 @@ function planFor(batch: Batch, waiting: readonly PlacementClass[], reason: Evict
   for (let found = order.first(); found !== null; found = order.first()) {
     // Whose budget is used up may claim nothing; a gang that was asked to leave for those before it does not grow any more.
     const asksStill = found.grows === null || world.queue.growthOf(found.grows) === found;
-    const mayClaim =
+    const mayPreemptNow =
       asksStill && spentBudget(world.state, found.team) === null && strategy.mayFind(batch, found, reason);
-    const plan = mayClaim ? strategy.find(batch, found, reason) : null;
+    const plan = mayPreemptNow ? strategy.find(batch, found, reason) : null;
     // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
     if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
       order.drop(found);

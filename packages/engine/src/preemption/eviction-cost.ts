@@ -16,8 +16,8 @@ const SOON_MS = 3_600_000;
 export function evictionCost(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
   const leftMs = remainingMs(workload, attempt, nowMs);
-  const comesAnywayMs = leftMs === null ? 0 : Math.max(0, SOON_MS - leftMs);
-  return evictionLoss(world, attempt, nowMs) + comesAnywayMs * heldBy(workload);
+  const releasedAnywayMs = leftMs === null ? 0 : Math.max(0, SOON_MS - leftMs);
+  return evictionLoss(world, attempt, nowMs) + releasedAnywayMs * heldBy(workload);
 }
 
 /** Work that is lost: what ran since the last checkpoint, and what starting again takes. */

@@ -1,7 +1,7 @@
 /** A plan: who is to have which place, and who gives it up. Made by a search, checked by `preemption/verify-plan.ts`, carried out by `carry-out.ts`. */
-import type { Attempt, EvictionReason, EvictionRight, PromisedPlace } from "../model/workload.ts";
+import type { Attempt, EvictionReason, EvictionRight, Nomination } from "../model/workload.ts";
 import type { Batch } from "../batch/batch.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";
 
 export interface Victim {
@@ -17,16 +17,16 @@ export interface Victim {
 /** Where work that gives up its place would go on. */
 export interface Move {
   readonly attempt: Attempt;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly placement: Placement;
 }
 
 export interface Plan {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
   /** Promised places that are given up for it; absent: none. */
-  readonly withdrawn?: readonly PromisedPlace[];
+  readonly withdrawn?: readonly Nomination[];
   /** Loans that keep running where they are, on what is idle; absent: none. */
   readonly relabelled?: readonly Attempt[];
   /** Absent: nobody moves. */
@@ -38,4 +38,4 @@ export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan)
   victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
 
 /** Finds a plan for the head of a class, or none; leaves every index as it was. */
-export type PlanSearch = (batch: Batch, beneficiary: PlacementClass, reason: EvictionReason) => Plan | null;
+export type PlanSearch = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason) => Plan | null;

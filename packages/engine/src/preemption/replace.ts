@@ -4,14 +4,14 @@
  */
 import { gangOfGroup, partsOf, shapeOf } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
-import type { Attempt, GangSpec, PromisedPlace, WorkerAllocation } from "../model/workload.ts";
+import type { Attempt, GangSpec, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { isOpen } from "../model/mig.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import { partOn } from "../cluster/device-slices.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import { PlacementClass } from "../cluster/queue.ts";
+import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { World } from "../cluster/world.ts";
 import type { WorkloadEntity } from "../state/mutable-state.ts";
@@ -28,7 +28,7 @@ export interface Replaced {
   readonly victims: readonly Victim[];
   readonly moves: readonly Move[];
   /** Places that were promised and are not any more. */
-  readonly withdrawn: readonly PromisedPlace[];
+  readonly withdrawn: readonly Nomination[];
   /** Of the tried units, those that got no place. */
   readonly lost: readonly VictimUnit[];
   /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
@@ -38,16 +38,16 @@ export interface Replaced {
 /** A victim's unit as a request, with what became of it. */
 export interface Returning {
   readonly unit: VictimUnit;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   placement: Placement | null;
 }
 
 /** Everybody else who waits, by team and best first: nobody of them is placed, but each holds its turn. */
-type InLine = readonly (readonly PlacementClass[])[];
+type InLine = readonly (readonly QueueBucket[])[];
 
 interface Replacing {
   readonly batch: Batch;
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly inLine: InLine;
   /** Nodes that the listed work keeps off; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;
@@ -58,20 +58,19 @@ export function replace(search: Replacing, workers: number, units: readonly Vict
   const ledger = new Ledger(world);
   try {
     for (const unit of units) vacate(ledger, unit);
-    const again = (unit: VictimUnit): PlacementClass => offNodes(world, requestOf(world, unit), search.keptFree);
+    const again = (unit: VictimUnit): QueueBucket => offNodes(world, requestOf(world, unit), search.keptFree);
     const returning = units.map((unit): Returning => ({ unit, found: again(unit), placement: null }));
-    const beneficiary =
-      workers === search.beneficiary.workers ? search.beneficiary : part(world, search.beneficiary, workers);
-    const placement = placeAll(world, { ledger, beneficiary, returning, inLine: search.inLine });
+    const preemptor = workers === search.preemptor.workers ? search.preemptor : part(world, search.preemptor, workers);
+    const placement = placeAll(world, { ledger, preemptor, returning, inLine: search.inLine });
     if (placement === null) return null;
-    return settle(world, { ledger, beneficiary, placement, returning });
+    return markClean(world, { ledger, preemptor, placement, returning });
   } finally {
     ledger.rollback();
   }
 }
 
 /** The same request on any other nodes. */
-function offNodes(world: World, found: PlacementClass, nodes: ReadonlySet<NodeId> | undefined): PlacementClass {
+function offNodes(world: World, found: QueueBucket, nodes: ReadonlySet<NodeId> | undefined): QueueBucket {
   if (nodes === undefined) return found;
   const ids = world.capacity
     .acceptable(found.acceleratorTypes)
@@ -80,46 +79,46 @@ function offNodes(world: World, found: PlacementClass, nodes: ReadonlySet<NodeId
 }
 
 /** Who runs is asked to leave; who was only promised a place is promised nothing. */
-function vacate(ledger: Ledger, { attempt, promise, keeps, upTo }: VictimUnit): void {
-  if (promise === null) ledger.vacateWorkers(attempt, keeps, upTo);
-  else ledger.withdraw(promise);
+function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit): void {
+  if (nomination === null) ledger.vacateWorkers(attempt, keeps, upTo);
+  else ledger.withdraw(nomination);
 }
 
 interface Asked {
   readonly growth: number;
-  readonly grows: PlacementClass["grows"];
-  readonly group: PlacementClass["group"];
+  readonly grows: QueueBucket["grows"];
+  readonly group: QueueBucket["group"];
 }
 
-function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: Asked): PlacementClass {
+function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: Asked): QueueBucket {
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
-  return new PlacementClass(workload, { rules: world.rules, growth, grows, group }, waiting);
+  return new QueueBucket(workload, { rules: world.rules, growth, grows, group }, waiting);
 }
 
 /** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
-export function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementClass {
+export function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): QueueBucket {
   const { gang } = workload.spec;
   const least = minWorkersOf(gang);
-  const group = attempt.workers[keeps]?.group ?? null;
+  const group = attempt.workers[keeps]?.taskGroup ?? null;
   if (keeps >= least)
     return Object.assign(
       classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group }),
       { ownKept: keeps },
     );
   const found = startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
-  if (gang.groups === undefined) return found;
+  if (gang.taskGroups === undefined) return found;
   const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);
   return Object.assign(found, { counts, workers: upTo });
 }
 
 /** A start with a number of workers, be it more or less than a gang needs. */
-function startOf(world: World, workload: WorkloadEntity, workers: number): PlacementClass {
+function startOf(world: World, workload: WorkloadEntity, workers: number): QueueBucket {
   return Object.assign(classOf(world, workload, { growth: workers, grows: null, group: null }), { isGrowth: false });
 }
 
 /** The same request with fewer workers: a step on the way to all of them. */
-function part(world: World, whole: PlacementClass, workers: number): PlacementClass {
+function part(world: World, whole: QueueBucket, workers: number): QueueBucket {
   const workload = whole.waiting.first() as WorkloadEntity;
   return whole.isGrowth
     ? classOf(world, workload, { growth: workers, grows: whole.grows, group: whole.group })
@@ -128,7 +127,7 @@ function part(world: World, whole: PlacementClass, workers: number): PlacementCl
 
 interface Try {
   readonly ledger: Ledger;
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly returning: readonly Returning[];
 }
 
@@ -139,7 +138,7 @@ interface Try {
  */
 function placeAll(
   world: World,
-  { ledger, beneficiary, returning, inLine }: Try & { readonly inLine: InLine },
+  { ledger, preemptor, returning, inLine }: Try & { readonly inLine: InLine },
 ): Placement | null {
   const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
   const lines = [...byAttempt.values()].map((line) =>
@@ -147,7 +146,7 @@ function placeAll(
   );
   const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
   const others = new Others(inLine);
-  const order = roundOrder(world, [...others.first, beneficiary, ...lines.map((line) => (line[0] as Returning).found)]);
+  const order = roundOrder(world, [...others.first, preemptor, ...lines.map((line) => (line[0] as Returning).found)]);
   let placement: Placement | null = null;
   let unasked = 1 + returning.length;
   for (let found = order.first(); found !== null && unasked > 0; found = order.first()) {
@@ -157,7 +156,7 @@ function placeAll(
       if (next !== undefined) order.add(next);
       continue;
     }
-    const placed = findPlacement(world, found, "coming");
+    const placed = findPlacement(world, found, "releasing");
     if (placed !== null) ledger.occupy(found, placed);
     const line = lineOf.get(found);
     unasked--;
@@ -178,26 +177,26 @@ function placeAll(
 
 /** Who waits besides, the best of each team until its turn has come, then the one behind it: most never have theirs. */
 class Others {
-  readonly first: readonly PlacementClass[];
-  readonly #rest = new Map<PlacementClass, Iterator<PlacementClass, undefined>>();
+  readonly first: readonly QueueBucket[];
+  readonly #rest = new Map<QueueBucket, Iterator<QueueBucket, undefined>>();
 
   constructor(byTeam: InLine) {
     this.first = byTeam.flatMap((classes) => this.#next(classes.values()) ?? []);
   }
 
-  #next(rest: Iterator<PlacementClass, undefined>): PlacementClass | undefined {
+  #next(rest: Iterator<QueueBucket, undefined>): QueueBucket | undefined {
     const { value } = rest.next();
     if (value !== undefined) this.#rest.set(value, rest);
     return value;
   }
 
-  has(found: PlacementClass): boolean {
+  has(found: QueueBucket): boolean {
     return this.#rest.has(found);
   }
 
   /** Whoever is next in the team of one whose turn has come. */
-  after(found: PlacementClass): PlacementClass | undefined {
-    return this.#next(this.#rest.get(found) as Iterator<PlacementClass, undefined>);
+  after(found: QueueBucket): QueueBucket | undefined {
+    return this.#next(this.#rest.get(found) as Iterator<QueueBucket, undefined>);
   }
 }
 
@@ -206,17 +205,17 @@ interface Settled extends Try {
 }
 
 /** Who stays, who moves and who is lost; then the beneficiary's accelerators are picked among those that really leave. */
-export function settle(world: World, { ledger, beneficiary, placement, returning }: Settled): Replaced | null {
-  const leaving = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
-  const lost = leaving.filter((each) => each.placement === null).map(({ unit }) => unit);
+export function markClean(world: World, { ledger, preemptor, placement, returning }: Settled): Replaced | null {
+  const terminating = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const lost = terminating.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();
-  for (const { unit } of leaving) vacate(ledger, unit);
-  const workers = pickAgain(world, beneficiary, placement);
+  for (const { unit } of terminating) vacate(ledger, unit);
+  const workers = pickAgain(world, preemptor, placement);
   if (workers === null) return null;
   const again: Placement = { ...placement, workers };
-  ledger.occupy(beneficiary, again);
+  ledger.occupy(preemptor, again);
   const moves: Move[] = [];
-  for (const { unit, found, placement: place } of leaving) {
+  for (const { unit, found, placement: place } of terminating) {
     if (place === null) continue;
     const picked = pickAgain(world, found, place);
     if (picked === null) return null;
@@ -229,11 +228,11 @@ export function settle(world: World, { ledger, beneficiary, placement, returning
     moves,
     lost,
     victims: victimsOf(
-      leaving.map(({ unit }) => unit),
+      terminating.map(({ unit }) => unit),
       moves,
     ),
-    units: leaving.map(({ unit }) => unit),
-    withdrawn: leaving.flatMap(({ unit }) => unit.promise ?? []),
+    units: terminating.map(({ unit }) => unit),
+    withdrawn: terminating.flatMap(({ unit }) => unit.nomination ?? []),
   };
 }
 
@@ -243,7 +242,7 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
   const key = (worker: WorkerAllocation): string => {
     const isPart = needsPart(shapeOf(gang, worker));
     const place = isPart ? `${worker.node} ${worker.accelerators} ${worker.slice ?? ""}` : worker.node;
-    return worker.group === undefined ? place : `${worker.group} ${place}`;
+    return worker.taskGroup === undefined ? place : `${worker.taskGroup} ${place}`;
   };
   const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
   return before.join() === workers.map(key).toSorted().join();
@@ -252,11 +251,11 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
 /** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
 export function pickAgain(
   world: World,
-  { gang }: Pick<PlacementClass, "gang">,
+  { gang }: Pick<QueueBucket, "gang">,
   { workers }: Pick<Placement, "workers">,
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;
-  if (gang.groups !== undefined) return pickGroups(world, gang, workers);
+  if (gang.taskGroups !== undefined) return pickGroups(world, gang, workers);
   if (gang.profile !== undefined) return pickParts(world, gang, workers);
   if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
   if (gang.accelerators === 0) return workers;
@@ -265,8 +264,8 @@ export function pickAgain(
   for (const { node } of workers) {
     const slot = capacity.slot(node);
     const skip = taken.get(node) ?? 0;
-    if (slot.freeCount + slot.comingCount < skip + gang.accelerators) return null;
-    picked.push({ node, accelerators: slot.pick(skip, gang.accelerators, "coming") });
+    if (slot.freeCount + slot.releasingCount < skip + gang.accelerators) return null;
+    picked.push({ node, accelerators: slot.pick(skip, gang.accelerators, "releasing") });
     taken.set(node, skip + gang.accelerators);
   }
   return picked;
@@ -281,14 +280,14 @@ function pickGroups(
   const { capacity } = world;
   const picked: WorkerAllocation[] = [];
   let isWhole = true;
-  for (const [group, own] of Map.groupBy(workers, (worker) => worker.group ?? 0)) {
+  for (const [group, own] of Map.groupBy(workers, (worker) => worker.taskGroup ?? 0)) {
     const again = pickAgain(world, { gang: gangOfGroup(gang, group) }, { workers: own });
     isWhole &&= again !== null;
-    const placed = (again ?? []).map((worker) => ({ ...worker, group }));
-    capacity.promise(gang, placed, 1);
+    const placed = (again ?? []).map((worker) => ({ ...worker, taskGroup: group }));
+    capacity.nomination(gang, placed, 1);
     picked.push(...placed);
   }
-  capacity.promise(gang, picked, -1);
+  capacity.nomination(gang, picked, -1);
   return isWhole ? picked : null;
 }
 
@@ -302,7 +301,7 @@ function pickShares(
   const picked: WorkerAllocation[] = [];
   for (const { node, accelerators } of workers) {
     const slot = capacity.slot(node);
-    const roomOf = (index: number): number => slot.room(index, "coming") - (taken.get(`${node} ${index}`) ?? 0);
+    const roomOf = (index: number): number => slot.room(index, "releasing") - (taken.get(`${node} ${index}`) ?? 0);
     let best = Number(accelerators);
     if (roomOf(best) < milli) {
       best = -1;
@@ -330,13 +329,13 @@ function pickParts(
     givenOf.set(slot, given);
     const index = Number(worker.accelerators);
     const own = partOn(slot.node, gang)?.places.find(({ start }) => start === worker.slice);
-    const taken = slot.slicesTaken(index, "coming") + (given.get(index) ?? 0);
+    const taken = slot.slicesTaken(index, "releasing") + (given.get(index) ?? 0);
     if (own !== undefined && isOpen(own, taken)) {
       give(given, { index, digits: own.digits });
       picked.push({ node: worker.node, accelerators: worker.accelerators, slice: own.start });
       continue;
     }
-    const spot = bestPart(slot, { shape: gang, layer: "coming", given });
+    const spot = bestPart(slot, { shape: gang, layer: "releasing", given });
     if (spot === null) return null;
     give(given, spot);
     picked.push(partAt(slot, spot));
@@ -348,7 +347,7 @@ function pickParts(
 export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
   for (const unit of units)
-    if (unit.promise === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+    if (unit.nomination === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
   const moving = new Map<Attempt, number>();
   for (const { attempt, placement } of moves)
     moving.set(attempt, (moving.get(attempt) ?? 0) + placement.workers.length);

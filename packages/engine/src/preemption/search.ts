@@ -3,30 +3,34 @@ import type { Batch } from "../batch/batch.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { EvictionReason } from "../model/workload.ts";
 import type { Ledger } from "../cluster/ledger.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
-import type { Standings } from "../ordering/standing.ts";
-import type { Leaver } from "./leavers.ts";
-import { isAboveClaim } from "./rights.ts";
-import type { Reach } from "./rights.ts";
-import type { Takings } from "./takings.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { TeamShares } from "../ordering/team-share.ts";
+import type { VictimCandidate } from "./victim-candidates.ts";
+import { isAboveEntitlement } from "./eligibility.ts";
+import type { PreemptionScope } from "./eligibility.ts";
+import type { TentativeEvictions } from "./tentative-evictions.ts";
 
 export interface Search {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
-  readonly standings: Standings;
-  readonly reach: Reach;
+  readonly teamShares: TeamShares;
+  readonly scope: PreemptionScope;
   /** Teams of whose work some may be asked to leave. */
-  readonly givers: ReadonlySet<TeamName>;
+  readonly donors: ReadonlySet<TeamName>;
   /** Their work, in the order in which it is asked. */
-  readonly leavers: readonly Leaver[];
+  readonly victimCandidates: readonly VictimCandidate[];
   /** By what whole nodes are weighed. */
-  readonly costOf: (unit: Leaver) => number;
+  readonly costOf: (unit: VictimCandidate) => number;
   readonly ledger: Ledger;
   /** Kept on that ledger. */
-  readonly takings: Takings;
+  readonly tentativeEvictions: TentativeEvictions;
 }
 
 /** Asked again for every leaver: what was taken from its team so far may have brought it down to its claim. */
-export function hasRight(batch: Batch, { beneficiary, reason, standings }: Search, leaver: Leaver): boolean {
-  return reason !== "reclaimed" || isAboveClaim(batch, standings, { beneficiary, ...leaver });
+export function hasRight(
+  batch: Batch,
+  { preemptor, reason, teamShares }: Search,
+  victimCandidate: VictimCandidate,
+): boolean {
+  return reason !== "reclaimed" || isAboveEntitlement(batch, teamShares, { preemptor, ...victimCandidate });
 }

@@ -1,7 +1,7 @@
 /** The port through which a policy's way of finding plans is called: our own or an imitated system's (`strategies/`). */
 import { invariant } from "../base/invariant.ts";
 import type { Batch } from "../batch/batch.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import type { EvictionReason } from "../model/workload.ts";
@@ -10,7 +10,7 @@ import type { PlanSearch } from "./plan.ts";
 export interface PreemptionStrategy {
   readonly find: PlanSearch;
   /** Whether `find` could find anything at all for the request, decided from sums alone; `true`: only a search can tell. */
-  mayFind(batch: Batch, found: PlacementClass, reason: EvictionReason): boolean;
+  mayFind(batch: Batch, found: QueueBucket, reason: EvictionReason): boolean;
 }
 
 type StrategyOf = (world: World) => PreemptionStrategy;

@@ -31,8 +31,8 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
   const ledger = new Ledger(world);
   try {
     for (const { attempt, keeps } of plan.victims) ledger.vacate(attempt, keeps);
-    for (const promise of plan.withdrawn ?? []) ledger.withdraw(promise);
-    verifyPlacement(world, plan.beneficiary, plan.placement, "coming");
+    for (const nomination of plan.withdrawn ?? []) ledger.withdraw(nomination);
+    verifyPlacement(world, plan.preemptor, plan.placement, "releasing");
   } finally {
     ledger.rollback();
   }

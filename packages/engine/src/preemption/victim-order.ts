@@ -3,7 +3,7 @@
  * served. The team that would be served last gives first, and in it what would be served last. A gang above its minimum
  * gives its last worker, any other goes whole.
  */
-import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import { withoutLast } from "../model/slices.ts";
@@ -13,7 +13,7 @@ import { workloadOf } from "../cluster/entities.ts";
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
-import type { Standing, Standings } from "../ordering/standing.ts";
+import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 import { teamComparison } from "../ordering/team-comparison.ts";
 import type { Seen } from "../ordering/team-comparison.ts";
 
@@ -25,7 +25,7 @@ export interface VictimUnit {
   readonly keeps: number;
   readonly upTo: number;
   /** What is taken is only a promise, which is given up whole; `attempt` stands for the one that was to start. */
-  readonly promise: PromisedPlace | null;
+  readonly nomination: Nomination | null;
 }
 
 /** What the unit gives up, by kind of worker. */
@@ -36,12 +36,12 @@ export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): rea
 export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
 
 /** Somebody who could give something: an attempt, or one that was promised a place. */
-export interface Giver {
+export interface Donor {
   readonly attempt: Attempt;
-  readonly promise: PromisedPlace | null;
+  readonly nomination: Nomination | null;
 }
 
-interface Held extends Giver {
+interface Held extends Donor {
   readonly workload: Workload;
   /** Workers that were not taken yet. */
   left: number;
@@ -60,19 +60,19 @@ const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memor
 
 export class VictimOrder {
   readonly #world: World;
-  readonly #standings: Standings;
+  readonly #teamShares: TeamShares;
   readonly #branches = new Map<TeamNode, Branch>();
   readonly #top: Branch[] = [];
   readonly #compareTeams: (left: Seen, right: Seen) => number;
 
-  constructor(world: World, standings: Standings, givers: readonly Giver[]) {
+  constructor(world: World, teamShares: TeamShares, donors: readonly Donor[]) {
     this.#world = world;
-    this.#standings = standings;
+    this.#teamShares = teamShares;
     this.#compareTeams = teamComparison(world.rules.teams.order);
-    for (const { attempt, promise } of givers) {
+    for (const { attempt, nomination } of donors) {
       const workload = workloadOf(world, attempt.workloadId);
       const branch = this.#branch(world.teamUse.node(workload.spec.team));
-      branch.held.push({ attempt, promise, workload, left: attempt.workers.length });
+      branch.held.push({ attempt, nomination, workload, left: attempt.workers.length });
     }
   }
 
@@ -107,18 +107,18 @@ export class VictimOrder {
   }
 
   #seen({ node, taken }: Branch): Seen {
-    return { standing: this.#standings.get(node) as Standing, request: NOTHING, taken };
+    return { teamShare: this.#teamShares.get(node) as TeamShare, request: NOTHING, taken };
   }
 
   #take(branch: Branch): VictimUnit {
     const { teamUse } = this.#world;
     const last = branch.held.reduce((found, held) => (compareHeld(this.#world, held, found) > 0 ? held : found));
-    const { attempt, promise, workload, left } = last;
+    const { attempt, nomination, workload, left } = last;
     const { gang } = workload.spec;
     const least = minWorkersOf(gang);
-    const isAbove = promise === null && left > least;
+    const isAbove = nomination === null && left > least;
     const keeps = isAbove ? Math.max(least, withoutLast(workload.spec, attempt.workers, left)) : 0;
-    const unit: VictimUnit = { attempt, promise, workload, keeps, upTo: left };
+    const unit: VictimUnit = { attempt, nomination, workload, keeps, upTo: left };
     const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (let at: Branch | null = branch; at !== null; at = at.parent) {
       at.taken[CORES_AT] = (at.taken[CORES_AT] as number) + amount.coresMilli;

@@ -6,7 +6,7 @@
 import { compareProducts, divideProduct } from "../base/exact.ts";
 
 /** What one team asks for. Amounts are safe integers of one unit of account: thousandths of an accelerator, say, or MiB. */
-export interface ShareClaim {
+export interface ShareRequest {
   /** What it gets before anybody gets more than that; null: all there is. */
   readonly guarantee: number | null;
   /** The most it may have; null: no limit. */
@@ -27,7 +27,7 @@ interface Rest {
 }
 
 interface Division {
-  readonly claims: readonly ShareClaim[];
+  readonly entitlements: readonly ShareRequest[];
   /** In whole numbers. */
   readonly weights: readonly number[];
   /** The most that each may get: its request, at most its limit. */
@@ -43,22 +43,26 @@ interface Division {
  * The share of each claim, in the order of the claims, which is also the order in which equal parts of a last unit are
  * given out. What one claimant does not need goes round again among the others of its priority, then to the next lower.
  */
-export function divideFairShare(total: number, claims: readonly ShareClaim[], unit: number): number[] {
-  const mosts = claims.map((claim) => Math.min(claim.request, claim.limit ?? claim.request));
-  const shares = claims.map((claim, index) => Math.min(claim.guarantee ?? total, mosts[index] as number));
+export function divideFairShare(total: number, entitlements: readonly ShareRequest[], unit: number): number[] {
+  const mosts = entitlements.map((entitlement) =>
+    Math.min(entitlement.request, entitlement.limit ?? entitlement.request),
+  );
+  const shares = entitlements.map((entitlement, index) =>
+    Math.min(entitlement.guarantee ?? total, mosts[index] as number),
+  );
   const left = total - shares.reduce((sum, share) => sum + share, 0);
-  const weights = wholeWeights(claims);
-  const division: Division = { claims, weights, mosts, shares, rests: claims.map(() => null), unit, left };
+  const weights = wholeWeights(entitlements);
+  const division: Division = { entitlements, weights, mosts, shares, rests: entitlements.map(() => null), unit, left };
   if (left <= 0) return shares;
 
-  const groups = groupsByPriority(claims);
+  const groups = groupsByPriority(entitlements);
   for (const group of groups) divideByWeight(division, group);
   for (const group of groups) giveLastUnits(division, group);
   return shares;
 }
 
 /** A claim in a tree: its parent is an earlier entry, or -1. Its request is its own, without what is asked for below it. */
-export interface TreeClaim extends ShareClaim {
+export interface TreeShareRequest extends ShareRequest {
   readonly parent: number;
 }
 
@@ -66,19 +70,23 @@ export interface TreeClaim extends ShareClaim {
  * Shares down a tree of teams: the top level divides the fleet, and the children of a team divide what it got. A team
  * asks for what everything below it asks for; its own limit caps that.
  */
-export function divideDownTree(total: number, claims: readonly TreeClaim[], unit: number): number[] {
-  const requests = claims.map((claim) => claim.request);
-  const children: number[][] = claims.map(() => []);
+export function divideDownTree(total: number, entitlements: readonly TreeShareRequest[], unit: number): number[] {
+  const requests = entitlements.map((entitlement) => entitlement.request);
+  const children: number[][] = entitlements.map(() => []);
   const top: number[] = [];
-  for (let index = claims.length - 1; index >= 0; index--) {
-    const { parent } = claims[index] as TreeClaim;
+  for (let index = entitlements.length - 1; index >= 0; index--) {
+    const { parent } = entitlements[index] as TreeShareRequest;
     if (parent >= 0) requests[parent] = (requests[parent] as number) + (requests[index] as number);
   }
-  for (const [index, { parent }] of claims.entries()) (parent < 0 ? top : (children[parent] as number[])).push(index);
+  for (const [index, { parent }] of entitlements.entries())
+    (parent < 0 ? top : (children[parent] as number[])).push(index);
 
-  const shares = claims.map(() => 0);
+  const shares = entitlements.map(() => 0);
   const divideAmong = (amount: number, members: readonly number[]): void => {
-    const asked = members.map((index) => ({ ...(claims[index] as TreeClaim), request: requests[index] as number }));
+    const asked = members.map((index) => ({
+      ...(entitlements[index] as TreeShareRequest),
+      request: requests[index] as number,
+    }));
     for (const [position, share] of divideFairShare(amount, asked, unit).entries()) {
       shares[members[position] as number] = share;
     }
@@ -91,11 +99,11 @@ export function divideDownTree(total: number, claims: readonly TreeClaim[], unit
 }
 
 /** Claims of equal priority together, larger priorities first, each group in the order of the claims. */
-function groupsByPriority(claims: readonly ShareClaim[]): readonly (readonly number[])[] {
+function groupsByPriority(entitlements: readonly ShareRequest[]): readonly (readonly number[])[] {
   const groups = new Map<number, number[]>();
-  for (const [index, claim] of claims.entries()) {
-    const group = groups.get(claim.priority);
-    if (group === undefined) groups.set(claim.priority, [index]);
+  for (const [index, entitlement] of entitlements.entries()) {
+    const group = groups.get(entitlement.priority);
+    if (group === undefined) groups.set(entitlement.priority, [index]);
     else group.push(index);
   }
   return [...groups].toSorted((left, right) => right[0] - left[0]).map((entry) => entry[1]);
@@ -154,7 +162,7 @@ const lack = (division: Division, index: number): number =>
 const weightOf = (division: Division, index: number): number => division.weights[index] as number;
 
 /** Only ratios count, to the millionth: products with them are exact. */
-function wholeWeights(claims: readonly ShareClaim[]): readonly number[] {
-  const weights = claims.map(({ weight }) => weight);
+function wholeWeights(entitlements: readonly ShareRequest[]): readonly number[] {
+  const weights = entitlements.map(({ weight }) => weight);
   return weights.every(Number.isInteger) ? weights : weights.map((weight) => Math.round(weight * 1_000_000));
 }

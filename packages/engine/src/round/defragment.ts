@@ -6,7 +6,7 @@
  * What is moved at once goes to a place that is idle now, is counted as gone from where it is, and gets its place by a promise:
  * the plan is checked and carried out as every eviction is.
  */
-import { keepsApart } from "../placement/apart.ts";
+import { antiAffinityCheck } from "../placement/anti-affinity.ts";
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
@@ -18,27 +18,27 @@ import type { TypeCapacity } from "../cluster/capacity.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { needsPart } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlan } from "../preemption/verify-plan.ts";
 import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
 import { dataPlaces } from "../placement/data-places.ts";
-import { recordVictims } from "../preemption/carry-out.ts";
+import { recordVictims } from "../preemption/execute.ts";
 import { evictionCost } from "../preemption/eviction-cost.ts";
 import type { Plan } from "../preemption/plan.ts";
 import { requestOf } from "../preemption/replace.ts";
-import { isEvictable } from "../preemption/rights.ts";
+import { isEvictable } from "../preemption/eligibility.ts";
 import { acceptableTypes, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
-import { isOpenTo } from "../placement/place-wishes.ts";
-import { promiseMove } from "../transitions/start.ts";
+import { isOpenTo } from "../placement/place-constrained.ts";
+import { nominateMigration } from "../transitions/start.ts";
 
 export function defragment(batch: Batch): void {
   const { world, nowMs } = batch;
   const rules = world.rules.defragment;
   if (rules === undefined || !isOpen(rules, nowMs)) return;
   // Where somebody waits for room it is made for them (`consolidate`), and a move at a time is watched to its end.
-  if (world.state.promises.size > 0 || someoneWaits(world)) return;
+  if (world.state.nominations.size > 0 || someoneWaits(world)) return;
   gather(batch, rules, movesLeft(world, rules, nowMs));
 }
 
@@ -57,7 +57,9 @@ export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): 
 
 /** Places of a team's own shape are laid out by rules of their own, and a place that is not kept is none to move to. */
 const canGather = ({ rules }: World): boolean =>
-  rules.teams.shapes === undefined && rules.fabric.choose !== "cells" && rules.eviction.promises === "kept";
+  rules.teams.reservedTopology === undefined &&
+  rules.fabric.choose !== "cells" &&
+  rules.eviction.nominations === "kept";
 
 const isOpen = ({ during }: DefragmentRules, nowMs: number): boolean => {
   if (during === undefined) return true;
@@ -87,7 +89,7 @@ function movesLeft({ state }: World, { movesPerHour }: DefragmentRules, nowMs: n
 interface GatheringMove {
   readonly attempt: Attempt;
   readonly workload: Workload;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly placement: Placement;
   /** Pairs of idle accelerators on one node that there are more of afterwards. */
   readonly pairs: number;
@@ -118,7 +120,7 @@ const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
     (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
 
 /** What is idle, or will be when those who were asked to leave have left, and is promised to nobody. */
-const roomOf = ({ freeCount, comingCount }: NodeSlot): number => freeCount + comingCount;
+const roomOf = ({ freeCount, releasingCount }: NodeSlot): number => freeCount + releasingCount;
 
 /** Usable nodes with anything idle, those with the least first. */
 const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
@@ -131,10 +133,10 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   const [first] = attempt.workers;
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
   const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
-  const { accelerators, groups } = spec.gang;
+  const { accelerators, taskGroups } = spec.gang;
   // Where the budget is used up it would have no place any more.
   if (spentBudget(world.state, spec.team) !== null) return false;
-  if (stopRequested || accelerators === 0 || needsPart(spec.gang) || groups !== undefined) return false;
+  if (stopRequested || accelerators === 0 || needsPart(spec.gang) || taskGroups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
   if (movedAtMs !== undefined && nowMs < movedAtMs + restMs) return false;
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
@@ -155,11 +157,11 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
     // Nor away from what it reads.
     if (!isOpenTo(workload.spec, slot, data) || data.held(slot) < data.held(from)) continue;
-    const unit = { attempt, workload, keeps: 0, upTo: count, promise: null };
+    const unit = { attempt, workload, keeps: 0, upTo: count, nomination: null };
     const found = requestOf(world, unit);
     if (isClosedBy(windowsInTheWay(world, found), slot.node.id)) continue;
     // It would not have left yet: from itself it keeps away as from others.
-    if (!keepsApart(world, found, "idle")(slot)) continue;
+    if (!antiAffinityCheck(world, found, "idle")(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,
       accelerators: slot.pick(index * gang.accelerators, gang.accelerators),
@@ -174,11 +176,11 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
 function carryOut(batch: Batch, { attempt, workload, found, placement, pairs }: GatheringMove): void {
   const { world, nowMs: atMs } = batch;
   const victims = [{ attempt, keeps: 0, moving: attempt.workers.length }];
-  const plan: Plan = { beneficiary: found, placement, victims };
+  const plan: Plan = { preemptor: found, placement, victims };
   verifyPlan(world, plan, "moved");
   batch.emit({
     kind: "evictionPlanned",
-    version: 1,
+    version: 2,
     atMs,
     workloadId: workload.id,
     task: attempt.task,
@@ -187,5 +189,5 @@ function carryOut(batch: Batch, { attempt, workload, found, placement, pairs }: 
     pairsGathered: pairs,
   });
   requestStop(batch, attempt, "moved");
-  promiseMove(batch, attempt, placement);
+  nominateMigration(batch, attempt, placement);
 }

@@ -9,8 +9,9 @@ export function dropIncomplete(batch: Batch): void {
   for (const attempt of Array.from(world.state.attempts.values())) {
     if (attempt.stop !== null) continue;
     const { gang } = workloadOf(world, attempt.workloadId).spec;
-    const promised = world.state.promises.get(attempt.id)?.workers.length ?? 0;
-    const leaving = attempt.leaving?.length ?? 0;
-    if (attempt.workers.length + leaving + promised < minWorkersOf(gang)) requestStop(batch, attempt, "incomplete");
+    const nominated = world.state.nominations.get(attempt.id)?.workers.length ?? 0;
+    const terminating = attempt.terminating?.length ?? 0;
+    if (attempt.workers.length + terminating + nominated < minWorkersOf(gang))
+      requestStop(batch, attempt, "incomplete");
   }
 }

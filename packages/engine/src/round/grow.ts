@@ -8,14 +8,14 @@ import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import { mayEvict } from "../policy/rules.ts";
-import { PlacementClass } from "../cluster/queue.ts";
+import { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { findBesideStarts } from "../placement/backfill/beside-starts.ts";
 import { expectedEndMs } from "../usage/expected-duration.ts";
 import type { Placement } from "../cluster/request.ts";
 import { growingAttempt, wholeNeeded } from "../cluster/request.ts";
 import { growthOrder } from "../ordering/growth-order.ts";
-import { classesInTurn, isClosed, openingOf, roundOrder } from "../ordering/round-order.ts";
+import { classesInTurn, isClosed, capacityEpochOf, roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { start } from "../transitions/start.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
@@ -30,7 +30,7 @@ export function growLast(batch: Batch): void {
     order.drop(found);
     if (step === null) {
       // What waits for a protected start alone is asked again in every round.
-      if (reservationsOf(world).length === 0) found.closedAt = openingOf(world);
+      if (reservationsOf(world).length === 0) found.rejectedAtEpoch = capacityEpochOf(world);
       continue;
     }
     const more = world.queue.growthOf(start(batch, step.found, step.placement));
@@ -42,9 +42,9 @@ export function growLast(batch: Batch): void {
 export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   if (rules.elastic.grow !== "last") return false;
   // Promises that make way for others may let those be kept.
-  if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "cheapest"))
+  if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "lowest-cost"))
     return true;
-  for (const { workloadId } of state.promises.values()) {
+  for (const { workloadId } of state.nominations.values()) {
     const gang = state.workloads.get(workloadId)?.spec.gang;
     if (gang === undefined || isElastic(gang)) return true;
   }
@@ -57,15 +57,15 @@ export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
     );
 }
 
-const isElastic = (gang: GangSpec): boolean => gang.groups !== undefined || minWorkersOf(gang) < gang.workers;
+const isElastic = (gang: GangSpec): boolean => gang.taskGroups !== undefined || minWorkersOf(gang) < gang.workers;
 
 interface PlacedStep {
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly placement: Placement;
 }
 
 /** The step that it asks for; where there is no room for that, the best of the other steps of its curve. */
-function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
+function placeStep(batch: Batch, found: QueueBucket): PlacedStep | null {
   const { world } = batch;
   const placement = placeBesideReservations(batch, found);
   if (placement !== null) return { found, placement };
@@ -75,7 +75,7 @@ function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
   for (const { workers: more } of growthSteps(found.spec, has, growthCount(found.spec, workers))) {
     if (more >= found.workers) continue;
     const options = { rules: world.rules, growth: more, grows: found.grows };
-    const other = new PlacementClass(found.waiting.first() as Workload, options, found.waiting);
+    const other = new QueueBucket(found.waiting.first() as Workload, options, found.waiting);
     const place = placeBesideReservations(batch, other);
     if (place !== null) return { found: other, placement: place };
   }
@@ -83,7 +83,7 @@ function placeStep(batch: Batch, found: PlacementClass): PlacedStep | null {
 }
 
 /** A further worker stays as long as its gang is expected to run. */
-function placeBesideReservations({ world, nowMs }: Batch, found: PlacementClass): Placement | null {
+function placeBesideReservations({ world, nowMs }: Batch, found: QueueBucket): Placement | null {
   const reservations = reservationsOf(world);
   const growing = growingAttempt(world, found);
   if (reservations.length === 0 || growing === null) return findPlacement(world, found);

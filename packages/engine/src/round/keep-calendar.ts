@@ -7,11 +7,11 @@ import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { replaceAhead } from "./replace-lost.ts";
 import { noticedNode } from "../state/notices.ts";
-import { entryFingerprint } from "../state/past-entries.ts";
+import { entryFingerprint } from "../state/ended-entries.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { tariffsOf } from "../energy/tariffs.ts";
 import type { IndexedWindow } from "../cluster/calendar-index.ts";
-import { leavesAtMs } from "../cluster/leaves-by.ts";
+import { latestEndMs } from "../cluster/latest-end.ts";
 
 export function keepCalendar(batch: Batch): void {
   const { world, nowMs: atMs } = batch;
@@ -55,6 +55,6 @@ function closedBy(window: TimeWindow): ClosedBy {
 function isOverdue({ world, nowMs }: Batch, { window }: IndexedWindow, attempt: Attempt): boolean {
   const { spec, actor } = workloadOf(world, attempt.workloadId);
   if (attempt.stop !== null && stoppedByMs(attempt.stop, spec.graceTimeoutMs) <= window.startMs) return false;
-  const atMs = leavesAtMs(world.rules, attempt, { spec, startMs: window.startMs });
+  const atMs = latestEndMs(world.rules, attempt, { spec, startMs: window.startMs });
   return atMs !== null && atMs <= nowMs && !world.calendar.isFor(window, { team: spec.team, actor });
 }

@@ -1,7 +1,7 @@
 /** Schedules that are due submit their work. What was missed while nothing ran is made up for once, whatever was missed. */
 import type { Batch } from "../batch/batch.ts";
 import { awaitedFirst } from "../lifecycle/apply-documents.ts";
-import { recordSubmission, stopWorkload, submissionObjection } from "../lifecycle/submit.ts";
+import { recordSubmission, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
 import { specDueAt } from "../model/schedule.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import { lastDueMs } from "../model/time/due.ts";
@@ -32,8 +32,8 @@ function run(batch: Batch, { item, atMs: dueAtMs }: Due): void {
   const fact = { kind: "scheduleRan", version: 2, atMs: batch.nowMs, name, dueAtMs } as const;
   if (isRunning && schedule.concurrency === "forbid")
     return batch.emit({ ...fact, submittedId: null, left: "the last run has not ended" });
-  const objection = submissionObjection(batch.world, schedule.spec, batch.world.state.teams);
-  if (objection !== null) return batch.emit({ ...fact, submittedId: null, left: objection.code });
+  const admissionFailure = submissionAdmissionFailure(batch.world, schedule.spec, batch.world.state.teams);
+  if (admissionFailure !== null) return batch.emit({ ...fact, submittedId: null, left: admissionFailure.code });
   if (isRunning && schedule.concurrency === "replace") stopWorkload(batch, last.id, actor);
   batch.emit({ ...fact, submittedId: recordSubmission(batch, specDueAt(schedule, dueAtMs), actor), left: "" });
 }

@@ -4,25 +4,25 @@
  * again; a fork on which one thing is tried should not have to.
  */
 import type { World } from "../cluster/world.ts";
-import { openingOf } from "../ordering/round-order.ts";
+import { capacityEpochOf } from "../ordering/round-order.ts";
 import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
 /** `world` follows from the state of `known` and has not decided anything yet. */
 export function learnOutcomes(world: World, known: World): void {
   const twins = world.queue.twinsOf(known.queue);
-  const opening = openingOf(world);
+  const capacityEpoch = capacityEpochOf(world);
   for (const [other, own] of twins) {
-    if (other.closedAt === openingOf(known)) own.closedAt = opening;
+    if (other.rejectedAtEpoch === capacityEpochOf(known)) own.rejectedAtEpoch = capacityEpoch;
     if (other.fleetEpoch !== known.capacity.fleetEpoch) continue;
     own.fitsFleet = other.fitsFleet;
     own.fleetEpoch = world.capacity.fleetEpoch;
   }
-  if (!known.queue.isSettled(openingOf(known))) return;
+  if (!known.queue.isClean(capacityEpochOf(known))) return;
   const reservations = reservationsOf(known).flatMap((reserved) => {
     const found = twins.get(reserved.found);
     return found === undefined ? [] : [{ ...reserved, found }];
   });
   if (reservations.length < reservationsOf(known).length) return;
   keepReservations(world, reservations);
-  world.queue.settle(opening, known.queue.settledAtMs);
+  world.queue.markClean(capacityEpoch, known.queue.cleanAtMs);
 }

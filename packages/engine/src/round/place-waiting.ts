@@ -6,17 +6,17 @@
 import type { Batch } from "../batch/batch.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
-import { heedsClosed, isClosed, openingOf, queueOrder } from "../ordering/round-order.ts";
+import { heedsClosed, isClosed, capacityEpochOf, queueOrder } from "../ordering/round-order.ts";
 import { isHeldByLimit } from "../placement/could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
-import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
-import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
+import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
+import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
 import { start } from "../transitions/start.ts";
 import { askForMore, listClasses } from "../placement/classes-in-line.ts";
@@ -30,19 +30,19 @@ export function placeWaiting(batch: Batch): void {
     keepReservations(world, NOTHING_RESERVED);
     return;
   }
-  const isSettled = queue.isSettled(openingOf(world)) && !world.past.hasMovedSince(queue.settledAtMs);
-  if (isSettled && !hasOverrun(world, batch.nowMs)) return;
-  const { size } = world.capacity.spares;
+  const isClean = queue.isClean(capacityEpochOf(world)) && !world.decayedUsage.hasMovedSince(queue.cleanAtMs);
+  if (isClean && !hasOverrun(world, batch.nowMs)) return;
+  const { size } = world.capacity.hotSpares;
   const isFinal = startWhatFits(batch);
   if (batch.isOver) return;
   // What was taken for one is a node like any other: who was known not to fit may fit beside it.
-  if (world.capacity.spares.size < size) return placeWaiting(batch);
-  if (isFinal) queue.settle(openingOf(world), batch.nowMs);
+  if (world.capacity.hotSpares.size < size) return placeWaiting(batch);
+  if (isFinal) queue.markClean(capacityEpochOf(world), batch.nowMs);
 }
 
 /** Whether something was expected to end by now and did not: then protected starts move on with time. */
-function hasOverrun({ endings }: World, nowMs: number): boolean {
-  const expectedMs = endings.first();
+function hasOverrun({ completions }: World, nowMs: number): boolean {
+  const expectedMs = completions.first();
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
@@ -56,9 +56,9 @@ const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 |
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
-  const spareCount = world.capacity.spares.size;
+  const hotSpareCount = world.capacity.hotSpares.size;
   const { whenHeadBlocked, backfill } = world.rules;
-  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs, batch.isTrial);
+  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs, batch.isCounterfactual);
   const asking = classesToAsk(world);
   const least = leastOf(world, asking);
   const order = queueOrder(world, asking);
@@ -93,13 +93,13 @@ function startWhatFits(batch: Batch): boolean {
     }
     order.drop(head);
   }
-  if (batch.isTrial && mayGrowYet(world)) reservations?.protectDue();
+  if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
   keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
   // In a trial starts that are put off hold up others as well.
-  const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isTrial && reservations !== null);
+  const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isCounterfactual && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
-  return isFinal && world.capacity.spares.size === spareCount;
+  return isFinal && world.capacity.hotSpares.size === hotSpareCount;
 }
 
 /** The least that any of them asks for: so many whole accelerators of one type, for so long. */
@@ -109,10 +109,10 @@ interface Least {
 }
 
 /** `null`: others may join them. */
-function leastOf(world: World, classes: readonly PlacementClass[]): Least | null {
+function leastOf(world: World, classes: readonly QueueBucket[]): Least | null {
   if (world.rules.elastic.grow === "in-order") return null;
   // Where nothing else is idle, there may be spares for who lost workers.
-  if (world.capacity.spares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
+  if (world.capacity.hotSpares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
   let accelerators = Number.POSITIVE_INFINITY;
   let durationMs = Number.POSITIVE_INFINITY;
   for (const found of classes) {
@@ -131,7 +131,7 @@ function isFull({ capacity }: World, reservations: Reservations | null, { accele
 }
 
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
-function classesToAsk(world: World): PlacementClass[] {
+function classesToAsk(world: World): QueueBucket[] {
   const { rules } = world;
   // Whoever is asked first has to be known where it blocks the others or is reserved a start.
   if (heedsHead(rules)) return listClasses(world, "all");
@@ -140,7 +140,7 @@ function classesToAsk(world: World): PlacementClass[] {
 }
 
 /** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
-export function blockingClass(world: World): PlacementClass | null {
+export function blockingClass(world: World): QueueBucket | null {
   const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
     if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
@@ -150,26 +150,26 @@ export function blockingClass(world: World): PlacementClass | null {
 }
 
 /** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
-function placeFrom(batch: Batch, found: PlacementClass, reservations: Reservations | null): AttemptId | null {
+function placeFrom(batch: Batch, found: QueueBucket, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
-  const spared = placement === null ? onSpares(world, found, reservations) : null;
-  const place = placement ?? spared?.placement ?? null;
+  const viaHotSpares = placement === null ? onHotSpares(world, found, reservations) : null;
+  const place = placement ?? viaHotSpares?.placement ?? null;
   if (place !== null) {
     reservations?.release();
     reservations?.forget();
-    if (spared !== null) takeSpares(batch, (found.waiting.first() as Workload).id, spared);
+    if (viaHotSpares !== null) takeHotSpares(batch, (found.waiting.first() as Workload).id, viaHotSpares);
     return start(batch, found, place);
   }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
   if (isSureToStayOut(found) && (reservations === null || !reservations.concern(found)))
-    found.closedAt = openingOf(world);
+    found.rejectedAtEpoch = capacityEpochOf(world);
   return null;
 }
 
 /** A place with the help of spares, for what lost workers with their nodes. */
-function onSpares(world: World, found: PlacementClass, reservations: Reservations | null): PlacementOnSpares | null {
-  if (found.lostWorkers === 0 || world.capacity.spares.size === 0) return null;
+function onHotSpares(world: World, found: QueueBucket, reservations: Reservations | null): PlacementOnHotSpares | null {
+  if (found.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
   // What is known of the time to come is known without the spares.
   const forget = (): void => {
     reservations?.release();
@@ -178,7 +178,7 @@ function onSpares(world: World, found: PlacementClass, reservations: Reservation
   forget();
   reservations?.protectDue();
   forget();
-  return placeOnSpares(world, found, () => {
+  return placeOnHotSpares(world, found, () => {
     const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
     forget();
     return placement;
@@ -186,4 +186,4 @@ function onSpares(world: World, found: PlacementClass, reservations: Reservation
 }
 
 /** Whether what found no room finds none either when others have taken more of it. */
-const isSureToStayOut = (found: PlacementClass): boolean => found.isGrowth || !isInGroups(found);
+const isSureToStayOut = (found: QueueBucket): boolean => found.isGrowth || !isInGroups(found);

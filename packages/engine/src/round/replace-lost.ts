@@ -10,24 +10,24 @@ import type { NodeId } from "../model/ids.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { PlacementClass } from "../cluster/queue.ts";
+import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import { needsPart } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
 import type { WorkloadEntity } from "../state/mutable-state.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { findPlacement } from "../placement/place.ts";
-import { placeOnSpares, takeSpares } from "../placement/place-on-spares.ts";
-import type { PlacementOnSpares } from "../placement/place-on-spares.ts";
-import { withdraw } from "../transitions/promises.ts";
+import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
+import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
+import { withdraw } from "../transitions/nominations.ts";
 import type { Placement } from "../cluster/request.ts";
 import { slicePlaces } from "../placement/slice-places.ts";
-import type { Wounded } from "../placement/slice-places.ts";
+import type { DegradedGang } from "../placement/slice-places.ts";
 import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
 
 export function replaceLost(batch: Batch): void {
-  if (batch.wounded.length === 0) return;
-  const attempts = batch.wounded.toSorted((left, right) => left.placedSequence - right.placedSequence);
+  if (batch.degraded.length === 0) return;
+  const attempts = batch.degraded.toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {
     // It may have ended, or been asked to stop, since.
     if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);
@@ -37,7 +37,7 @@ export function replaceLost(batch: Batch): void {
 function replaceRanks(batch: Batch, attempt: Attempt): void {
   const { world } = batch;
   const { missing = [] } = attempt;
-  const place = placeRanks(world, attempt, woundedBy(attempt, missing));
+  const place = placeRanks(world, attempt, degradedBy(attempt, missing));
   if (place === null) return requestStop(batch, attempt, "nodeLost");
   giveRanks(batch, attempt, { ...place, ranks: missing });
 }
@@ -49,17 +49,17 @@ function replaceRanks(batch: Batch, attempt: Attempt): void {
 export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
   const { world, nowMs: atMs, ledger } = batch;
   if (!mayReplace(world, attempt) || attempt.workers.every(({ node }) => nodes.has(node))) return false;
-  const leaving = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
-  const lost = leaving.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
+  const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
+  const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
   // What they hold is theirs to hold elsewhere: their team has no more for it.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
-  const place = placeRanks(world, attempt, woundedBy(attempt, ranks));
+  const place = placeRanks(world, attempt, degradedBy(attempt, ranks));
   ledger.rollback(mark);
   if (place === null) return false;
-  const promise = world.state.promises.get(attempt.id);
-  if (promise !== undefined) withdraw(batch, promise, "its workers go elsewhere");
+  const nomination = world.state.nominations.get(attempt.id);
+  if (nomination !== undefined) withdraw(batch, nomination, "its workers go elsewhere");
   for (const each of lost)
     batch.emit({ kind: "ranksLost", version: 1, atMs, attemptId: attempt.id, ...each, ahead: true });
   giveRanks(batch, attempt, { ...place, ranks });
@@ -67,18 +67,18 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
 }
 
 interface NewPlace {
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly placement: Placement;
   /** With the help of these spares; `null`: without. */
-  readonly spared: PlacementOnSpares | null;
+  readonly viaHotSpares: PlacementOnHotSpares | null;
 }
 
 /** Where all of them can go, of a gang in slices so that each is whole again. */
-function placeRanks(world: World, attempt: Attempt, wounded: Wounded): NewPlace | null {
-  const found = requestFor(world, attempt, wounded.ranks.length);
+function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): NewPlace | null {
+  const found = requestFor(world, attempt, degraded.ranks.length);
   const { slices } = found.spec.fabric ?? {};
   if (slices === undefined) return placeOf(world, attempt, found);
-  for (const among of slicePlaces(world, slices, wounded)) {
+  for (const among of slicePlaces(world, slices, degraded)) {
     const place = placeOf(world, attempt, withAmong(found, among));
     if (place !== null) return place;
   }
@@ -86,57 +86,57 @@ function placeRanks(world: World, attempt: Attempt, wounded: Wounded): NewPlace 
 }
 
 /** Whole nodes of workers on spares first, all others on what is idle first. */
-function placeOf(world: World, attempt: Attempt, found: PlacementClass): NewPlace | null {
-  const onSpares = fillsNodes(world, attempt, found) ? placeAmongSpares(world, found) : null;
-  if (onSpares !== null) return { found, placement: onSpares.placement, spared: onSpares };
+function placeOf(world: World, attempt: Attempt, found: QueueBucket): NewPlace | null {
+  const onHotSpares = fillsNodes(world, attempt, found) ? placeAmongHotSpares(world, found) : null;
+  if (onHotSpares !== null) return { found, placement: onHotSpares.placement, viaHotSpares: onHotSpares };
   const idle = findPlacement(world, found);
-  if (idle !== null) return { found, placement: idle, spared: null };
-  const spared = placeOnSpares(world, found, () => findPlacement(world, found));
-  return spared === null ? null : { found, placement: spared.placement, spared };
+  if (idle !== null) return { found, placement: idle, viaHotSpares: null };
+  const viaHotSpares = placeOnHotSpares(world, found, () => findPlacement(world, found));
+  return viaHotSpares === null ? null : { found, placement: viaHotSpares.placement, viaHotSpares };
 }
 
 interface Given extends NewPlace {
   readonly ranks: readonly number[];
 }
 
-function giveRanks(batch: Batch, attempt: Attempt, { found, placement, spared, ranks }: Given): void {
+function giveRanks(batch: Batch, attempt: Attempt, { found, placement, viaHotSpares, ranks }: Given): void {
   const { world, nowMs: atMs } = batch;
-  if (spared !== null) takeSpares(batch, attempt.workloadId, spared);
+  if (viaHotSpares !== null) takeHotSpares(batch, attempt.workloadId, viaHotSpares);
   verifyPlacement(world, found, placement);
   const { workers } = placement;
-  batch.emit({ kind: "workersReplaced", version: 1, atMs, attemptId: attempt.id, workers });
+  batch.emit({ kind: "workersReplaced", version: 2, atMs, attemptId: attempt.id, workers });
   batch.ask(replaceOf(world, attempt, ranks));
 }
 
 /** Whether a worker takes all accelerators of a node like those that it has. */
-function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementClass): boolean {
+function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: QueueBucket): boolean {
   return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
 }
 
 /** A place on spares alone. */
-function placeAmongSpares(world: World, found: PlacementClass): PlacementOnSpares | null {
-  return placeOnSpares(world, found, (spares) => {
-    const among = new Set(spares.map(({ node }) => node.id).filter((node) => found.among?.has(node) !== false));
+function placeAmongHotSpares(world: World, found: QueueBucket): PlacementOnHotSpares | null {
+  return placeOnHotSpares(world, found, (hotSpares) => {
+    const among = new Set(hotSpares.map(({ node }) => node.id).filter((node) => found.among?.has(node) !== false));
     return findPlacement(world, withAmong(found, among));
   });
 }
 
-const withAmong = (found: PlacementClass, among: ReadonlySet<NodeId>): PlacementClass =>
-  Object.assign(Object.create(found) as PlacementClass, { among });
+const withAmong = (found: QueueBucket, among: ReadonlySet<NodeId>): QueueBucket =>
+  Object.assign(Object.create(found) as QueueBucket, { among });
 
-function woundedBy(attempt: Attempt, lost: readonly number[]): Wounded {
+function degradedBy(attempt: Attempt, lost: readonly number[]): DegradedGang {
   const held = ranksOf(attempt);
   const all = attempt.workers.map(({ node }, index) => ({ rank: held[index] as number, node }));
   return { staying: all.filter(({ rank }) => !lost.includes(rank)), ranks: lost };
 }
 
 /** Beside its other workers, as further workers of a gang that grows are placed. */
-function requestFor(world: World, attempt: Attempt, workers: number): PlacementClass {
+function requestFor(world: World, attempt: Attempt, workers: number): QueueBucket {
   const workload = workloadOf(world, attempt.workloadId);
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
   const lostWorkers = workers;
-  return new PlacementClass(
+  return new QueueBucket(
     { ...workload, lostWorkers },
     { rules: world.rules, growth: workers, grows: attempt.id },
     waiting,

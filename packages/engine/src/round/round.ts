@@ -12,20 +12,20 @@ import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "./drop-incomplete.ts";
 import { evictFor } from "../preemption/evict.ts";
 import { expire } from "./expire.ts";
-import { keepOffPeak } from "./keep-off-peak.ts";
+import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
-import { refill } from "./refill.ts";
+import { rebalance } from "./rebalance.ts";
 import { replaceLost } from "./replace-lost.ts";
-import { keepPromises } from "../transitions/promises.ts";
-import { keepSpares, mayHaveSpares } from "./keep-spares.ts";
+import { keepNominations } from "../transitions/nominations.ts";
+import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   place: placeWaiting,
   consolidate: (batch) => evictFor(batch, "moved"),
   reclaim: (batch) => evictFor(batch, "reclaimed"),
   preempt: (batch) => evictFor(batch, "preempted"),
-  refill,
+  rebalance,
   defragment,
   grow: growLast,
   "drop-incomplete": dropIncomplete,
@@ -47,27 +47,27 @@ function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): b
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
   // A node that becomes empty may be a spare, and whom spares help may have waited for one.
-  const turns: readonly (Phase | "spares")[] = mayHaveSpares(batch.world) ? [...named, "spares"] : named;
+  const turns: readonly (Phase | "hotSpares")[] = mayHaveHotSpares(batch.world) ? [...named, "hotSpares"] : named;
   for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
     const { length } = batch.events;
     const reservations = reservationsOf(batch.world);
-    const phase = turns[turn % turns.length] as Phase | "spares";
-    if (phase === "spares") keepSpares(batch);
+    const phase = turns[turn % turns.length] as Phase | "hotSpares";
+    if (phase === "hotSpares") keepHotSpares(batch);
     else phases[phase](batch);
     // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
-    if (isAmong(batch.events, length, "promiseWithdrawn")) keepPlaces(batch);
+    if (isAmong(batch.events, length, "nominationWithdrawn")) keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
     // Who leaves will be heard of.
-    if (phase === "refill" && isAmong(batch.events, length, "evictionPlanned")) return;
+    if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 
 /** Who lost a promised place waits again, and only off-peak where that was asked for. */
 function keepPlaces(batch: Batch): void {
-  keepPromises(batch);
-  keepOffPeak(batch);
+  keepNominations(batch);
+  keepStartWindows(batch);
 }
 
 const areAlike = (before: readonly Reservation[], after: readonly Reservation[]): boolean =>
@@ -103,16 +103,16 @@ function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
 
 export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
-  batch.world.past.nowMs = batch.nowMs;
+  batch.world.decayedUsage.nowMs = batch.nowMs;
   expire(batch);
   replaceLost(batch);
-  keepOffPeak(batch);
+  keepStartWindows(batch);
   keepPlaces(batch);
-  keepSpares(batch);
+  keepHotSpares(batch);
   const { phases: named, eviction } = batch.world.rules;
-  if (eviction.promises === "forgotten") takeOneTurn(batch, named);
+  if (eviction.nominations === "forgotten") takeOneTurn(batch, named);
   else takeTurns(batch, named);
-  keepSpares(batch);
+  keepHotSpares(batch);
   batch.endRound();
   batch.world.queue.dropEmptyClasses();
 }

@@ -21,14 +21,14 @@ export function stateDigest(state: State): string {
       pools: state.pools,
       teams: state.teams,
       // Absent while nothing is promised, so that what was recorded before there were promises keeps its digest.
-      ...(state.promises.size === 0 ? {} : { promises: state.promises }),
+      ...(state.nominations.size === 0 ? {} : { nominations: state.nominations }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
-      ...(state.pastUse.size === 0 ? {} : { pastUse: state.pastUse }),
+      ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: state.decayedUsage }),
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.schedules.size === 0 ? {} : { schedules: state.schedules }),
       ...(state.moved.size === 0 ? {} : { moved: state.moved }),
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
-      ...(state.pastEntries.size === 0 ? {} : { pastEntries: [...state.pastEntries] }),
+      ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       // A retained answer never changes, so its key stands for it.
       answers: hashText([...state.answers.keys()].join("\n")),

@@ -6,10 +6,10 @@ import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
-import type { PastUse } from "../model/past-use.ts";
+import type { DecayedUsage } from "../model/usage-history.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { Team } from "../model/team.ts";
-import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
@@ -51,11 +51,11 @@ export interface State extends ReadonlyState {
   readonly teams: Map<TeamName, Team>;
   readonly workloads: Map<WorkloadId, WorkloadEntity>;
   readonly attempts: Map<AttemptId, AttemptEntity>;
-  readonly promises: Map<AttemptId, PromisedPlace>;
+  readonly nominations: Map<AttemptId, Nomination>;
   readonly calendar: Map<string, CalendarItem>;
-  readonly pastEntries: Map<string, string>;
+  readonly endedEntries: Map<string, string>;
   readonly accounts: Map<TeamName, Account>;
-  readonly pastUse: Map<string, PastUse>;
+  readonly decayedUsage: Map<string, DecayedUsage>;
   readonly runTimes: Map<string, readonly number[]>;
   readonly schedules: Map<string, ScheduleItem>;
   readonly moved: Map<WorkloadId, number>;
@@ -80,11 +80,11 @@ export function emptyState(): State {
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),
     workloads: new Map(),
     attempts: new Map(),
-    promises: new Map(),
+    nominations: new Map(),
     calendar: new Map(),
-    pastEntries: new Map(),
+    endedEntries: new Map(),
     accounts: new Map(),
-    pastUse: new Map(),
+    decayedUsage: new Map(),
     runTimes: new Map(),
     schedules: new Map(),
     moved: new Map(),

@@ -13,21 +13,24 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
 }
 
 /** Whether somebody holds it, it waits for other work to end or for cheap power, or its time has not come. */
-export function isWaitingForTime({ held, waitsFor, waitsForOffPeak, spec }: Workload, nowMs: number): boolean {
-  const isAskedFor = held === undefined && waitsFor === undefined && waitsForOffPeak === undefined;
+export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: Workload, nowMs: number): boolean {
+  const isAskedFor = held === undefined && waitsFor === undefined && waitsForStartWindow === undefined;
   if (isAskedFor && spec.notBeforeMs === undefined) return false;
   return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
 /** What keeps work from being asked about at all. */
-export type KeptBackBy = "held" | "waitsFor" | "notBefore" | "offPeak";
+export type HoldReasonBy = "held" | "waitsFor" | "notBefore" | "startWindow";
 
 /** The first of them, as `isWaitingForTime` asks; `null`: nothing. */
-export function keptBackBy({ held, waitsFor, waitsForOffPeak, spec }: Workload, nowMs: number): KeptBackBy | null {
+export function holdReasonBy(
+  { held, waitsFor, waitsForStartWindow, spec }: Workload,
+  nowMs: number,
+): HoldReasonBy | null {
   if (held === true) return "held";
   if (waitsFor !== undefined) return "waitsFor";
   if ((spec.notBeforeMs ?? 0) > nowMs) return "notBefore";
-  return waitsForOffPeak === true ? "offPeak" : null;
+  return waitsForStartWindow === true ? "startWindow" : null;
 }
 
 /** Tasks that may start now, one after the other. */

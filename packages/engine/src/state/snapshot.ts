@@ -6,8 +6,8 @@ import type { Account } from "../model/budget.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
-import type { PastUse } from "../model/past-use.ts";
-import type { PromisedPlace } from "../model/workload.ts";
+import type { DecayedUsage } from "../model/usage-history.ts";
+import type { Nomination } from "../model/workload.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
@@ -16,9 +16,10 @@ import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
 import { emptyState } from "./mutable-state.ts";
 import type { State, WorkloadEntity } from "./mutable-state.ts";
+import { upcastSnapshot } from "./upcast.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
-const SNAPSHOT_FORMAT = 1;
+const SNAPSHOT_FORMAT = 2;
 
 export function encodeSnapshot(state: State): Uint8Array {
   return utf8Encode(
@@ -36,14 +37,14 @@ export function encodeSnapshot(state: State): Uint8Array {
       teams: [...state.teams.values()],
       workloads: [...state.workloads.values()].map(storeWorkload),
       attempts: [...state.attempts.values()].map(store),
-      promises: [...state.promises.values()],
+      nominations: [...state.nominations.values()],
       ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
       ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
-      ...(state.pastUse.size === 0 ? {} : { pastUse: [...state.pastUse] }),
+      ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: [...state.decayedUsage] }),
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
       ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
       ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
-      ...(state.pastEntries.size === 0 ? {} : { pastEntries: [...state.pastEntries] }),
+      ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
       answers: [...state.answers],
     }),
@@ -59,15 +60,15 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
   /** Not in snapshots from before there were promises. */
-  readonly promises?: readonly PromisedPlace[];
+  readonly nominations?: readonly Nomination[];
   /** Absent while the calendar is empty. */
   readonly calendar?: readonly CalendarItem[];
   /** Absent while no declared entry is over. */
-  readonly pastEntries?: readonly (readonly [string, string])[];
+  readonly endedEntries?: readonly (readonly [string, string])[];
   /** Absent while no team has a budget. */
   readonly accounts?: readonly (readonly [TeamName, Account])[];
   /** Absent where no policy counts it. */
-  readonly pastUse?: readonly (readonly [string, PastUse])[];
+  readonly decayedUsage?: readonly (readonly [string, DecayedUsage])[];
   /** Absent where no policy predicts by it. */
   readonly runTimes?: readonly (readonly [string, readonly number[]])[];
   /** Absent where nothing was moved to gather what is idle. */
@@ -91,7 +92,8 @@ export function decodeSnapshot(bytes: Uint8Array): State {
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }
-  if (stored?.format !== SNAPSHOT_FORMAT)
+  if (stored?.format === 1) stored = upcastSnapshot(stored);
+  else if (stored?.format !== SNAPSHOT_FORMAT)
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
     );
@@ -127,11 +129,11 @@ export function decodeSnapshot(bytes: Uint8Array): State {
         ({ id }) => id,
       ),
     ),
-    promises: new Map(keyed(stored.promises ?? [], ({ attemptId }) => attemptId)),
+    nominations: new Map(keyed(stored.nominations ?? [], ({ attemptId }) => attemptId)),
     calendar: new Map(keyed(stored.calendar ?? [], ({ entry }) => entry.name)),
-    pastEntries: new Map(stored.pastEntries ?? []),
+    endedEntries: new Map(stored.endedEntries ?? []),
     accounts: new Map(stored.accounts ?? []),
-    pastUse: new Map(stored.pastUse ?? []),
+    decayedUsage: new Map(stored.decayedUsage ?? []),
     moved: new Map(stored.moved ?? []),
     runTimes: new Map(stored.runTimes ?? []),
     schedules: new Map(keyed(stored.schedules ?? [], ({ schedule }) => schedule.name)),

@@ -8,8 +8,8 @@ import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
-import type { Attempt, PromisedPlace, Workload } from "../model/workload.ts";
-import type { PastUse, RunTimes } from "../model/past-use.ts";
+import type { Attempt, Nomination, Workload } from "../model/workload.ts";
+import type { DecayedUsage, RunTimes } from "../model/usage-history.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
@@ -31,15 +31,15 @@ export interface ReadonlyState {
   /** Attempts that have not ended. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
   /** Places that are kept for somebody until those who hold them have left, by the attempt that is to have them. */
-  readonly promises: ReadonlyMap<AttemptId, PromisedPlace>;
+  readonly nominations: ReadonlyMap<AttemptId, Nomination>;
   /** What is planned for certain times, by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
   /** Fingerprints of declared entries of the calendar that are over, by name, the one over for longest first, at most `PAST_ENTRIES_KEPT`. */
-  readonly pastEntries: ReadonlyMap<string, string>;
+  readonly endedEntries: ReadonlyMap<string, string>;
   /** What the teams that have a budget have used up. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
-  /** What teams, and users in teams, held on average lately (`pastKey`), the one not recorded for longest first. */
-  readonly pastUse: ReadonlyMap<string, PastUse>;
+  /** What teams, and users in teams, held on average lately (`usageKey`), the one not recorded for longest first. */
+  readonly decayedUsage: ReadonlyMap<string, DecayedUsage>;
   /** How long work took lately, by kind (`usage/run-times.ts`); empty where no policy predicts by it. */
   readonly runTimes: RunTimes;
   /** By name, in the order of definition. */

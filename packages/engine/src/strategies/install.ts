@@ -1,8 +1,8 @@
 import type { EvictionRules } from "../policy/policy.ts";
 import { findByAdvantage, findByShare } from "./kueue/by-quota.ts";
 import { findInCells } from "./hived/find-in-cells.ts";
-import { findCheapest, mayFindCheapest } from "../preemption/cheapest.ts";
-import { findFewest } from "../preemption/fewest.ts";
+import { findCheapest, mayFindCheapest } from "../preemption/lowest-cost.ts";
+import { findFewest } from "./volcano/fewest.ts";
 import { findByGrowingList } from "./kai/growing-list.ts";
 import type { PlanSearch } from "../preemption/plan.ts";
 import type { World } from "../cluster/world.ts";
@@ -15,11 +15,11 @@ const searching = (find: PlanSearch): PreemptionStrategy => ({ find, mayFind: ()
 /** Ways of finding plans, by a policy's `eviction.search`. */
 const strategies: { readonly [Name in EvictionRules["search"]]: PreemptionStrategy } = {
   cells: searching(findInCells),
-  cheapest: { find: findCheapest, mayFind: mayFindCheapest },
-  "by-share": searching(findByShare),
-  "by-advantage": searching(findByAdvantage),
-  fewest: searching(findFewest),
-  "growing-list": searching(findByGrowingList),
+  "lowest-cost": { find: findCheapest, mayFind: mayFindCheapest },
+  "kueue-fair-sharing": searching(findByShare),
+  "kueue-classical": searching(findByAdvantage),
+  volcano: searching(findFewest),
+  kai: searching(findByGrowingList),
 };
 
 /** Installs every strategy in a world that was just indexed. */

@@ -4,11 +4,11 @@ import { growthOf, launchOf } from "./attempt-effects.ts";
 import type { Event } from "../contract/events.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
-import type { Attempt, Prediction, PromisedPlace, Workload } from "../model/workload.ts";
+import type { Attempt, Prediction, Nomination, Workload } from "../model/workload.ts";
 import { predictedRun } from "../usage/run-times.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
-import type { PlacementClass } from "../cluster/queue.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
@@ -16,13 +16,13 @@ import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
 
 /** The head of the class has its workers from now on; answers the attempt that has them. */
-export function start(batch: Batch, found: PlacementClass, placement: Placement): AttemptId {
+export function start(batch: Batch, found: QueueBucket, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, found, placement);
   const growing = growingAttempt(world, found);
   if (growing !== null) {
     const { workers } = placement;
-    batch.emit({ kind: "gangGrown", version: 1, atMs, attemptId: growing.id, workers });
+    batch.emit({ kind: "gangGrown", version: 2, atMs, attemptId: growing.id, workers });
     batch.ask(growthOf(world, growing, workers));
     return growing.id;
   }
@@ -45,7 +45,7 @@ export function recordPlace(
   // Field by field: one of the most frequent events.
   const placed = {
     kind: "gangPlaced",
-    version: 1,
+    version: 2,
     atMs,
     attemptId: id,
     workloadId,
@@ -70,19 +70,19 @@ export function predictionOf(
 const NOT_PREDICTED = {} as const;
 
 /** The head of the class is promised a place that others are about to leave. */
-export function promise(batch: Batch, found: PlacementClass, { acceleratorType, workers }: Placement): void {
+export function nomination(batch: Batch, found: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
   const growing = growingAttempt(world, found);
   const who = growing === null ? nextAttempt(batch, found) : identityOf(growing);
-  const place: PromisedPlace = { ...who, acceleratorType, workers, growth: growing !== null, atMs };
-  batch.emit({ kind: "placePromised", version: 1, atMs, promise: place });
+  const place: Nomination = { ...who, acceleratorType, workers, growth: growing !== null, atMs };
+  batch.emit({ kind: "placementNominated", version: 1, atMs, nomination: place });
 }
 
 /** A task that was asked to move is promised its new place. */
-export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
+export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
   const { task, number, id, workloadId } = moving;
   const { kind } = workloadOf(batch.world, workloadId).spec;
-  const place: PromisedPlace = {
+  const place: Nomination = {
     attemptId: attemptIdOf({ workloadId, task, number: number + 1, kind }),
     workloadId,
     task,
@@ -93,14 +93,15 @@ export function promiseMove(batch: Batch, moving: Attempt, { acceleratorType, wo
     atMs: batch.nowMs,
     afterAttempt: id,
   };
-  batch.emit({ kind: "placePromised", version: 1, atMs: batch.nowMs, promise: place });
+  batch.emit({ kind: "placementNominated", version: 1, atMs: batch.nowMs, nomination: place });
 }
 
 /** The place that an event gives to a start, at once or when others have left it; `null`: it gives none, or moves what runs. */
-export function placeGiven(event: Event): Pick<PromisedPlace, "workloadId" | "acceleratorType" | "workers"> | null {
+export function placeGiven(event: Event): Pick<Nomination, "workloadId" | "acceleratorType" | "workers"> | null {
   if (event.kind === "gangPlaced") return event;
-  if (event.kind !== "placePromised" || event.promise.growth || event.promise.afterAttempt !== undefined) return null;
-  return event.promise;
+  if (event.kind !== "placementNominated" || event.nomination.growth || event.nomination.afterAttempt !== undefined)
+    return null;
+  return event.nomination;
 }
 
 interface AttemptIdentity {
@@ -118,7 +119,7 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
 });
 
 /** The attempt that the head of the class would start with. */
-function nextAttempt({ nowMs }: Batch, found: PlacementClass): AttemptIdentity {
+function nextAttempt({ nowMs }: Batch, found: QueueBucket): AttemptIdentity {
   const workload = found.waiting.first() as Workload;
   const task = readyTask(workload, nowMs);
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);

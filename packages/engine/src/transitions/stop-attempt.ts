@@ -7,7 +7,7 @@ import type { CheckpointWaitOutcome } from "../contract/events.ts";
 import type { ClosedBy } from "../model/calendar.ts";
 import type { Attempt, StopReason } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import { withdraw } from "./promises.ts";
+import { withdraw } from "./nominations.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";
 
@@ -40,7 +40,7 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
     if (isWaitingForCheckpoint(attempt) && !mayGoOn) endCheckpointWait(batch, attempt, "cutShort");
     return;
   }
-  const growth = world.state.promises.get(attempt.id);
+  const growth = world.state.nominations.get(attempt.id);
   if (growth !== undefined) withdraw(batch, growth, "its gang was asked to stop");
   const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
   const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;

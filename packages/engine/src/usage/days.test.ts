@@ -28,8 +28,8 @@ describe("use by day", () => {
 
   it("has no gap where a long time ends with a day", () => {
     const days = daysUntil(daysFrom(9 * DAY_MS), { rate, fromMs: 9 * DAY_MS, nowMs: 9 * DAY_MS + HOUR_MS });
-    const later = daysUntil(days, { rate, fromMs: 9 * DAY_MS + HOUR_MS, nowMs: 30 * DAY_MS });
-    expect(hoursOf(later)).toEqual([23, 24, 25, 26, 27, 28, 29].map((day) => [day * 24, 24]));
+    const eventual = daysUntil(days, { rate, fromMs: 9 * DAY_MS + HOUR_MS, nowMs: 30 * DAY_MS });
+    expect(hoursOf(eventual)).toEqual([23, 24, 25, 26, 27, 28, 29].map((day) => [day * 24, 24]));
   });
 
   it("is kept for the present day and the seven before, and begins anew by itself after longer", () => {

@@ -7,7 +7,7 @@ import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import { predictedRun } from "./run-times.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import type { Rules } from "../policy/rules.ts";
-import type { RunTimes } from "../model/past-use.ts";
+import type { RunTimes } from "../model/usage-history.ts";
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -4,7 +4,7 @@
  * system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions are for plans about
  * the time to come alone: what is stopped is stopped at its walltime.
  */
-import type { RunTimes } from "../model/past-use.ts";
+import type { RunTimes } from "../model/usage-history.ts";
 import type { Prediction, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 

@@ -4,9 +4,9 @@
  */
 import { nodeId, restoreEngine } from "../../src/index.ts";
 import type {
-  ApartFrom,
-  ApartSpec,
-  ApartTerm,
+  AntiAffinityFrom,
+  AntiAffinitySpec,
+  AntiAffinityTerm,
   Attempt,
   Change,
   Engine,
@@ -20,12 +20,12 @@ import type {
   WorkloadId,
   WorkloadSpec,
 } from "../../src/index.ts";
-import type { PromisedPlace } from "../../src/model/workload.ts";
+import type { Nomination } from "../../src/model/workload.ts";
 import { applied, command } from "../lab/make.ts";
 import { answers } from "./pending-cases.ts";
 import type { PendingCase } from "./pending-cases.ts";
 
-export type Outcome = "starts" | "startsAfterOthersLeft" | "isPromised" | "waits";
+export type Outcome = "starts" | "startsAfterOthersLeft" | "isNominated" | "waits";
 
 export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, change: Change): Outcome {
   const engine = restoreEngine(live.snapshot());
@@ -39,11 +39,11 @@ export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, chang
   if (next !== null && submitted === undefined) return "waits";
   const target = submitted?.kind === "workloadSubmitted" ? submitted.workloadId : workloadId;
   if (isPlaced(rounds, target)) return "starts";
-  const gives = ({ workloadId: id, growth, afterAttempt }: PromisedPlace): boolean =>
+  const gives = ({ workloadId: id, growth, afterAttempt }: Nomination): boolean =>
     id === target && !growth && afterAttempt === undefined;
-  if (![...engine.state.promises.values()].some(gives)) return "waits";
+  if (![...engine.state.nominations.values()].some(gives)) return "waits";
   for (let round = 0; round < 5; round++) rounds.push(receive(engine, answers(engine), nowMs));
-  return isPlaced(rounds, target) ? "startsAfterOthersLeft" : "isPromised";
+  return isPlaced(rounds, target) ? "startsAfterOthersLeft" : "isNominated";
 }
 
 /** A task of it that runs and is moved does not start by that. */
@@ -51,7 +51,9 @@ function isPlaced(rounds: readonly Ready[], id: WorkloadId): boolean {
   const events = rounds.flatMap((round) => round.events);
   const moves = new Set(
     events.flatMap((event) =>
-      event.kind === "placePromised" && event.promise.afterAttempt !== undefined ? [event.promise.attemptId] : [],
+      event.kind === "placementNominated" && event.nomination.afterAttempt !== undefined
+        ? [event.nomination.attemptId]
+        : [],
     ),
   );
   return events.some((event) => event.kind === "gangPlaced" && event.workloadId === id && !moves.has(event.attemptId));
@@ -81,8 +83,8 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
       const { notBeforeMs: _notBefore, ...rest } = spec;
       return rest;
     }
-    case "dropOffPeak":
-      return withOffPeak(spec, change.conditions);
+    case "dropStartWindow":
+      return withStartWindow(spec, change.conditions);
     case "otherType":
       return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
     case "dropSelector":
@@ -97,11 +99,14 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
       return change.to === null ? rest : { ...rest, fabric: { within: change.to } };
     }
     case "widerSpread":
-      return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
+      return { ...spec, spread: { topologyKey: change.topologyKey, maxPerDomain: change.to } };
     case "preemptible":
       return { ...spec, preemptible: true };
-    case "dropApart":
-      return { ...spec, gang: { ...spec.gang, apart: withoutTerms(spec.gang.apart ?? {}, change.terms) } };
+    case "dropAntiAffinity":
+      return {
+        ...spec,
+        gang: { ...spec.gang, antiAffinity: withoutTerms(spec.gang.antiAffinity ?? {}, change.terms) },
+      };
     case "shorterWalltime":
       return { ...spec, walltimeMs: change.toMs };
     case "fewerWorkers":
@@ -119,17 +124,20 @@ function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
   }
 }
 
-function withOffPeak({ offPeak = {}, ...spec }: WorkloadSpec, dropped: readonly string[]): WorkloadSpec {
-  const kept = Object.fromEntries(Object.entries(offPeak).filter(([field]) => !dropped.includes(field)));
-  return Object.keys(kept).length === 0 ? spec : { ...spec, offPeak: kept };
+function withStartWindow({ startWindow = {}, ...spec }: WorkloadSpec, dropped: readonly string[]): WorkloadSpec {
+  const kept = Object.fromEntries(Object.entries(startWindow).filter(([field]) => !dropped.includes(field)));
+  return Object.keys(kept).length === 0 ? spec : { ...spec, startWindow: kept };
 }
 
-function withoutTerms({ alone, from = [], sets = [] }: ApartSpec, terms: readonly ApartTerm[]): ApartSpec {
-  const isAlone = alone === true && !terms.some((term) => "alone" in term);
-  const isKept = (rule: ApartFrom): boolean =>
+function withoutTerms(
+  { exclusive, from = [], sets = [] }: AntiAffinitySpec,
+  terms: readonly AntiAffinityTerm[],
+): AntiAffinitySpec {
+  const isAlone = exclusive === true && !terms.some((term) => "alone" in term);
+  const isKept = (rule: AntiAffinityFrom): boolean =>
     !terms.some((term) => "set" in term && JSON.stringify(term) === JSON.stringify(rule));
   return {
-    ...(isAlone ? { alone: true } : {}),
+    ...(isAlone ? { exclusive: true } : {}),
     from: from.filter(isKept),
     sets: sets.filter((set) => !terms.some((term) => "of" in term && term.of === set)),
   };
@@ -165,8 +173,8 @@ function others(engine: Engine, workloadId: WorkloadId, change: Change): readonl
       const endMs = change.toMs + entry.endMs - entry.startMs;
       return [applied({ calendar: [{ ...entry, startMs: change.toMs, endMs }] })];
     }
-    case "fewerSpares":
-      return [applied({ pools: [{ ...(state.pools.get(change.pool) as Pool), spares: change.to }] })];
+    case "fewerHotSpares":
+      return [applied({ pools: [{ ...(state.pools.get(change.pool) as Pool), hotSpares: change.to }] })];
     case "admitData": {
       const pools = change.pools.map((name) => state.pools.get(name) as Pool);
       return [applied({ pools: pools.map((known) => ({ ...known, data: { rules: [change.rule] } })) })];

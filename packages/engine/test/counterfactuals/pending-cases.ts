@@ -115,14 +115,14 @@ function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): Workl
 /** Dealt in turn, so that some hundred cases have each of them as often as its weight says; the worlds are drawn. */
 const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
 
-function waitingSpec(dice: Dice, name: string, wish: Changes): WorkloadSpec {
+function waitingSpec(dice: Dice, name: string, constraint: Changes): WorkloadSpec {
   return spec(name, {
     team: dice.pick(["default", "t1", "t2", "t3"]),
     acceleratorTypes: dice.pick([[], ["H100"], ["H100"]]),
     walltimeMs: dice.pick([null, 2 * HOUR_MS, 8 * HOUR_MS]),
     ...(dice.roll(4) === 0 ? { preemptible: true } : {}),
     ...(dice.roll(6) === 0 ? { taskCount: 2 } : {}),
-    ...wish,
+    ...constraint,
   });
 }
 
@@ -157,7 +157,7 @@ export function pendingCase(seed: number): PendingCase | null {
     submit(life, waitingSpec(dice, `wait${index}`, dice.pick(weighted).target(dice)), dice.roll(5) * 60_000);
   if (situation.before !== undefined) submit(life, waitingSpec(dice, "before", situation.before(nodes)), 0);
   submit(life, waitingSpec(dice, "target", situation.target(dice)), dice.roll(5) * 60_000);
-  settle(life);
+  markClean(life);
   const { state } = life.engine;
   const pending = [...state.workloads.values()].filter(
     (workload) => workload.endedAtMs === null && waitingTaskCount(workload) > 0,
@@ -169,12 +169,12 @@ export function pendingCase(seed: number): PendingCase | null {
 
 function submit(life: Life, of: WorkloadSpec, thenMs: number): void {
   life.receive(command({ kind: "submitWorkload", spec: of }));
-  settle(life);
+  markClean(life);
   life.passTo(life.nowMs + thenMs);
 }
 
 /** What was launched runs, and what was asked to leave leaves, until nobody is asked for anything. */
-function settle(life: Life): void {
+function markClean(life: Life): void {
   for (let round = 0; round < 20; round++) {
     const due = answers(life.engine);
     life.receive(...(due.length === 0 ? [{ kind: "tick" } as const] : due));
@@ -186,9 +186,9 @@ function settle(life: Life): void {
 /** What executors would report of what they were asked for. */
 export function answers({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
-    const { id: attemptId, stop, leaving, startedAtMs } = attempt;
+    const { id: attemptId, stop, terminating, startedAtMs } = attempt;
     if (stop !== null) return [{ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 143 }] }];
-    if (leaving !== undefined) return [{ kind: "workersLeft", attemptId }];
+    if (terminating !== undefined) return [{ kind: "workersLeft", attemptId }];
     return startedAtMs === null ? [{ kind: "attemptRunning", attemptId }] : [];
   });
 }

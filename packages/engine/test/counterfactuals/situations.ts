@@ -91,7 +91,7 @@ const shortfalls: readonly Situation[] = [
 ];
 
 /** Wishes that what is free does not meet. */
-const wishes: readonly Situation[] = [
+const constraints: readonly Situation[] = [
   {
     weight: 18,
     policies: skipping,
@@ -125,7 +125,7 @@ const wishes: readonly Situation[] = [
     running: 2,
     ...unbounded,
     target: (dice) => ({
-      spread: { over: dice.pick(["zone", "disk"]), maxPerDomain: 1 },
+      spread: { topologyKey: dice.pick(["zone", "disk"]), maxPerDomain: 1 },
       gang: { workers: dice.between(3, 4) },
     }),
   },
@@ -138,15 +138,15 @@ const places: readonly Situation[] = [
     policies: skipping,
     running: 9,
     ...unbounded,
-    fill: () => ({ gang: { workers: 1, accelerators: 3, apart: { sets: ["noisy"] } } }),
+    fill: () => ({ gang: { workers: 1, accelerators: 3, antiAffinity: { sets: ["noisy"] } } }),
     target: (dice) => ({
       acceleratorTypes: [],
       gang: {
         accelerators: dice.pick([0, 1]),
-        apart: dice.pick<NonNullable<NonNullable<Changes["gang"]>["apart"]>>([
-          { alone: true },
+        antiAffinity: dice.pick<NonNullable<NonNullable<Changes["gang"]>["antiAffinity"]>>([
+          { exclusive: true },
           { from: [{ set: "noisy", within: "node" }] },
-          { alone: true, sets: ["quiet"] },
+          { exclusive: true, sets: ["quiet"] },
           { sets: ["quiet"], from: [{ set: "noisy", within: "leaf" }] },
         ]),
       },
@@ -189,7 +189,7 @@ const unused: readonly Situation[] = [
     ...unbounded,
     asksFirst: true,
     drained: (dice) => dice.between(1, 2),
-    pools: (dice) => ({ H100: { spares: dice.between(1, 2) } }),
+    pools: (dice) => ({ H100: { hotSpares: dice.between(1, 2) } }),
     fill: () => ({ gang: { workers: 1, accelerators: 4 } }),
     target: (dice) => ({ gang: { accelerators: dice.pick([1, 2, 4]) } }),
   },
@@ -271,7 +271,7 @@ const times: readonly Situation[] = [
       powerAt("weekend", [100 * HOUR_MS, 200 * HOUR_MS], { microUsdPerKwh: 60_000, gramsPerKwh: 50 }),
     ],
     target: (dice) => ({
-      offPeak: dice.pick([
+      startWindow: dice.pick([
         { microUsdPerKwhMax: 100_000 },
         { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 300 },
         { gramsPerKwhMax: 300, cheapestMs: HOUR_MS },
@@ -298,4 +298,11 @@ const times: readonly Situation[] = [
   },
 ];
 
-export const situations: readonly Situation[] = [...shortfalls, ...wishes, ...places, ...unused, ...rights, ...times];
+export const situations: readonly Situation[] = [
+  ...shortfalls,
+  ...constraints,
+  ...places,
+  ...unused,
+  ...rights,
+  ...times,
+];

@@ -1,12 +1,12 @@
 /** Every change of a kind that is smaller than a stated one, or, where none is stated, every one there is: by counting them up. */
 import { clockOf, minWorkersOf } from "../../src/index.ts";
 import type {
-  ApartTerm,
+  AntiAffinityTerm,
   Change,
   Engine,
   LargerBudget,
   NodeId,
-  OffPeakCondition,
+  StartWindowCondition,
   Team,
   Workload,
   WorkloadSpec,
@@ -38,7 +38,7 @@ const raises = (from: number, to: number, resource: LargerBudget["resource"]): r
 export function smallerThan({ state }: Engine, change: Change): readonly Change[] {
   switch (change.kind) {
     case "fewerWorkers":
-    case "fewerSpares":
+    case "fewerHotSpares":
     case "fewerAccelerators":
       return between(change.to, change.from).map((to) => ({ ...change, to }));
     case "fewerCores":
@@ -75,7 +75,7 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
           budgets: change.budgets.with(index, { ...(change.budgets[index] as LargerBudget), to: less }),
         })),
       );
-    case "dropApart":
+    case "dropAntiAffinity":
       return setsOf(change.terms)
         .filter((terms) => terms.length < change.terms.length)
         .map((terms) => ({ ...change, terms }));
@@ -91,7 +91,7 @@ export function smallerThan({ state }: Engine, change: Change): readonly Change[
       return [change.fromMs + 60_000, (change.fromMs + change.toMs) / 2, change.toMs - 60_000]
         .filter((toMs) => toMs > change.fromMs && toMs <= change.toMs - 60_000)
         .map((toMs) => ({ ...change, toMs: Math.floor(toMs) }));
-    case "dropOffPeak":
+    case "dropStartWindow":
       return change.conditions.map((condition) => ({
         ...change,
         conditions: change.conditions.filter((each) => each !== condition),
@@ -119,13 +119,13 @@ function lineOf(state: Engine["state"], name: Team["name"]): readonly Team[] {
   return team.parent === null ? [team] : [team, ...lineOf(state, team.parent)];
 }
 
-const CERTAINLY_TRIED = 24;
+const CERTAINLY_SIMULATED = 24;
 
 type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
 
 /** As many as are certainly tried: beyond, somebody ahead may start who then is in the way. */
 function amountsBelow({ from, to }: Amount): readonly number[] {
-  return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_TRIED);
+  return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_SIMULATED);
 }
 
 /** So much more of an amount is tried: up to all that can wait ahead. */
@@ -135,7 +135,7 @@ type State = Engine["state"];
 
 /** Accelerators of a type, or of any, that work of the team, and of every team below it, has or is promised. */
 function heldUnder(state: State, name: Team["name"], type: string): number {
-  const held = [...state.attempts.values(), ...state.promises.values()].map(
+  const held = [...state.attempts.values(), ...state.nominations.values()].map(
     ({ workloadId, acceleratorType, workers }) => {
       const { team, gang } = (state.workloads.get(workloadId) as Workload).spec;
       const isUnder = lineOf(state, team).some((each) => each.name === name);
@@ -177,7 +177,7 @@ function firstEnds({ attempts, nowMs }: Engine["state"]): readonly Change[] {
 
 /** Nodes like each that there is, up to as many as hold all of it. */
 function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: WorkloadSpec): readonly Change[] {
-  if (gang.groups !== undefined || gang.shareMilli !== undefined || gang.profile !== undefined) return [];
+  if (gang.taskGroups !== undefined || gang.shareMilli !== undefined || gang.profile !== undefined) return [];
   const times = (there: number, asked: number): number =>
     asked === 0 ? Number.POSITIVE_INFINITY : Math.floor(there / asked);
   return [...nodes.values()].flatMap(({ id: like, acceleratorType, acceleratorCount, coresMilli, memoryMib }) => {
@@ -209,25 +209,25 @@ export function everyChange(engine: Engine, spec: WorkloadSpec): readonly Change
     ...joining(state, spec),
   ];
   if (spec.notBeforeMs !== undefined) changes.push({ kind: "dropNotBefore", atMs: spec.notBeforeMs });
-  const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
-  if (spec.offPeak !== undefined)
-    changes.push({ kind: "dropOffPeak", conditions: Object.keys(conditions) as OffPeakCondition[] });
+  const { latestStartMs: _latest, ...conditions } = spec.startWindow ?? {};
+  if (spec.startWindow !== undefined)
+    changes.push({ kind: "dropStartWindow", conditions: Object.keys(conditions) as StartWindowCondition[] });
   changes.push(...largerAmounts(state, spec));
   const budgets = lineOf(state, spec.team).filter(isUsedUp(state)).flatMap(manyTimes);
   if (budgets.length > 0) changes.push({ kind: "largerBudget", budgets });
   for (const nodes of setsOf(drainedOf(state))) changes.push({ kind: "resumeNodes", nodes });
-  for (const { name: of, spares = 0 } of state.pools.values())
-    for (const to of between(-1, spares)) changes.push({ kind: "fewerSpares", pool: of, from: spares, to });
+  for (const { name: of, hotSpares = 0 } of state.pools.values())
+    for (const to of between(-1, hotSpares)) changes.push({ kind: "fewerHotSpares", pool: of, from: hotSpares, to });
   const { rule } = spec.data ?? {};
   if (rule !== undefined)
     for (const pools of setsOf([...state.pools.keys()])) changes.push({ kind: "admitData", rule, pools });
-  const { alone, from = [], sets = [] } = gang.apart ?? {};
-  for (const terms of setsOf<ApartTerm>([
-    ...(alone === undefined ? [] : [{ alone }]),
+  const { exclusive, from = [], sets = [] } = gang.antiAffinity ?? {};
+  for (const terms of setsOf<AntiAffinityTerm>([
+    ...(exclusive === undefined ? [] : [{ exclusive }]),
     ...from,
     ...sets.map((of) => ({ of })),
   ]))
-    changes.push({ kind: "dropApart", terms });
+    changes.push({ kind: "dropAntiAffinity", terms });
   for (const { entry } of state.calendar.values())
     if (entry.kind !== "tariff" && entry.startMs > clockOf(engine)) {
       const { name, kind: window, startMs: fromMs } = entry;
@@ -241,7 +241,7 @@ export function everyChange(engine: Engine, spec: WorkloadSpec): readonly Change
       if (!acceleratorTypes.includes(type)) changes.push({ kind: "otherType", acceleratorType: type });
   if (spread !== undefined)
     for (const to of between(spread.maxPerDomain, gang.workers + 1))
-      changes.push({ kind: "widerSpread", over: spread.over, from: spread.maxPerDomain, to });
+      changes.push({ kind: "widerSpread", topologyKey: spread.topologyKey, from: spread.maxPerDomain, to });
   if (within !== undefined)
     for (const to of levels.slice(0, levels.indexOf(within)))
       changes.push({ kind: "widerFabric", from: within, to, slices: false });

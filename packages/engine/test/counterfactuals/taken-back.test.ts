@@ -24,12 +24,12 @@ function indexFindings(engine: Engine, nowMs: number): readonly string[] {
 
 /** All that can be told of a state, in its order; its clock alone may have moved. */
 const contentOf = (engine: Engine): unknown => {
-  const { sequence, submittedCount, endedCount, demand, runTimes, promises, attempts, workloads } =
+  const { sequence, submittedCount, endedCount, demand, runTimes, nominations, attempts, workloads } =
     worldOf(engine).state;
   const told = (entities: ReadonlyMap<string, object>): unknown =>
     [...entities].map(([id, entity]) => [id, { ...entity, placementClass: null }]);
   return [
-    [sequence, submittedCount, endedCount, demand?.stored() ?? null, [...runTimes], [...promises]],
+    [sequence, submittedCount, endedCount, demand?.stored() ?? null, [...runTimes], [...nominations]],
     told(attempts),
     told(workloads),
   ];
@@ -52,20 +52,20 @@ describe("a round that was tried", () => {
       if (found === null) continue;
       const { engine, workloadId, nowMs } = found;
       const exits = exitsOf(engine, 1 + (seed % 3));
-      const [tried, other] = [forkEngine(engine), forkEngine(engine)];
+      const [simulated, other] = [forkEngine(engine), forkEngine(engine)];
       takeInOnly(other, exits, nowMs);
-      const { taken, batch, takeBack } = tryFor(seed % 2 === 0 ? workloadId : null, tried, exits, nowMs);
-      if (!takeBack()) continue;
+      const { taken, batch, undo } = tryFor(seed % 2 === 0 ? workloadId : null, simulated, exits, nowMs);
+      if (!undo()) continue;
       count++;
       for (const { kind } of batch.events.slice(taken.length)) kinds.add(kind);
       // A fork knows nothing of what has ended: that is all that is found, here as there.
-      expect(indexFindings(tried, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
-      expect(tried.digest(), `seed ${seed}`).toBe(other.digest());
-      expect([...worldOf(tried).state.promises.keys()]).toEqual([...worldOf(other).state.promises.keys()]);
-      expect(tryInputs(tried, [], nowMs).events, `seed ${seed}`).toEqual(tryInputs(other, [], nowMs).events);
+      expect(indexFindings(simulated, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
+      expect(simulated.digest(), `seed ${seed}`).toBe(other.digest());
+      expect([...worldOf(simulated).state.nominations.keys()]).toEqual([...worldOf(other).state.nominations.keys()]);
+      expect(tryInputs(simulated, [], nowMs).events, `seed ${seed}`).toEqual(tryInputs(other, [], nowMs).events);
     }
     expect(count).toBeGreaterThan(SEEDS / 2);
-    for (const kind of ["gangPlaced", "placePromised", "attemptStopRequested", "evictionPlanned"] as const)
+    for (const kind of ["gangPlaced", "placementNominated", "attemptStopRequested", "evictionPlanned"] as const)
       expect(kinds).toContain(kind);
   });
 
@@ -79,17 +79,19 @@ describe("a round that was tried", () => {
       const ends = exitsOf(engine, 1 + (seed % 3));
       const isSubmitted = seed % 2 === 0;
       const inputs = isSubmitted ? [...ends, ...inPlaceOf(engine, workloadId)] : ends;
-      const [tried, other] = [forkEngine(engine), forkEngine(engine)];
-      const first = tryFor(isSubmitted ? null : workloadId, tried, inputs, nowMs);
-      if (!first.takeBack()) continue;
+      const [simulated, other] = [forkEngine(engine), forkEngine(engine)];
+      const first = tryFor(isSubmitted ? null : workloadId, simulated, inputs, nowMs);
+      if (!first.undo()) continue;
       // One after the other, the last first.
-      const second = tryFor(null, tried, exitsOf(tried, 1), nowMs);
-      if (!second.takeBack() || !second.takeInputsBack() || !first.takeInputsBack()) continue;
+      const second = tryFor(null, simulated, exitsOf(simulated, 1), nowMs);
+      if (!second.undo() || !second.undoInputs() || !first.undoInputs()) continue;
       count++;
       for (const { kind } of first.taken) kinds.add(kind);
-      expect(indexFindings(tried, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
-      expect(contentOf(tried), `seed ${seed}`).toEqual(contentOf(other));
-      expect(tryInputs(tried, inputs, nowMs).events, `seed ${seed}`).toEqual(tryInputs(other, inputs, nowMs).events);
+      expect(indexFindings(simulated, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
+      expect(contentOf(simulated), `seed ${seed}`).toEqual(contentOf(other));
+      expect(tryInputs(simulated, inputs, nowMs).events, `seed ${seed}`).toEqual(
+        tryInputs(other, inputs, nowMs).events,
+      );
     }
     expect(count).toBeGreaterThan(SEEDS / 4);
     for (const kind of ["attemptEnded", "workloadEnded", "workloadSubmitted"] as const) expect(kinds).toContain(kind);

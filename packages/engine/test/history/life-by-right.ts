@@ -34,20 +34,20 @@ export function plan(drive: Drive): void {
   drive.receive(command({ kind: "releaseWorkload", workloadId: idOf("follows") }));
   drive.receive(exited(`${idOf("follows")}.1`, code(0, 0)));
   // Two loans are taken back for a guarantee; the second claimant gives up before its place is free.
-  const loan = {
+  const opportunisticJob = {
     team: "links",
     gang: { accelerators: 8 },
     acceleratorTypes,
     preemptible: true,
     minRuntimeMs: 10,
   } as const;
-  drive.receive(submit("loan", loan), submit("loan again", loan));
+  drive.receive(submit("loan", opportunisticJob), submit("loan again", opportunisticJob));
   drive.nowMs += 1_000;
-  drive.receive(submit("claim", { team: "rechts", gang: { accelerators: 8 }, acceleratorTypes }));
+  drive.receive(submit("entitlement", { team: "rechts", gang: { accelerators: 8 }, acceleratorTypes }));
   drive.receive(stopped(`${idOf("loan again")}.1`));
   drive.receive(submit("urgent", { team: "links", gang: { accelerators: 8 }, acceleratorTypes, priority: 9 }));
   drive.receive(command({ kind: "stopWorkload", workloadId: idOf("urgent") }));
-  drive.receive(stopped(`${idOf("loan")}.1`), exited(`${idOf("claim")}.1`, code(0, 0)));
+  drive.receive(stopped(`${idOf("loan")}.1`), exited(`${idOf("entitlement")}.1`, code(0, 0)));
   shrink(drive, acceleratorTypes);
 }
 
@@ -59,7 +59,7 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   drive.receive(command({ kind: "setPolicy", policy: presets.get("kai") as Policy }));
   drive.receive(submit("elastic", { team: "links", gang: { workers: 16, minWorkers: 2 }, acceleratorTypes }));
   drive.receive(submit("partner", { team: "rechts", gang: { workers: 2, accelerators: 2 }, acceleratorTypes }));
-  const elastic = [...drive.engine.state.attempts.values()].find(({ leaving }) => leaving !== undefined);
+  const elastic = [...drive.engine.state.attempts.values()].find(({ terminating }) => terminating !== undefined);
   if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
   // It has grown into what its partner leaves, or so it seems.
@@ -114,7 +114,7 @@ export function replace(drive: Drive): void {
 export function relabel(drive: Drive): void {
   const owner: Team = {
     ...team("zellen"),
-    shapes: [{ within: "node", accelerators: 8, count: 1, acceleratorType: "C300" }],
+    reservedTopology: [{ within: "node", accelerators: 8, count: 1, acceleratorType: "C300" }],
   };
   drive.receive(
     command({ kind: "setPolicy", policy: shapePolicy(true) }),

@@ -74,10 +74,10 @@ function produce(drive: Drive): void {
 /** Cheap power comes, goes again before the work has started, and is waited for no longer than may be. */
 function waitForPower(drive: Drive, hour: number): void {
   const when = { kind: "once", startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour } as const;
-  const offPeak = { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 200, latestStartMs: drive.nowMs + 3 * hour };
+  const startWindow = { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 200, latestStartMs: drive.nowMs + 3 * hour };
   drive.receive(
     applied({ calendar: [{ kind: "tariff", name: "sonne", when, microUsdPerKwh: 90_000, gramsPerKwh: 50 }] }),
-    submit("patient", { gang: { accelerators: 0 }, offPeak, hold: true }),
+    submit("patient", { gang: { accelerators: 0 }, startWindow, hold: true }),
   );
   drive.passTo(drive.nowMs + 4 * hour);
 }
@@ -137,8 +137,8 @@ export function foresee(drive: Drive): void {
     gramsPerKwh: [400, 100],
   } as const;
   drive.receive(applied({ calendar: [{ kind: "tariff", name: "vorhersage", when }] }));
-  const offPeak = { cheapestMs: hour, cleanestMs: 2 * hour, latestStartMs: drive.nowMs + 3 * hour };
-  drive.receive(submit("waits", { gang: { accelerators: 0 }, offPeak }));
+  const startWindow = { cheapestMs: hour, cleanestMs: 2 * hour, latestStartMs: drive.nowMs + 3 * hour };
+  drive.receive(submit("waits", { gang: { accelerators: 0 }, startWindow }));
   drive.passTo(drive.nowMs + hour);
   drive.receive({ kind: "tick" });
 }

@@ -63,12 +63,13 @@ export function gather(drive: Drive): void {
     { kind: "nodeSeen", node: node("n12", "F600") },
   );
   const ask = { gang: { accelerators: 4 }, acceleratorTypes: ["F600"], preemptible: true } as const;
-  for (const name of ["apart", "gone", "together", "gone too"]) drive.receive(submit(name.replace(" ", "-"), ask));
+  for (const name of ["antiAffinity", "gone", "together", "gone too"])
+    drive.receive(submit(name.replace(" ", "-"), ask));
   for (const { id } of Array.from(state.attempts.values())) drive.receive(running(id), uses(id, 4096), uses(id, null));
   const attemptsOf = (name: string): readonly string[] =>
     [...state.workloads.values()].find(({ spec: { name: own } }) => own === name)?.activeAttempts ?? [];
   for (const name of ["gone", "gone-too"]) for (const id of attemptsOf(name)) drive.receive(exited(id, code(0, 0)));
-  for (const id of attemptsOf("apart")) drive.receive(exited(id, code(0, 0)));
+  for (const id of attemptsOf("antiAffinity")) drive.receive(exited(id, code(0, 0)));
 }
 
 /** Data may be worked on here and not there, and a pool is said to hold them. */
@@ -87,19 +88,19 @@ export function keepData(drive: Drive): void {
   );
   const data = { inputs: ["s3://korpus/v7"], rule: "vertraulich" };
   drive.receive(submit("secret", { gang: { accelerators: 8 }, data }));
-  const apart = { sets: ["leise"], from: [{ set: "leise", over: "rack" }], alone: true } as const;
-  drive.receive(submit("lone", { gang: { accelerators: 4, apart }, acceleratorTypes: ["G700"] }));
+  const antiAffinity = { sets: ["leise"], from: [{ set: "leise", topologyKey: "rack" }], exclusive: true } as const;
+  drive.receive(submit("lone", { gang: { accelerators: 4, antiAffinity }, acceleratorTypes: ["G700"] }));
   drive.receive(submit("secret too", { gang: { accelerators: 8 }, acceleratorTypes: ["F600"], data }));
 }
 
 /** One of three nodes is a spare; who loses a node with its gang takes it, the node that comes back is the next. */
-export function keepSpares(drive: Drive): void {
+export function keepHotSpares(drive: Drive): void {
   const { state } = drive.engine;
   for (const { id, endedAtMs } of Array.from(state.workloads.values()))
     if (endedAtMs === null) drive.receive(command({ kind: "stopWorkload", workloadId: id }));
   for (const { id } of Array.from(state.attempts.values())) drive.receive(exited(id, code(0, 0)));
-  const kept = (spares: number): Command =>
-    applied({ pools: [{ ...pool("J800"), ...(spares > 0 ? { spares } : {}) }] });
+  const kept = (hotSpares: number): Command =>
+    applied({ pools: [{ ...pool("J800"), ...(hotSpares > 0 ? { hotSpares } : {}) }] });
   const seen = (id: string): Input => ({ kind: "nodeSeen", node: node(id, "J800") });
   const lost = (id: string): Input => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "power" });
   drive.receive(kept(1), ...["n21", "n22", "n23"].map(seen));

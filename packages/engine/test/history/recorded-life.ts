@@ -8,7 +8,7 @@ import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
 import { divide, foresee, keepTime, predict } from "./life-in-time.ts";
-import { gather, heedNotice, keepData, keepSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
+import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
 export interface RecordedLife {
@@ -37,7 +37,7 @@ export function recordLife(): RecordedLife {
   gather(drive);
   keepData(drive);
   predict(drive);
-  keepSpares(drive);
+  keepHotSpares(drive);
   foresee(drive);
   divide(drive);
   heedNotice(drive);

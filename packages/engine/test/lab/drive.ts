@@ -13,11 +13,11 @@ export class Drive {
   }
 
   receive(...inputs: readonly Input[]): Ready {
-    const promisedBefore = new Set(this.engine.state.promises.keys());
+    const nominatedBefore = new Set(this.engine.state.nominations.keys());
     const ready = this.engine.receive(inputs, this.nowMs);
     if (ready.group !== null) this.groups.push(ready.group);
     this.engine.advance();
-    const broken = [...checkInvariants(this.engine), ...checkBatch(this.engine.state, ready, promisedBefore)];
+    const broken = [...checkInvariants(this.engine), ...checkBatch(this.engine.state, ready, nominatedBefore)];
     if (broken.length > 0) throw new Error(`at ${this.nowMs} ms: ${broken.join("\n")}`);
     return ready;
   }

@@ -57,7 +57,7 @@ const move = fc.oneof(
   }),
   fc.record({ kind: fc.constant("withdraw" as const), node: fc.constantFrom(...NODES) }),
   fc.record({ kind: fc.constantFrom("lost" as const, "seen" as const), node: fc.constantFrom(...NODES) }),
-  fc.record({ kind: fc.constant("spares" as const), spares: fc.constantFrom(0, 1, 1) }),
+  fc.record({ kind: fc.constant("hotSpares" as const), hotSpares: fc.constantFrom(0, 1, 1) }),
   fc.record({ kind: fc.constant("restart" as const) }),
 );
 
@@ -111,9 +111,9 @@ class Play {
         return this.#receive({ kind: "nodeUnreachable", nodeId: nodeId(made.node), detail: "gone" });
       case "seen":
         return this.#receive({ kind: "nodeSeen", node: nodeOf(made.node) });
-      case "spares":
+      case "hotSpares":
         return this.#receive(
-          applied({ pools: [{ ...pool("H100"), ...(made.spares === 0 ? {} : { spares: made.spares }) }] }),
+          applied({ pools: [{ ...pool("H100"), ...(made.hotSpares === 0 ? {} : { hotSpares: made.hotSpares }) }] }),
         );
       case "restart":
         return this.drive.restart();

@@ -36,7 +36,7 @@ function batchesOf(
     story.remember(ready);
     return { inputs, nowMs, ready };
   };
-  const batches = [batch(story.opening(world))];
+  const batches = [batch(story.capacityEpoch(world))];
   for (const step of world.steps) {
     nowMs += step.waitMs;
     batches.push(batch(story.inputs(step, engine)));
@@ -52,7 +52,7 @@ const evictedTasks = ({ events }: Ready): readonly string[] =>
   });
 
 /** Whatever was asked to leave leaves, and time passes, until nothing is to come; false: it never ends. */
-function settle(drive: Drive, story: Story, onReady: (ready: Ready, byTime: boolean) => void): boolean {
+function markClean(drive: Drive, story: Story, onReady: (ready: Ready, byTime: boolean) => void): boolean {
   for (let round = 0; round < 300; round++) {
     const left = obedience(drive.engine);
     const wake = drive.engine.nextWakeAtMs();
@@ -71,7 +71,7 @@ function settle(drive: Drive, story: Story, onReady: (ready: Ready, byTime: bool
 function lived(world: World): { readonly drive: Drive; readonly story: Story } {
   const drive = new Drive();
   const story = new Story();
-  story.remember(drive.receive(...story.opening(world)));
+  story.remember(drive.receive(...story.capacityEpoch(world)));
   for (const step of world.steps) {
     drive.nowMs += step.waitMs;
     story.remember(drive.receive(...story.inputs(step, drive.engine)));
@@ -131,7 +131,7 @@ describe("in every generated world", () => {
           engine = restoreEngine(engine.snapshot());
           expect(said(receive(engine, inputs, nowMs))).toBe(said(ready));
           // Promises that are forgotten are withdrawn by the next round.
-          if (engine.state.policy.waives?.includes(5) === true) continue;
+          if (engine.state.policy.waivedInvariants?.includes(5) === true) continue;
           const anew = restoreEngine(engine.snapshot());
           expect(anew.receive([{ kind: "tick" }], nowMs).events).toEqual([]);
         }
@@ -172,9 +172,9 @@ describe("in every generated world", () => {
     fc.assert(
       fc.property(worlds, (world) => {
         const { drive, story } = lived(world);
-        const waived = new Set(drive.engine.state.policy.waives);
+        const waived = new Set(drive.engine.state.policy.waivedInvariants);
         const evicted = new Set<string>();
-        const isSettled = settle(drive, story, (ready, byTime) => {
+        const isClean = markClean(drive, story, (ready, byTime) => {
           // Who may start or leave by now that could not before is another condition.
           if (byTime) evicted.clear();
           for (const task of evictedTasks(ready)) {
@@ -182,8 +182,8 @@ describe("in every generated world", () => {
             evicted.add(task);
           }
         });
-        expect(isSettled || waived.has(5)).toBe(true);
-        if (!isSettled) return;
+        expect(isClean || waived.has(5)).toBe(true);
+        if (!isClean) return;
         const { chain } = drive.engine.state;
         const digest = drive.engine.digest();
         for (let round = 0; round < 5; round++) {
@@ -200,9 +200,9 @@ describe("in every generated world", () => {
     fc.assert(
       fc.property(worlds, (world) => {
         const { drive, story } = lived(world);
-        if (drive.engine.state.policy.waives?.includes(6) === true) return;
+        if (drive.engine.state.policy.waivedInvariants?.includes(6) === true) return;
         const pairs = new Set<string>();
-        settle(drive, story, ({ events }, byTime) => {
+        markClean(drive, story, ({ events }, byTime) => {
           if (byTime) pairs.clear();
           for (const event of events) {
             if (event.kind !== "evictionPlanned" || event.reason === "moved") continue;
@@ -225,7 +225,7 @@ describe("in every generated world", () => {
       fc.property(worlds, fc.nat({ max: 10_000 }), (world, partMs) => {
         const { drive } = lived(world);
         // Promises that are forgotten are withdrawn by the next round, whatever wakes it.
-        if (drive.engine.state.policy.waives?.includes(5) === true) return;
+        if (drive.engine.state.policy.waivedInvariants?.includes(5) === true) return;
         const wake = drive.engine.nextWakeAtMs();
         drive.nowMs =
           wake === null ? drive.nowMs + partMs : Math.max(drive.nowMs, Math.min(wake - 1, drive.nowMs + partMs));
@@ -244,7 +244,7 @@ describe("in every generated world", () => {
           const before = { bytes: bytesOf(engine), digest: engine.digest(), chain: engine.state.chain };
           const [input] = story.inputsOf(move, engine);
           if (input === undefined || !("commandId" in input)) continue;
-          if (engine.state.promises.size > 0 && engine.state.policy.waives?.includes(5) === true) return;
+          if (engine.state.nominations.size > 0 && engine.state.policy.waivedInvariants?.includes(5) === true) return;
           const forecast = input.kind === "apply" ? planApply(engine, input) : null;
           const ready = drive.receive(input);
           story.remember(ready);
@@ -358,7 +358,7 @@ describe("in every generated world", () => {
 function wordsOf(event: Event): readonly string[] {
   if (event.kind === "attemptEnded") return [event.kind, event.outcome];
   if (event.kind === "attemptStopRequested") return [event.kind, `stop:${event.reason}`];
-  if (event.kind === "spareReleased") return [event.kind, `spare:${event.reason}`];
+  if (event.kind === "hotSpareReleased") return [event.kind, `spare:${event.reason}`];
   const word = inGroups(event);
   if (word !== null) return [event.kind, word];
   return event.kind === "workloadEnded" ? [event.kind, event.reason.kind] : [event.kind];
@@ -366,8 +366,8 @@ function wordsOf(event: Event): readonly string[] {
 
 /** What befell a gang of groups, on one type or on several. */
 function inGroups(event: Event): string | null {
-  if (event.kind === "gangGrown") return event.workers[0]?.group === undefined ? null : "grown:groups";
-  if (event.kind !== "gangPlaced" || event.workers[0]?.group === undefined) return null;
+  if (event.kind === "gangGrown") return event.workers[0]?.taskGroup === undefined ? null : "grown:groups";
+  if (event.kind !== "gangPlaced" || event.workers[0]?.taskGroup === undefined) return null;
   const isMixed = new Set(event.workers.map(({ accelerators }) => accelerators === "")).size > 1;
   return isMixed ? "placed:unlike-groups" : "placed:groups";
 }
@@ -377,15 +377,15 @@ const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
   gangPlaced attemptStarted attemptStopRequested attemptEnded progressRecorded checkpointRecorded utilizationRecorded
-  spareKept spareReleased spare:taken sparesKept
-  workloadHeld workloadReleased gangGrown placePromised promiseWithdrawn evictionPlanned
+  hotSpareReserved hotSpareReleased spare:taken hotSparesKept
+  workloadHeld workloadReleased gangGrown placementNominated nominationWithdrawn evictionPlanned
   stop:preempted stop:reclaimed stop:moved predictionCorrected placed:groups placed:unlike-groups grown:groups
   succeeded failed stopped lost stop:cancelled stop:walltimeExceeded stop:nodeDrained stop:nodeLost
   allTasksSucceeded tasksFailed retriesExhausted walltimeExceeded cancelled dependencyNotMet
-  workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation promised
+  workloadStopping applied nodeDraining unknownDependency held waitsFor notBefore reservation nominated
   unknownTeam teamCycle teamInUse unknownWorkload workloadEnded workloadActive duplicateName unknownNode tooLarge
   idempotencyKeyReused
-  exceedsFleet dataRule apart acceleratorShortfall workerShortfall partShortfall teamLimit behindHead backoff notWaiting`
+  exceedsFleet dataRule antiAffinity acceleratorShortfall workerShortfall partShortfall teamLimit behindHead backoff notWaiting`
   .trim()
   .split(/\s+/);
 

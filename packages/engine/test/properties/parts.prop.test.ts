@@ -12,7 +12,7 @@ import { applied, command, node, pool, site, spec } from "../lab/make.ts";
 type Device = readonly boolean[];
 
 const empty: Device = Array.from({ length: 8 }, () => false);
-const shapes = {
+const reservedTopology = {
   "1g.10gb": { size: 1, starts: [0, 1, 2, 3, 4, 5, 6] },
   "1g.20gb": { size: 2, starts: [0, 2, 4, 6] },
   "2g.20gb": { size: 2, starts: [0, 2, 4] },
@@ -20,15 +20,15 @@ const shapes = {
   "4g.40gb": { size: 4, starts: [0] },
   "7g.80gb": { size: 8, starts: [0] },
 } as const;
-type Profile = keyof typeof shapes;
-const profiles = Object.keys(shapes) as Profile[];
+type Profile = keyof typeof reservedTopology;
+const profiles = Object.keys(reservedTopology) as Profile[];
 
 const covers = (profile: Profile, start: number): number[] =>
-  Array.from({ length: shapes[profile].size }, (_, index) => start + index);
+  Array.from({ length: reservedTopology[profile].size }, (_, index) => start + index);
 const isOpen = (device: Device, profile: Profile, start: number): boolean =>
   covers(profile, start).every((slice) => device[slice] === false);
 const openStarts = (device: Device, profile: Profile): number[] =>
-  shapes[profile].starts.filter((start) => isOpen(device, profile, start));
+  reservedTopology[profile].starts.filter((start) => isOpen(device, profile, start));
 const taking = (device: Device, profile: Profile, start: number): Device =>
   device.map((taken, slice) => taken || covers(profile, start).includes(slice));
 /** Over all profiles, at how many positions a part could still begin. */
@@ -109,11 +109,11 @@ describe("parts of accelerators", () => {
             expect(own?.left).toBe(Math.max(...best.map(({ left }) => left)));
           }
           devicesOf(drive.engine, count);
-          const leaver = runningIn(drive.engine)[gone];
-          if (leaver !== undefined)
+          const victimCandidate = runningIn(drive.engine)[gone];
+          if (victimCandidate !== undefined)
             drive.receive({
               kind: "attemptExited",
-              attemptId: attemptId(leaver.id),
+              attemptId: attemptId(victimCandidate.id),
               exits: [{ kind: "exited", worker: 0, code: 0 }],
             });
         }

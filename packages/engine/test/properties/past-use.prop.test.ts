@@ -1,7 +1,7 @@
 /** Past use against books that are kept from the journal alone, with exponentials; and what it may bring about. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createEngine, pastUseOf, presets, replayEngine, teamName } from "../../src/index.ts";
+import { createEngine, decayedUsageOf, presets, replayEngine, teamName } from "../../src/index.ts";
 import type { Event, Input, Policy, TeamRules } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
@@ -111,7 +111,7 @@ class Play {
     for (const event of events) this.books.take(event);
     this.books.passTo(atMs);
     for (const name of NAMES) {
-      const held = pastUseOf(this.drive.engine, teamName(name))?.accelerators ?? Number.NaN;
+      const held = decayedUsageOf(this.drive.engine, teamName(name))?.accelerators ?? Number.NaN;
       // It lags by at most a step of a sixteenth of a half-life, in which sixteen accelerators move it by less than one.
       expect(Math.abs(held - this.books.average(name)), `${name}: ${held}`).toBeLessThan(
         16 * (1 - 2 ** (-1 / 16)) + 0.02,
@@ -141,12 +141,12 @@ describe("past use", () => {
       play.play({ kind: "pass", minutes: 7 });
       play.play({ kind: "end", index: 0 });
     }
-    expect(play.drive.engine.state.pastUse.size).toBeGreaterThan(50);
+    expect(play.drive.engine.state.decayedUsage.size).toBeGreaterThan(50);
     for (let day = 0; day < 60; day++) {
       play.play({ kind: "pass", minutes: 1440 });
       play.play({ kind: "submit", team: "b", gpus: 1, user: "ann" });
       play.play({ kind: "end", index: 0 });
     }
-    expect(play.drive.engine.state.pastUse.size).toBeLessThan(8);
+    expect(play.drive.engine.state.decayedUsage.size).toBeLessThan(8);
   });
 });

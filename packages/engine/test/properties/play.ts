@@ -17,7 +17,7 @@ const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
   data === undefined || Object.keys(data).length === 0 ? {} : { data };
 
 /** A pool that keeps no spares has no such field. */
-const withSpares = (spares = 0): { readonly spares?: number } => (spares === 0 ? {} : { spares });
+const withHotSpares = (hotSpares = 0): { readonly hotSpares?: number } => (hotSpares === 0 ? {} : { hotSpares });
 
 /** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
 export class Story {
@@ -25,11 +25,11 @@ export class Story {
   #commandCount = 0;
 
   /** Site, pools, teams and nodes of the world, and its policy, as a first batch. */
-  opening({ policy, nodes, teams, data, spares, isDivided }: World): readonly Input[] {
+  capacityEpoch({ policy, nodes, teams, data, hotSpares, isDivided }: World): readonly Input[] {
     const pools = types.map((type, index) => ({
       ...pool(type),
       ...withData(data[index]),
-      ...withSpares(spares[index]),
+      ...withHotSpares(hotSpares[index]),
       ...withMig(type, isDivided),
     }));
     return [
@@ -77,8 +77,8 @@ export class Story {
             : { sites: [], pools: [{ ...pool(type), ...withData(move.data), ...withMig(type, move.pick % 3 > 0) }] };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
       }
-      case "spares": {
-        const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withSpares(move.spares) }];
+      case "hotSpares": {
+        const pools = [{ ...pool(types[move.pick % types.length] ?? ""), ...withHotSpares(move.hotSpares) }];
         return [this.#command({ kind: "apply", sites: [], pools, teams: [], workloads: [] })];
       }
       case "tariff": {
@@ -209,7 +209,7 @@ export function obedience({ state }: Engine): readonly Input[] {
       return [{ kind: "checkpointReported", attemptId: attempt.id, step: state.sequence, path: "asked for" }];
     if (attempt.stop !== null) return [{ kind: "attemptExited", attemptId: attempt.id, exits: [exit] }];
     if (attempt.joining !== undefined) return [{ kind: "workersJoined", attemptId: attempt.id }];
-    return attempt.leaving === undefined ? [] : [{ kind: "workersLeft", attemptId: attempt.id }];
+    return attempt.terminating === undefined ? [] : [{ kind: "workersLeft", attemptId: attempt.id }];
   });
 }
 

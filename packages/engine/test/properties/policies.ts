@@ -21,8 +21,8 @@ const phases: fc.Arbitrary<readonly Phase[]> = fc.oneof(
     ["place", "reclaim", "preempt", "grow"],
     ["place", "reclaim", "preempt", "grow"],
     ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
-    ["refill"],
-    ["refill", "grow"],
+    ["rebalance"],
+    ["rebalance", "grow"],
   ),
   fc
     .uniqueArray(fc.constantFrom<Phase>("consolidate", "reclaim", "preempt", "defragment", "grow", "drop-incomplete"))
@@ -33,10 +33,10 @@ const teamKeys: readonly TeamOrderKey[] = [
   "above-share-last",
   "within-guarantee",
   "priority",
-  "without-claim-last",
+  "without-entitlement-last",
   "share-with",
   "share",
-  "claim",
+  "entitlement",
   "weighted-use",
   "guarantee-ratio",
   "name",
@@ -61,23 +61,23 @@ const backfill: fc.Arbitrary<BackfillRules> = fc
 
 const fabric: fc.Arbitrary<FabricRules> = fc.record({
   choose: fc.constantFrom<FabricRules["choose"]>("fullest", "fewest"),
-  leastFreeWithoutWish: fc.boolean(),
+  unconstrainedToFullest: fc.boolean(),
   balanced: fc.boolean(),
 });
 
 const eviction: fc.Arbitrary<EvictionRules> = fc.record({
   search: fc.constantFrom<EvictionRules["search"]>(
-    "cheapest",
-    "cheapest",
-    "fewest",
-    "growing-list",
-    "by-share",
-    "by-advantage",
+    "lowest-cost",
+    "lowest-cost",
+    "volcano",
+    "kai",
+    "kueue-fair-sharing",
+    "kueue-classical",
   ),
   shareTests: fc.constantFrom<EvictionRules["shareTests"]>([], ["final"], ["final", "initial"]),
   preemptibleBelowPriority: fc.constantFrom(null, 0, 1, 100),
-  promises: fc.constantFrom<EvictionRules["promises"]>("kept", "kept", "forgotten"),
-  lazy: fc.constant(false),
+  nominations: fc.constantFrom<EvictionRules["nominations"]>("kept", "kept", "forgotten"),
+  lazyPreemption: fc.constant(false),
   checkpointTimeoutMs: fc.constantFrom(0, 0, 400, 5000),
 });
 
@@ -120,8 +120,8 @@ export const policies: fc.Arbitrary<Policy> = fc
     const known = Object.fromEntries(
       Object.entries(policy).filter(([, knob]) => knob !== undefined),
     ) as unknown as Policy;
-    const waives = waivedBy(rulesOf(known));
-    return waives.length === 0 ? known : { ...known, waives };
+    const waivedInvariants = waivedBy(rulesOf(known));
+    return waivedInvariants.length === 0 ? known : { ...known, waivedInvariants };
   });
 
 /**
@@ -130,9 +130,9 @@ export const policies: fc.Arbitrary<Policy> = fc
  * anew names one beneficiary for all that it evicts (6, 7).
  */
 function waivedBy({ eviction, phases: inOrder }: Rules): readonly number[] {
-  const forgets = eviction.promises === "forgotten" ? [5, 6, 8] : [];
-  const grows = eviction.search === "growing-list" ? [5, 6, 7, 8] : [];
-  return [...new Set([...forgets, ...grows, ...(inOrder.includes("refill") ? [6, 7] : [])])].toSorted(
+  const forgets = eviction.nominations === "forgotten" ? [5, 6, 8] : [];
+  const grows = eviction.search === "kai" ? [5, 6, 7, 8] : [];
+  return [...new Set([...forgets, ...grows, ...(inOrder.includes("rebalance") ? [6, 7] : [])])].toSorted(
     (left, right) => left - right,
   );
 }

@@ -11,7 +11,7 @@ import { roundOrder } from "../../src/ordering/round-order.ts";
 import { findPlacement } from "../../src/placement/place.ts";
 import type { Placement } from "../../src/cluster/request.ts";
 import { Ledger } from "../../src/cluster/ledger.ts";
-import type { PlacementClass } from "../../src/cluster/queue.ts";
+import type { QueueBucket } from "../../src/cluster/queue.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
@@ -25,7 +25,7 @@ fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 /** What the request would find now, kept out of the places of those who start before it would end. */
 function plainPlacement(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): Placement | null {
   const ledger = new Ledger(world);
@@ -39,12 +39,12 @@ function plainPlacement(
 /** Every instant at which running work or a reservation is expected to end is tried, each on indexes made for it alone. */
 function plainStart(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): { readonly startMs: number; readonly placement: Placement } | null {
   const durationMs = plannedDurationMs(world.rules, world.state.runTimes, found);
   const ends: { attempt: Parameters<Ledger["vacate"]>[0]; endMs: number }[] = [];
-  const all = world.endings.inOrder();
+  const all = world.completions.inOrder();
   for (let next = all.next(); next.done !== true; next = all.next())
     ends.push({ attempt: next.value.attempt, endMs: Math.max(next.value.endMs, nowMs + 1) });
   const instants = new Set([...ends, ...list].map(({ endMs }) => endMs));
@@ -53,7 +53,7 @@ function plainStart(
     for (const { attempt, endMs } of ends) if (endMs <= startMs && attempt.stop === null) ledger.vacate(attempt, 0);
     for (const other of list)
       if (other.startMs < startMs + durationMs && other.endMs > startMs) ledger.occupy(other.found, other.placement);
-    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "eventual"));
     ledger.rollback();
     if (placement !== null) return { startMs, placement };
   }
@@ -104,7 +104,7 @@ describe("protected starts", () => {
         const engine = createEngine();
         const story = new Story();
         let nowMs = 0;
-        engine.receive(story.opening({ ...world, policy }), nowMs);
+        engine.receive(story.capacityEpoch({ ...world, policy }), nowMs);
         engine.advance();
         for (const step of world.steps) {
           nowMs += step.waitMs;

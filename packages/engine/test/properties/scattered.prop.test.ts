@@ -58,12 +58,12 @@ function scattered(dice: Dice, guest: () => Changes): World {
     if (dice.roll(5) === 0) drive.receive(exits(attempt));
   }
   const world = { drive, nodes };
-  settle(world, []);
+  markClean(world, []);
   return world;
 }
 
 /** What was asked to stop stops, until nobody is asked any more; nobody is asked twice. */
-function settle({ drive }: World, first: readonly Event[]): readonly Event[] {
+function markClean({ drive }: World, first: readonly Event[]): readonly Event[] {
   const told: Event[] = [...first];
   for (let round = 0; round < 100; round++) {
     const stopping = [...drive.engine.state.attempts.values()].filter(({ stop }) => stop !== null);
@@ -93,7 +93,7 @@ const evictedBy = (events: readonly Event[]): readonly string[] =>
 function ask(world: World, pieces: readonly number[]): readonly Event[] {
   return pieces.flatMap((workers, at) => {
     const gang = { accelerators: GPUS, workers };
-    return settle(world, world.drive.receive(submit(`own${at}`, { team: "owner", gang })).events);
+    return markClean(world, world.drive.receive(submit(`own${at}`, { team: "owner", gang })).events);
   });
 }
 

@@ -6,11 +6,11 @@
 import fc from "fast-check";
 import { gangOfGroups } from "../../src/index.ts";
 import type {
-  ApartSpec,
+  AntiAffinitySpec,
   DataPlace,
   DataSpec,
   FabricSpec,
-  GangGroup,
+  TaskGroup,
   Policy,
   SpreadSpec,
   Team,
@@ -50,7 +50,7 @@ export type Move =
   /** A tariff from now on, for so long. */
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
   /** The pool of a type keeps so many spares from now on; 0: none. */
-  | { readonly kind: "spares"; readonly pick: number; readonly spares: number }
+  | { readonly kind: "hotSpares"; readonly pick: number; readonly hotSpares: number }
   | { readonly kind: "tick" };
 
 type AttemptNews = "running" | "gone" | "progress" | "checkpoint" | "artifact" | "left" | "joined" | "unjoined";
@@ -67,7 +67,7 @@ export interface World {
   /** Of the pool of each type; and of the site, last. */
   readonly data: readonly DataPlace[];
   /** How many spares the pool of each type keeps. */
-  readonly spares: readonly number[];
+  readonly hotSpares: readonly number[];
   /** Whether accelerators may be divided by profiles. */
   readonly isDivided: boolean;
   readonly steps: readonly Step[];
@@ -92,7 +92,7 @@ const preemption: fc.Arbitrary<Rights> = fc.record({
 });
 
 /** What teams may say besides their limit; what is left out is left out of the record, too. */
-const standing: fc.Arbitrary<Partial<Team>> = fc
+const teamShare: fc.Arbitrary<Partial<Team>> = fc
   .record({
     guarantee: oneIn(2, amounts(8)),
     userLimit: oneIn(4, amounts(8)),
@@ -112,11 +112,11 @@ function defined<T extends object>(record: T): Defined<T> {
 
 /** A parent is any other team, so that some sets make circles and some name what is not there. */
 const anyTeam: fc.Arbitrary<Team> = fc
-  .tuple(fc.constantFrom(...teamNames), fc.constantFrom(null, null, ...teamNames), limits, standing)
+  .tuple(fc.constantFrom(...teamNames), fc.constantFrom(null, null, ...teamNames), limits, teamShare)
   .map(([name, parent, limit, more]) => ({ ...team(name, parent, limit), ...more }));
 
 const treeOfTeams: fc.Arbitrary<readonly Team[]> = fc
-  .array(fc.tuple(fc.nat(), limits, standing), { minLength: 1, maxLength: 4 })
+  .array(fc.tuple(fc.nat(), limits, teamShare), { minLength: 1, maxLength: 4 })
   .map((genes) =>
     genes.map(([parent, limit, more], index) => ({
       ...team(`t${index + 1}`, parent % (index + 1) === 0 ? null : `t${parent % (index + 1)}`, limit),
@@ -147,7 +147,7 @@ const fabric: fc.Arbitrary<FabricSpec> = fc.oneof(
   }),
 );
 const spread: fc.Arbitrary<SpreadSpec> = fc.record({
-  over: fc.constantFrom("zone", "rack"),
+  topologyKey: fc.constantFrom("zone", "rack"),
   maxPerDomain: fc.constantFrom(1, 2),
 });
 
@@ -175,7 +175,7 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
   }));
 
 /** Unlike workers that start together, each kind with its own least, types and place. */
-const groups: fc.Arbitrary<readonly GangGroup[]> = fc
+const groups: fc.Arbitrary<readonly TaskGroup[]> = fc
   .array(
     fc
       .record({
@@ -223,7 +223,7 @@ export const dataPlaces: fc.Arbitrary<DataPlace> = fc
   .map(defined);
 
 const setNames = ["x", "y"] as const;
-const apart: fc.Arbitrary<ApartSpec> = fc
+const antiAffinity: fc.Arbitrary<AntiAffinitySpec> = fc
   .record({
     sets: oneIn(2, fc.subarray([...setNames], { minLength: 1 })),
     from: oneIn(
@@ -231,7 +231,7 @@ const apart: fc.Arbitrary<ApartSpec> = fc
       fc.array(
         fc.oneof(
           fc.record({ set: fc.constantFrom(...setNames), within: fc.constantFrom(...levels) }),
-          fc.record({ set: fc.constantFrom(...setNames), over: fc.constantFrom("zone", "rack") }),
+          fc.record({ set: fc.constantFrom(...setNames), topologyKey: fc.constantFrom("zone", "rack") }),
         ),
         { minLength: 1, maxLength: 2 },
       ),
@@ -240,7 +240,7 @@ const apart: fc.Arbitrary<ApartSpec> = fc
   })
   .map(defined);
 
-const wishes = fc
+const constraints = fc
   .record({
     fabric: oneIn(5, fabric),
     spread: oneIn(8, spread),
@@ -255,9 +255,9 @@ const wishes = fc
     notBeforeMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1000, 9000),
     deadlineMs: fc.constantFrom(undefined, undefined, 5000, 20_000),
     produces: oneIn(4, fc.constant(["model"])),
-    offPeak: oneIn(
+    startWindow: oneIn(
       8,
-      fc.constantFrom<NonNullable<WorkloadSpec["offPeak"]>>(
+      fc.constantFrom<NonNullable<WorkloadSpec["startWindow"]>>(
         { microUsdPerKwhMax: 100 },
         { cheapestMs: 2000, latestStartMs: 6000 },
         { gramsPerKwhMax: 200, cheapestMs: 500, cleanestMs: 4000, latestStartMs: 12_000 },
@@ -292,13 +292,13 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
       backoffMaxMs: fc.constantFrom(0, 500, 5000),
     }),
     taskCount: fc.constantFrom(null, null, 1, 3, 6),
-    wishes,
+    constraints,
     groups: oneIn(7, groups),
-    apart: oneIn(9, apart),
+    antiAffinity: oneIn(9, antiAffinity),
   })
-  .map(({ name, wishes: more, groups: unlike, apart: away, ...changes }) => {
+  .map(({ name, constraints: more, groups: unlike, antiAffinity: away, ...changes }) => {
     const near = spec(name, { ...changes, ...more });
-    const keeps = away === undefined ? {} : { apart: away };
+    const keeps = away === undefined ? {} : { antiAffinity: away };
     const plain = { ...near, gang: { ...near.gang, ...keeps } };
     if (unlike === undefined) return plain;
     // What of a gang shares a domain is said group by group.
@@ -358,7 +358,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("data" as const), pick, data: dataPlaces }) },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("spares" as const), pick, spares: fc.constantFrom(0, 1, 1, 2) }),
+    arbitrary: fc.record({ kind: fc.constant("hotSpares" as const), pick, hotSpares: fc.constantFrom(0, 1, 1, 2) }),
   },
 );
 
@@ -377,7 +377,7 @@ const anyWorlds: fc.Arbitrary<World> = fc.record({
   nodes: fc.array(nodeGenes, { minLength: 1, maxLength: 6 }),
   teams: treeOfTeams,
   data: fc.array(dataPlaces, { minLength: types.length + 1, maxLength: types.length + 1 }),
-  spares: fc.oneof(
+  hotSpares: fc.oneof(
     { weight: 4, arbitrary: fc.constant([0, 0, 0]) },
     {
       weight: 1,
@@ -401,7 +401,7 @@ function undivided(move: Move): Move {
 }
 
 function withoutParts({ gang, ...rest }: WorkloadSpec): WorkloadSpec {
-  const { profile: _profile, groups, ...plain } = gang;
-  const whole = groups?.map(({ profile: _part, ...group }) => group);
-  return { ...rest, gang: { ...plain, ...(whole === undefined ? {} : { groups: whole }) } };
+  const { profile: _profile, taskGroups, ...plain } = gang;
+  const whole = taskGroups?.map(({ profile: _part, ...group }) => group);
+  return { ...rest, gang: { ...plain, ...(whole === undefined ? {} : { taskGroups: whole }) } };
 }

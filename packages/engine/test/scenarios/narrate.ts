@@ -84,13 +84,13 @@ export class Narrator {
         return `${this.#who(event.attemptId)} goes on with ${workersText(event.workers)} in their place`;
       case "workersJoined":
         return `${this.#who(event.attemptId)} is whole again`;
-      case "placePromised":
+      case "placementNominated":
         this.#attempts.set(
-          event.promise.attemptId,
-          this.#attempts.get(event.promise.attemptId) ?? this.name(event.promise.workloadId),
+          event.nomination.attemptId,
+          this.#attempts.get(event.nomination.attemptId) ?? this.name(event.nomination.workloadId),
         );
-        return `${this.#who(event.promise.attemptId)} is promised ${workersText(event.promise.workers)}`;
-      case "promiseWithdrawn":
+        return `${this.#who(event.nomination.attemptId)} is promised ${workersText(event.nomination.workers)}`;
+      case "nominationWithdrawn":
         return `${this.#who(event.attemptId)} is promised nothing any more: ${event.reason}`;
       case "evictionPlanned": {
         const victims = event.victims.map((victim) => this.#victim(victim));
@@ -117,8 +117,8 @@ export class Narrator {
     const reasons = verdict.reasons.map((reason) => this.#reason(reason)).join("; ");
     const wakeOn = verdict.wakeOn
       .join(" ")
-      .replace("attemptEnded workersLeft joinFailed promiseWithdrawn policySet", "roomFreed")
-      .replace("nodeJoined nodeChanged nodeReturned nodeResumed spareReleased poolDefined", "fleetGrows");
+      .replace("attemptEnded workersLeft joinFailed nominationWithdrawn policySet", "roomFreed")
+      .replace("nodeJoined nodeChanged nodeReturned nodeResumed hotSpareReleased poolDefined", "fleetGrows");
     return wakeOn === "" ? reasons : `${reasons} [until ${wakeOn}]`;
   }
 
@@ -163,8 +163,8 @@ type OtherEvent = Exclude<
       | "ranksLost"
       | "workersReplaced"
       | "workersJoined"
-      | "placePromised"
-      | "promiseWithdrawn"
+      | "placementNominated"
+      | "nominationWithdrawn"
       | "evictionPlanned";
   }
 >;
@@ -187,9 +187,9 @@ function otherEvent(event: OtherEvent): string {
       return `${event.nodeId} takes no new work`;
     case "nodeResumed":
       return `${event.nodeId} takes work again`;
-    case "spareKept":
+    case "hotSpareReserved":
       return `${event.nodeId} is kept as a spare`;
-    case "spareReleased":
+    case "hotSpareReleased":
       return `${event.nodeId} is no spare any more: ${event.reason}${event.workloadId === null ? "" : ` for ${event.workloadId}`}`;
     case "teamDefined":
       return `team ${teamText(event.team)}`;
@@ -219,9 +219,9 @@ function otherEvent(event: OtherEvent): string {
       return `${event.name} begins`;
     case "windowEnded":
       return `${event.name} is over`;
-    case "offPeakBegan":
+    case "startWindowOpened":
       return `off-peak for ${event.workloadId}`;
-    case "offPeakEnded":
+    case "startWindowClosed":
       return `no longer off-peak for ${event.workloadId}`;
     case "policySet":
       return `policy ${event.policy.name}`;
@@ -229,7 +229,7 @@ function otherEvent(event: OtherEvent): string {
       return `${event.workloadId} held`;
     case "workloadReleased":
       return `${event.workloadId} released`;
-    case "loanRelabelled":
+    case "opportunisticJobRelabelled":
       return `${event.attemptId} goes on with what is idle: its team's cells go to ${event.workloadId}`;
     case "commandAnswered":
       return `the answer is kept under ${event.key}`;
@@ -243,10 +243,10 @@ function teamText({ name, parent, limit }: Team): string {
 
 function workersText(workers: readonly WorkerAllocation[]): string {
   return workers
-    .map(({ node, accelerators, slice, group }) => {
+    .map(({ node, accelerators, slice, taskGroup }) => {
       const part = slice === undefined ? "" : `/${slice}`;
       const place = acceleratorCount(accelerators) === 0 ? node : `${node}[${accelerators}${part}]`;
-      return group === undefined ? place : `${group}:${place}`;
+      return taskGroup === undefined ? place : `${taskGroup}:${place}`;
     })
     .join(" ");
 }

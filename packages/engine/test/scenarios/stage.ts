@@ -9,7 +9,7 @@ import {
   explain,
   NEVER_AS_THINGS_ARE,
   nodeId,
-  pastUseOf,
+  decayedUsageOf,
   planApply,
   poolName,
   queuePage,
@@ -38,7 +38,7 @@ import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { Narrator, refusalText, resultText } from "./narrate.ts";
 import { countsByType, durationMs, durationText, memoryMib, wordsOf } from "./words.ts";
 import type { Words } from "./words.ts";
-import { gangWishes, migOf, nodeWishes, placeOf, policyOf, standingOf, wishesOf } from "./wishes.ts";
+import { gangConstraints, migOf, nodeConstraints, placeOf, policyOf, teamShareOf, constraintsOf } from "./wishes.ts";
 
 export class Stage {
   readonly #drive = new Drive();
@@ -78,8 +78,8 @@ export class Stage {
     show: (rest) => rest.split(/\s+/).map((name) => this.#show(this.#workload(name))),
     used: (rest) =>
       rest.split(/\s+/).map((name) => {
-        const past = pastUseOf(this.#drive.engine, teamName(name));
-        return `${name} held ${past === null ? "nothing that counts" : `${past.accelerators.toFixed(2)} accelerators`} on average`;
+        const decayedUsage = decayedUsageOf(this.#drive.engine, teamName(name));
+        return `${name} held ${decayedUsage === null ? "nothing that counts" : `${decayedUsage.accelerators.toFixed(2)} accelerators`} on average`;
       }),
     holds: (rest) => rest.split(/\s+/).map((name) => this.#holds(name)),
     plan: (rest) => {
@@ -195,7 +195,7 @@ export class Stage {
     site: (rest) => [applied({ sites: [{ ...site, ...placeOf(wordsOf(rest).fields) }] })],
     pool: (rest) => {
       const { plain, fields } = wordsOf(rest);
-      const said = { ...placeOf(fields), ...sparesOf(fields), ...migOf(fields) };
+      const said = { ...placeOf(fields), ...hotSparesOf(fields), ...migOf(fields) };
       return [applied({ sites: [site], pools: [{ ...pool(plain[0] ?? ""), ...said }] })];
     },
     price: (rest) => {
@@ -362,7 +362,7 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
       accelerators: number("gpus", 1),
       coresMilli: 1000 * number("cores", 0),
       memoryMib: memoryMib(fields.get("memory") ?? "0MiB"),
-      ...gangWishes(fields),
+      ...gangConstraints(fields),
     },
     acceleratorTypes: fields.get("types")?.split(",") ?? [],
     priority: number("priority", 0),
@@ -374,27 +374,27 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
     },
     graceTimeoutMs: duration("grace", "30s"),
     taskCount: fields.has("tasks") ? number("tasks", 1) : null,
-    ...wishesOf(fields),
+    ...constraintsOf(fields),
     ...(fields.has("after") ? { after: aftersOf(fields.get("after") ?? "") } : {}),
     ...(fields.has("produces") ? { produces: fields.get("produces")?.split(",") ?? [] } : {}),
     ...(fields.has("deadline") ? { deadlineMs: duration("deadline", "0") } : {}),
-    ...offPeakOf(fields),
+    ...startWindowOf(fields),
     ...(fields.has("notBefore") ? { notBeforeMs: duration("notBefore", "0") } : {}),
     ...(fields.get("hold") === "yes" ? { hold: true } : {}),
   });
 }
 
 /** `spares=2`. */
-const sparesOf = (fields: Words["fields"]): { readonly spares?: number } =>
-  fields.has("spares") ? { spares: Number(fields.get("spares")) } : {};
+const hotSparesOf = (fields: Words["fields"]): { readonly hotSpares?: number } =>
+  fields.has("hotSpares") ? { hotSpares: Number(fields.get("hotSpares")) } : {};
 
 /** `price=100` micro-dollars, `carbon=200` grams, `cheapest=2h`, `cleanest=2h`, `latest=8h`. */
-function offPeakOf(fields: Words["fields"]): Partial<WorkloadSpec> {
+function startWindowOf(fields: Words["fields"]): Partial<WorkloadSpec> {
   const [price, carbon, latest] = [fields.get("price"), fields.get("carbon"), fields.get("latest")];
   const [cheapest, cleanest] = [fields.get("cheapest"), fields.get("cleanest")];
   if ([price, carbon, cheapest, cleanest].every((each) => each === undefined)) return {};
   return {
-    offPeak: {
+    startWindow: {
       ...(price === undefined ? {} : { microUsdPerKwhMax: Number(price) }),
       ...(carbon === undefined ? {} : { gramsPerKwhMax: Number(carbon) }),
       ...(cheapest === undefined ? {} : { cheapestMs: durationMs(cheapest) }),
@@ -495,7 +495,7 @@ function nodeOf({ plain, fields }: Words) {
       acceleratorCount: Number(fields.get("gpu") ?? 8),
       coresMilli: 1000 * Number(fields.get("cores") ?? 64),
       memoryMib: memoryMib(fields.get("memory") ?? "512GiB"),
-      ...nodeWishes(fields),
+      ...nodeConstraints(fields),
     }),
   };
 }
@@ -504,7 +504,7 @@ function teamOf(text: string): Team {
   const { plain, fields } = wordsOf(text);
   const plainTeam = team(plain[0] ?? "", fields.get("parent") ?? null, countsByType(fields.get("limit") ?? ""));
   const budget = fields.get("budget");
-  return { ...plainTeam, ...standingOf(fields), ...(budget === undefined ? {} : { budget: budgetOf(budget) }) };
+  return { ...plainTeam, ...teamShareOf(fields), ...(budget === undefined ? {} : { budget: budgetOf(budget) }) };
 }
 
 /** `100h/month/hold`, `$50/total/stop`. */

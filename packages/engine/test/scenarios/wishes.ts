@@ -1,11 +1,11 @@
 /** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
-  ApartFrom,
+  AntiAffinityFrom,
   DataPlace,
   DefragmentRules,
   FabricSpec,
-  GangGroup,
+  TaskGroup,
   GangSpec,
   MigDevice,
   NodeSpec,
@@ -23,11 +23,11 @@ type Fields = Words["fields"];
  * `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator, `profile=1g.10gb` a part of one,
  * `groups=` of one with unlike workers.
  */
-export function gangWishes(fields: Fields): Partial<GangSpec> {
+export function gangConstraints(fields: Fields): Partial<GangSpec> {
   const groups = fields.get("groups");
-  if (groups !== undefined) return { ...gangOfGroups(groups.split(",").map(groupOf)), ...apartOf(fields) };
+  if (groups !== undefined) return { ...gangOfGroups(groups.split(",").map(groupOf)), ...antiAffinityOf(fields) };
   return {
-    ...apartOf(fields),
+    ...antiAffinityOf(fields),
     ...(fields.has("min") ? { minWorkers: Number(fields.get("min")) } : {}),
     ...(fields.has("curve") ? { throughputMilli: (fields.get("curve") ?? "").split(",").map(Number) } : {}),
     ...(fields.has("profile") ? { accelerators: 1, profile: fields.get("profile") ?? "" } : {}),
@@ -36,7 +36,7 @@ export function gangWishes(fields: Fields): Partial<GangSpec> {
 }
 
 /** `decode:2-4x8+500@H200|H100~leaf`: at least 2 and at most 4 workers of 8 accelerators and half a core, on these types, within a leaf; `~2ofleaf`: two at a time. */
-function groupOf(text: string): GangGroup {
+function groupOf(text: string): TaskGroup {
   const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(?:(\d+)of)?(\w+))?$/.exec(
     text,
   );
@@ -57,7 +57,7 @@ function groupOf(text: string): GangGroup {
 
 const slicedIn = (within: string, workers: number): FabricSpec => ({ slices: [{ workers, within }] });
 
-export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
+export function constraintsOf(fields: Fields): Partial<WorkloadSpec> {
   const fabric = fabricOf(fields);
   const spread = fields.get("spread")?.split(":");
   const select = fields.get("select")?.split(":");
@@ -65,7 +65,7 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
     ...(fabric === null ? {} : { fabric }),
     ...(spread === undefined
       ? {}
-      : { spread: { over: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
+      : { spread: { topologyKey: spread[0] ?? "", maxPerDomain: Number(spread[1]) } satisfies SpreadSpec }),
     ...(select === undefined ? {} : { nodeSelector: { [select[0] ?? ""]: select[1] ?? "" } }),
     ...dataOf(fields),
     ...(fields.has("preemptible") ? { preemptible: fields.get("preemptible") === "yes" } : {}),
@@ -77,19 +77,19 @@ export function wishesOf(fields: Fields): Partial<WorkloadSpec> {
 }
 
 /** `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` a label, `~` a level. */
-function apartOf(fields: Fields): Pick<GangSpec, "apart"> {
-  const [sets, apart] = [fields.get("sets"), fields.get("apart")];
-  if (sets === undefined && apart === undefined && !fields.has("alone")) return {};
-  const from = apart?.split(",").map((each): ApartFrom => {
+function antiAffinityOf(fields: Fields): Pick<GangSpec, "antiAffinity"> {
+  const [sets, antiAffinity] = [fields.get("sets"), fields.get("antiAffinity")];
+  if (sets === undefined && antiAffinity === undefined && !fields.has("alone")) return {};
+  const from = antiAffinity?.split(",").map((each): AntiAffinityFrom => {
     const [set = "", over] = each.split("@");
     const [inFabric = "", within = ""] = each.split("~");
-    return over === undefined ? { set: inFabric, within } : { set, over };
+    return over === undefined ? { set: inFabric, within } : { set, topologyKey: over };
   });
   return {
-    apart: {
+    antiAffinity: {
       ...(sets === undefined ? {} : { sets: sets.split(",") }),
       ...(from === undefined ? {} : { from }),
-      ...(fields.has("alone") ? { alone: true } : {}),
+      ...(fields.has("alone") ? { exclusive: true } : {}),
     },
   };
 }
@@ -137,7 +137,7 @@ function fabricOf(fields: Fields): FabricSpec | null {
 }
 
 /** `leaf=l1` is its place in the fabric; `zone=a rack=r1` are labels. */
-export function nodeWishes(fields: Fields): Partial<NodeSpec> {
+export function nodeConstraints(fields: Fields): Partial<NodeSpec> {
   const labels = [...fields].filter(([name]) => name === "zone" || name === "rack");
   return {
     ...(fields.has("leaf") ? { fabric: [fields.get("leaf") ?? ""] } : {}),
@@ -146,7 +146,7 @@ export function nodeWishes(fields: Fields): Partial<NodeSpec> {
   };
 }
 
-export function standingOf(fields: Fields): Partial<Team> {
+export function teamShareOf(fields: Fields): Partial<Team> {
   return {
     ...(fields.has("guarantee") ? { guarantee: countsByType(fields.get("guarantee") ?? "") } : {}),
     ...(fields.has("userLimit") ? { userLimit: countsByType(fields.get("userLimit") ?? "") } : {}),

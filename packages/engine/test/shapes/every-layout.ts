@@ -3,7 +3,7 @@
  * of how the engine lays out shapes.
  */
 import { acceleratorIndices, isGuaranteedWork } from "./guaranteed-work.ts";
-import type { Engine, Node, TeamShape } from "../../src/index.ts";
+import type { Engine, Node, ReservedTopology } from "../../src/index.ts";
 
 /** Work of a team that has to lie in its cells, or room that is asked for: so many workers of so many accelerators. */
 export interface Held {
@@ -65,8 +65,8 @@ export function smallFleet(nodes: readonly Node[], levels: readonly string[]): S
 export function heldIn({ state }: Engine, { firstBit }: SmallFleet): Held[] {
   const held: Held[] = [];
   const placed = [...state.attempts.values()].filter((attempt) => isGuaranteedWork(state, attempt));
-  const promised = [...state.promises.values()].filter((promise) => isGuaranteedWork(state, promise));
-  for (const { workloadId, workers } of [...placed, ...promised]) {
+  const nominated = [...state.nominations.values()].filter((nomination) => isGuaranteedWork(state, nomination));
+  for (const { workloadId, workers } of [...placed, ...nominated]) {
     const team = state.workloads.get(workloadId)?.spec.team as string;
     for (const { node, accelerators } of workers) {
       const first = firstBit.get(node) as number;
@@ -82,16 +82,20 @@ interface Owned {
   readonly count: number;
 }
 
-export type Shapes = readonly { readonly team: string; readonly shape: TeamShape }[];
+export type Shapes = readonly { readonly team: string; readonly shape: ReservedTopology }[];
 
 /** Whether all shapes have cells of their own, with the work of each team inside its team's, and room there for what is asked. */
 export function canLayOut(
   fleet: SmallFleet,
-  shapes: Shapes,
+  reservedTopology: Shapes,
   held: readonly Held[],
   asked: Asked | null = null,
 ): boolean {
-  const owned = shapes.map(({ team, shape }): Owned => ({ team, count: shape.count, cells: cellsOf(fleet, shape) }));
+  const owned = reservedTopology.map(({ team, shape }): Owned => ({
+    team,
+    count: shape.count,
+    cells: cellsOf(fleet, shape),
+  }));
   const mine = new Map<string, Cell[]>();
   const layFrom = (at: number, left: number, from: number, taken: number): boolean => {
     const next = owned[at];
@@ -112,7 +116,7 @@ export function canLayOut(
   return layFrom(0, owned[0]?.count ?? 0, 0, 0);
 }
 
-const cellsOf = ({ cells }: SmallFleet, { within, accelerators, domain = [] }: TeamShape): readonly Cell[] =>
+const cellsOf = ({ cells }: SmallFleet, { within, accelerators, domain = [] }: ReservedTopology): readonly Cell[] =>
   cells.filter(
     (cell) =>
       cell.level === within && cell.size === accelerators && domain.every((name, depth) => cell.domain[depth] === name),

@@ -1,9 +1,9 @@
-import type { Attempt, PromisedPlace, ReadonlyState } from "../../src/index.ts";
+import type { Attempt, Nomination, ReadonlyState } from "../../src/index.ts";
 
 export { acceleratorIndices } from "../../src/index.ts";
 
 /** As the rule is stated: of priority 0 or above, not relabelled, and not taken by a plan. */
-export function isGuaranteedWork({ workloads }: ReadonlyState, work: Attempt | PromisedPlace): boolean {
+export function isGuaranteedWork({ workloads }: ReadonlyState, work: Attempt | Nomination): boolean {
   if (
     "stop" in work &&
     (work.opportunistic === true || work.stop?.reason === "preempted" || work.stop?.reason === "reclaimed")

@@ -1,8 +1,8 @@
 import type { Policy } from "../../src/index.ts";
 
 /** Work from priority 0 on keeps to its team's shapes; everything else uses what is idle. */
-export const shapePolicy = (lazy: boolean): Policy => ({
-  name: "shapes",
+export const shapePolicy = (lazyPreemption: boolean): Policy => ({
+  name: "reservedTopology",
   order: ["priority", "submitted"],
   whenHeadBlocked: "skip",
   placement: "pack",
@@ -14,15 +14,15 @@ export const shapePolicy = (lazy: boolean): Policy => ({
     nonPreemptible: "limit",
     overGuarantee: "idle",
     usageHalfLifeMs: null,
-    shapes: { fromPriority: 0 },
+    reservedTopology: { fromPriority: 0 },
   },
-  fabric: { choose: "cells", leastFreeWithoutWish: false, balanced: false },
+  fabric: { choose: "cells", unconstrainedToFullest: false, balanced: false },
   eviction: {
     search: "cells",
     shareTests: [],
     preemptibleBelowPriority: null,
-    promises: "kept",
-    lazy,
+    nominations: "kept",
+    lazyPreemption,
     checkpointTimeoutMs: 0,
   },
   elastic: { grow: "in-order" },

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { siteName } from "../../src/index.ts";
-import type { Effect, Input, Observation, TeamShape } from "../../src/index.ts";
+import type { Effect, Input, Observation, ReservedTopology } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { canLayOut, heldIn, smallFleet } from "./every-layout.ts";
@@ -23,7 +23,7 @@ const nodes = [
   ...[0, 1].map((index) => node(`m${index}`, "G", { fabric: ["y", "r3"], acceleratorCount: 2 })),
 ];
 
-const kinds: readonly Omit<TeamShape, "count">[] = [
+const kinds: readonly Omit<ReservedTopology, "count">[] = [
   { within: "chain", accelerators: 16, domain: ["x"] },
   { within: "rack", accelerators: 8, domain: ["x"] },
   { within: "node", accelerators: 4, domain: ["x"] },
@@ -55,13 +55,13 @@ const submits: fc.Arbitrary<Move> = fc.record({
 const finishes: fc.Arbitrary<Move> = fc.record({ kind: fc.constant("finish" as const), pick: fc.nat(20) });
 
 interface World {
-  readonly shapes: Shapes;
-  readonly lazy: boolean;
+  readonly reservedTopology: Shapes;
+  readonly lazyPreemption: boolean;
   readonly moves: readonly Move[];
 }
 
 const worlds: fc.Arbitrary<World> = fc.record({
-  shapes: fc
+  reservedTopology: fc
     .array(
       fc.record({
         team: fc.constantFrom(...teams),
@@ -71,7 +71,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
       { minLength: 1, maxLength: 5 },
     )
     .map((list) => list.map(({ team: name, kind, count }) => ({ team: name, shape: { ...kind, count } }))),
-  lazy: fc.constantFrom(true, true, false),
+  lazyPreemption: fc.constantFrom(true, true, false),
   moves: fc.array(fc.oneof({ weight: 5, arbitrary: submits }, { weight: 1, arbitrary: finishes }), {
     minLength: 8,
     maxLength: 24,
@@ -95,7 +95,7 @@ function observe(drive: Drive, effect: Effect): Observation[] {
 }
 
 /** The world until nothing more happens; `check` looks at it after every batch. */
-function settle(drive: Drive, inputs: readonly Input[], check: () => void): void {
+function markClean(drive: Drive, inputs: readonly Input[], check: () => void): void {
   let next = inputs;
   for (let round = 0; round < 60; round++) {
     drive.nowMs += 1000;
@@ -107,15 +107,15 @@ function settle(drive: Drive, inputs: readonly Input[], check: () => void): void
   throw new Error("no rest");
 }
 
-function opened({ shapes, lazy }: World): { readonly drive: Drive; readonly fleet: SmallFleet } {
+function opened({ reservedTopology, lazyPreemption }: World): { readonly drive: Drive; readonly fleet: SmallFleet } {
   const drive = new Drive();
   const owned = teams.map((name) => ({
     ...team(name),
-    shapes: shapes.filter((each) => each.team === name).map(({ shape }) => shape),
+    reservedTopology: reservedTopology.filter((each) => each.team === name).map(({ shape }) => shape),
   }));
   drive.receive(
     applied({ sites: [{ name: siteName("dc"), fabricLevels: levels }], pools: [pool("G")], teams: owned }),
-    command({ kind: "setPolicy", policy: shapePolicy(lazy) }),
+    command({ kind: "setPolicy", policy: shapePolicy(lazyPreemption) }),
     ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
   );
   return { drive, fleet: smallFleet([...drive.engine.state.nodes.values()], levels) };
@@ -140,16 +140,18 @@ function inputsOf(drive: Drive, move: Move, index: number): Input[] {
 }
 
 /** Work at rest that its team's shapes would hold, and that waits. */
-function waitingInside({ engine: { state }, engine }: Drive, fleet: SmallFleet, shapes: Shapes): string[] {
+function waitingInside({ engine: { state }, engine }: Drive, fleet: SmallFleet, reservedTopology: Shapes): string[] {
   const held = heldIn(engine, fleet);
   return [...state.workloads.values()].flatMap(({ id, spec: { team: name, priority, gang }, phase }) => {
     if (phase !== "pending" || priority < 0) return [];
     const workers = gang.minWorkers ?? gang.workers;
-    return canLayOut(fleet, shapes, held, { team: name, workers, accelerators: gang.accelerators }) ? [id] : [];
+    return canLayOut(fleet, reservedTopology, held, { team: name, workers, accelerators: gang.accelerators })
+      ? [id]
+      : [];
   });
 }
 
-describe("shapes", () => {
+describe("reservedTopology", () => {
   it(
     "are there whenever their team asks, whatever uses them meanwhile",
     () => {
@@ -159,21 +161,23 @@ describe("shapes", () => {
       fc.assert(
         fc.property(worlds, (world) => {
           const { drive, fleet } = opened(world);
-          const { shapes } = world;
-          fc.pre(canLayOut(fleet, shapes, []));
+          const { reservedTopology } = world;
+          fc.pre(canLayOut(fleet, reservedTopology, []));
           const isSafe = (): void => {
             expect(
-              canLayOut(fleet, shapes, heldIn(drive.engine, fleet)),
+              canLayOut(fleet, reservedTopology, heldIn(drive.engine, fleet)),
               "guaranteed work lies in its team's cells, beside all other shapes",
             ).toBe(true);
           };
           world.moves.forEach((move, index) => {
-            settle(drive, inputsOf(drive, move, index), isSafe);
-            expect(waitingInside(drive, fleet, shapes), "what its team's shapes hold does not wait").toEqual([]);
+            markClean(drive, inputsOf(drive, move, index), isSafe);
+            expect(waitingInside(drive, fleet, reservedTopology), "what its team's shapes hold does not wait").toEqual(
+              [],
+            );
           });
           const events = drive.groups.flatMap(({ text }) => JSON.parse(text) as { kind: string }[]);
           evicted += Number(events.some(({ kind }) => kind === "evictionPlanned"));
-          relabelled += Number(events.some(({ kind }) => kind === "loanRelabelled"));
+          relabelled += Number(events.some(({ kind }) => kind === "opportunisticJobRelabelled"));
           waited += Number([...drive.engine.state.workloads.values()].some(({ phase }) => phase === "pending"));
         }),
         { numRuns: 40 * runs },

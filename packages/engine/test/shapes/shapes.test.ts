@@ -1,12 +1,12 @@
 /** What teams that own shapes see, case by case. */
 import { describe, expect, it } from "vitest";
 import { explain, nodeId, siteName, workloadId } from "../../src/index.ts";
-import type { Input, Ready, Team, TeamShape } from "../../src/index.ts";
+import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { shapePolicy } from "./shape-policy.ts";
 
-const aNode = (count: number, more: Partial<TeamShape> = {}): TeamShape => ({
+const aNode = (count: number, more: Partial<ReservedTopology> = {}): ReservedTopology => ({
   within: "node",
   accelerators: 4,
   count,
@@ -14,9 +14,12 @@ const aNode = (count: number, more: Partial<TeamShape> = {}): TeamShape => ({
 });
 
 /** Nodes of four accelerators, in pairs, and teams with their shapes; under a lazy policy. */
-function opened(nodeCount: number, shapes: Readonly<Record<string, readonly TeamShape[]>>): Drive {
+function opened(nodeCount: number, reservedTopology: Readonly<Record<string, readonly ReservedTopology[]>>): Drive {
   const drive = new Drive();
-  const teams = Object.entries(shapes).map(([name, owned]): Team => ({ ...team(name), shapes: owned }));
+  const teams = Object.entries(reservedTopology).map(([name, owned]): Team => ({
+    ...team(name),
+    reservedTopology: owned,
+  }));
   const nodes = Array.from({ length: nodeCount }, (_, index) =>
     node(`n${index}`, "G", { fabric: ["r"], acceleratorCount: 4, acceleratorGroups: [2] }),
   );
@@ -57,7 +60,7 @@ describe("a team with shapes", () => {
     submit(drive, { team: "a", priority: 0 });
     expect(placesOf(drive, "w2")).toEqual([]);
     expect(explain(drive.engine, workloadId("w2"))).toMatchObject({
-      reasons: [{ kind: "teamShapes", team: "a", neededCount: 4, ownedCount: 4, heldCount: 4 }],
+      reasons: [{ kind: "reservedTopology", team: "a", neededCount: 4, ownedCount: 4, heldCount: 4 }],
     });
   });
 
@@ -69,7 +72,7 @@ describe("a team with shapes", () => {
       "workloadSubmitted",
       "evictionPlanned",
       "attemptStopRequested",
-      "placePromised",
+      "placementNominated",
     ]);
   });
 
@@ -85,7 +88,7 @@ describe("a team with shapes", () => {
     submit(drive, { team: "a", priority: 0 });
     expect(kinds(submit(drive, { team: "a", priority: 5 }))).toEqual([
       "workloadSubmitted",
-      "loanRelabelled",
+      "opportunisticJobRelabelled",
       "gangPlaced",
     ]);
     const digest = drive.engine.digest();

@@ -25,32 +25,32 @@ const O_PATH = 0o10_000_000;
  */
 export class PipeSource {
   /** FIFOs that have no name and no user; opened through /proc/self/fd, each gives a fresh pipe. */
-  readonly #spare: number[] = [];
+  readonly #hotSpare: number[] = [];
   readonly #used: number[] = [];
 
   /** One pair for each directory, in which the FIFOs have their names for the moment in which they are made. */
   async pipesFor(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
-    const missingCount = workerDirs.length * 2 - this.#spare.length;
+    const missingCount = workerDirs.length * 2 - this.#hotSpare.length;
     if (missingCount > 0) await this.#make(path.join(workerDirs[0] ?? "", ".pipe"), missingCount);
     return workerDirs.map(() => ({ stdout: this.#open(), stderr: this.#open() }));
   }
 
   /** To be called when the ends of all pipes are closed, here and everywhere else. */
   recycle(): void {
-    this.#spare.push(...this.#used.splice(0));
+    this.#hotSpare.push(...this.#used.splice(0));
   }
 
   async #make(prefix: string, count: number): Promise<void> {
     const names = Array.from({ length: count }, (_, index) => prefix + index);
     await makeFifos(names);
     for (const name of names) {
-      this.#spare.push(openSync(name, O_PATH));
+      this.#hotSpare.push(openSync(name, O_PATH));
       unlinkSync(name);
     }
   }
 
   #open(): WorkerPipe {
-    const fifo = this.#spare.pop();
+    const fifo = this.#hotSpare.pop();
     if (fifo === undefined) throw new Error("a pipe is missing");
     this.#used.push(fifo);
     return openPipe(`/proc/self/fd/${fifo}`);

@@ -98,9 +98,9 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment
 
 /** In a gang of groups: which one the worker is of, and its place in it. Ranks go over all groups. */
 function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): Environment {
-  const group = workers[rank]?.group;
+  const group = workers[rank]?.taskGroup;
   if (group === undefined) return {};
-  const isOwn = (worker: WorkerAllocation): boolean => worker.group === group;
+  const isOwn = (worker: WorkerAllocation): boolean => worker.taskGroup === group;
   return {
     HEADROOM_GROUP: groupAt(gang, group).name,
     HEADROOM_GROUP_RANK: String(workers.slice(0, rank).filter(isOwn).length),

@@ -40,7 +40,7 @@ export function checkFabricLevels(
   const problems = (spec: WorkloadSpec, at: readonly string[], document: number): CrossProblem[] =>
     levelProblems(spec, [...sites, ...declared]).map(({ path, message }) => {
       // What the wire says of the gang, a document says of the workload.
-      const written = path[1] === "apart" ? path.slice(1) : path;
+      const written = path[1] === "antiAffinity" ? path.slice(1) : path;
       return { document, path: [...at, ...written], isAboutKey: false, message };
     });
   return documents.flatMap((document, index) => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyRequest } from "../apply.ts";
-import { gangOfGroups, type GangGroup, type WorkloadSpec } from "../workload-spec.ts";
+import { gangOfGroups, type TaskGroup, type WorkloadSpec } from "../workload-spec.ts";
 import { fleetDocument, readDocument, teamDocument, workloadDocument } from "./index.ts";
 import { INSTANT_MS_MAX } from "./instants.ts";
 import { documentIn } from "./testing/reading.ts";
@@ -37,7 +37,7 @@ const common = {
   graceTimeoutMs: fc.integer({ min: 0, max: 86_400_000 }),
   checkpointDir: fc.option(text.map((each) => `/${each}`)),
 };
-const wishes = {
+const constraints = {
   fabric: fc
     .record(
       {
@@ -49,7 +49,7 @@ const wishes = {
     )
     .filter((levels) => Object.keys(levels).length > 0),
   nodeSelector: fc.dictionary(name, name, { noNullPrototype: true, minKeys: 1, maxKeys: 4 }),
-  spread: fc.record({ over: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
+  spread: fc.record({ topologyKey: name, maxPerDomain: fc.integer({ min: 1, max: 64 }) }),
   data: fc.record({ inputs: fc.uniqueArray(text, { minLength: 1, maxLength: 3 }), rule: name }, { requiredKeys: [] }),
   preemptible: fc.boolean(),
   minRuntimeMs: fc.nat({ max: 1e9 }),
@@ -70,7 +70,7 @@ const wishes = {
   produces: fc.uniqueArray(fc.constantFrom("model", "report", "Best-1_x"), { minLength: 1 }),
   notBeforeMs: fc.nat({ max: 2 ** 40 }),
   deadlineMs: fc.integer({ min: 2 ** 40 + 1, max: INSTANT_MS_MAX }),
-  offPeak: fc.oneof(
+  startWindow: fc.oneof(
     fc.record({ microUsdPerKwhMax: fc.integer({ min: -1e8, max: 1e8 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
     fc.record({ gramsPerKwhMax: fc.nat({ max: 1e5 }) }),
     fc.record({ cheapestMs: fc.integer({ min: 1, max: 1e9 }), latestStartMs: fc.nat({ max: 2 ** 40 }) }),
@@ -93,14 +93,14 @@ const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): Workload
   const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
   return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };
 };
-const anyApart = fc.record(
+const anyAntiAffinity = fc.record(
   {
     sets: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }),
-    from: fc.array(fc.oneof(fc.record({ set: name, within: name }), fc.record({ set: name, over: name })), {
+    from: fc.array(fc.oneof(fc.record({ set: name, within: name }), fc.record({ set: name, topologyKey: name })), {
       minLength: 1,
       maxLength: 3,
     }),
-    alone: fc.constant(true as const),
+    exclusive: fc.constant(true as const),
   },
   { requiredKeys: [] },
 );
@@ -126,7 +126,7 @@ const anyGroups = fc.uniqueArray(
 );
 
 /** The same work in groups; a batch is not elastic, and slices are a group's own. */
-function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: readonly GangGroup[]): WorkloadSpec {
+function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: readonly TaskGroup[]): WorkloadSpec {
   const { slices: _slices, ...together } = fabric ?? {};
   const whole = groups.map(({ minWorkers: _least, ...group }) => group);
   return {
@@ -154,14 +154,14 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
   .tuple(
     fc.oneof(
       fc.record(
-        { kind: fc.constant("train" as const), ...common, ...wishes },
+        { kind: fc.constant("train" as const), ...common, ...constraints },
         { requiredKeys: ["kind", ...requiredKeys] },
       ),
       fc.record(
         {
           kind: fc.constant("batch" as const),
           ...common,
-          ...wishes,
+          ...constraints,
           taskCount: fc.integer({ min: 1, max: 1_000_000 }),
         },
         { requiredKeys: ["kind", "taskCount", ...requiredKeys] },
@@ -170,11 +170,11 @@ const anySpec: fc.Arbitrary<WorkloadSpec> = fc
     fc.integer({ min: 1, max: 30_000 }),
     fc.boolean(),
     fc.option(anyGroups, { freq: 3 }),
-    fc.option(anyApart, { freq: 3 }),
+    fc.option(anyAntiAffinity, { freq: 3 }),
   )
-  .map(([spec, least, isShared, groups, apart]) => {
+  .map(([spec, least, isShared, groups, antiAffinity]) => {
     const made = groups === null ? anyGang(spec, least, isShared) : inGroups(spec, groups);
-    return inWholeSlices(apart === null ? made : { ...made, gang: { ...made.gang, apart } });
+    return inWholeSlices(antiAffinity === null ? made : { ...made, gang: { ...made.gang, antiAffinity } });
   });
 
 describe("properties", () => {
@@ -210,7 +210,7 @@ describe("properties", () => {
           within: fc.constantFrom("never" as const, "lowerPriority" as const),
           reclaim: fc.constantFrom("never" as const, "lowerPriority" as const, "any" as const),
         }),
-        shapes: fc.array(
+        reservedTopology: fc.array(
           fc.record(
             {
               within: name,
@@ -238,7 +238,7 @@ describe("properties", () => {
         mig: fc.constantFrom("A100-40GB" as const, "H200-141GB" as const),
         labels,
         nodeLabels: fc.dictionary(name, labels, { noNullPrototype: true, minKeys: 1, maxKeys: 3 }),
-        spares: fc.integer({ min: 1, max: 3 }),
+        hotSpares: fc.integer({ min: 1, max: 3 }),
       },
       { requiredKeys: ["name", "site", "executor", "acceleratorType", "priceMicroUsdPerHour"] },
     );

@@ -20,26 +20,31 @@ export function levelProblems(
   { fabric, gang }: Pick<WorkloadSpec, "fabric" | "gang">,
   sites: readonly (readonly string[])[],
 ): LevelProblem[] {
-  const groups = (gang.groups ?? []).map((group, at) => ({
+  const groups = (gang.taskGroups ?? []).map((group, at) => ({
     fabric: group.fabric,
-    path: ["gang", "groups", at, "fabric"],
+    path: ["gang", "taskGroups", at, "fabric"],
   }));
-  const wishes = [{ fabric, path: ["fabric"] }, ...groups];
-  const apart = (gang.apart?.from ?? []).map((rule, at): NamedLevel => ({
+  const constraints = [{ fabric, path: ["fabric"] }, ...groups];
+  const antiAffinity = (gang.antiAffinity?.from ?? []).map((rule, at): NamedLevel => ({
     level: "within" in rule ? rule.within : undefined,
-    path: ["gang", "apart", "from", at, "within"],
+    path: ["gang", "antiAffinity", "from", at, "within"],
   }));
-  const named = [...wishes.flatMap((wish) => levelsIn(wish.fabric, wish.path)), ...apart];
+  const named = [...constraints.flatMap((constraint) => levelsIn(constraint.fabric, constraint.path)), ...antiAffinity];
   const unknown = unknownLevels(named, [...new Set([...sites.flat(), NODE_LEVEL])]);
-  return unknown.length > 0 ? unknown : wishes.flatMap((wish) => tooWide(wish.fabric, wish.path, sites));
+  return unknown.length > 0
+    ? unknown
+    : constraints.flatMap((constraint) => tooWide(constraint.fabric, constraint.path, sites));
 }
 
 /** Cells of levels that no site has, which nobody could ever hold. Paths into the team. */
 export function shapeProblems(
-  { shapes = [] }: Pick<TeamSpec, "shapes">,
+  { reservedTopology = [] }: Pick<TeamSpec, "reservedTopology">,
   sites: readonly (readonly string[])[],
 ): LevelProblem[] {
-  const named = shapes.map(({ within }, at): NamedLevel => ({ level: within, path: ["shapes", at, "within"] }));
+  const named = reservedTopology.map(({ within }, at): NamedLevel => ({
+    level: within,
+    path: ["reservedTopology", at, "within"],
+  }));
   return unknownLevels(named, [...new Set([...sites.flat(), NODE_LEVEL, GROUP_LEVEL])]);
 }
 

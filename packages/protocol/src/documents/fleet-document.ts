@@ -122,16 +122,16 @@ const poolSchema = fields(
       0,
       (value) => quantities.readPrice(value, priceRange),
     ),
-    spares: optionalLeaf(
+    hotSpares: optionalLeaf(
       {
         description:
           "So many empty nodes are kept for work that loses some of its own, and nothing else is placed there; of fewer, all that are empty.",
         type: "integer",
         minimum: 1,
-        maximum: limits.SPARES_MAX,
+        maximum: limits.HOT_SPARES_MAX,
       },
       null,
-      (value): Reading<number | null> => readInteger(value, { min: 1, max: limits.SPARES_MAX }),
+      (value): Reading<number | null> => readInteger(value, { min: 1, max: limits.HOT_SPARES_MAX }),
     ),
     labels: entries(
       {
@@ -247,8 +247,8 @@ export function fleetOf(written: WrittenFleet): {
       const mig = pool.mig === null ? {} : { mig: pool.mig };
       if (pool.mig !== null && acceleratorType === "")
         problems.push({ path: [...path, "mig"], message: "says how accelerators are divided, and the pool has none" });
-      const spares = pool.spares === null ? {} : { spares: pool.spares };
-      const said = { ...mig, ...labelsOf(pool), ...placeDataOf(pool.data), ...spares };
+      const hotSpares = pool.hotSpares === null ? {} : { hotSpares: pool.hotSpares };
+      const said = { ...mig, ...labelsOf(pool), ...placeDataOf(pool.data), ...hotSpares };
       fleet.pools.push({ name, site: site.name, executor, acceleratorType, priceMicroUsdPerHour, ...said });
       if (pool.executor === "simulated" && pool.nodes !== null) fleet.simulatedNodes.push(nodesOf(pool, pool.nodes));
     }
@@ -269,8 +269,8 @@ function sizeProblems(pool: WrittenPool): { readonly field: string; readonly mes
   const isSimulated = pool.executor === "simulated";
   if (isSimulated && pool.nodes === null) return [{ field: "nodes", message: "is required for a simulated pool" }];
   if (isSimulated) {
-    if (pool.spares !== null && pool.nodes !== null && pool.spares >= pool.nodes)
-      return [{ field: "spares", message: `must be below nodes (${pool.nodes}): all of them would be spares` }];
+    if (pool.hotSpares !== null && pool.nodes !== null && pool.hotSpares >= pool.nodes)
+      return [{ field: "hotSpares", message: `must be below nodes (${pool.nodes}): all of them would be spares` }];
     const hasNone = pool.accelerator === "" && pool.perNode !== null && pool.perNode > 0;
     return hasNone ? [{ field: "accelerator", message: "is required where perNode is above 0" }] : [];
   }
@@ -316,7 +316,7 @@ function poolText(pool: Pool, simulatedNodes: readonly SimulatedNodes[]): Record
   }
   text["price"] = quantities.writePrice(pool.priceMicroUsdPerHour);
   if (pool.labels !== undefined) text["labels"] = { ...pool.labels };
-  if (pool.spares !== undefined) text["spares"] = pool.spares;
+  if (pool.hotSpares !== undefined) text["hotSpares"] = pool.hotSpares;
   if (pool.data !== undefined) text["data"] = { ...pool.data };
   if (pool.nodeLabels !== undefined) text["nodeLabels"] = { ...pool.nodeLabels };
   return text;

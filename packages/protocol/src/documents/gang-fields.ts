@@ -3,7 +3,7 @@ import { z } from "zod";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { sliceFaults } from "../slices.ts";
-import { gangOfGroups, type GangGroup, type WorkloadSpec } from "../workload-spec.ts";
+import { gangOfGroups, type TaskGroup, type WorkloadSpec } from "../workload-spec.ts";
 import { fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
 import {
   fabricFields,
@@ -133,7 +133,7 @@ export const gangFields = fields(
   {
     workers: workersLeaf("How many workers start together or not at all."),
     ...workerShape,
-    groups: z
+    taskGroups: z
       .array(groupFields, { error: "must be a list like [{ name: prefill, workers: 4, accelerators: 1 }]" })
       .min(1)
       .max(limits.GROUPS_MAX)
@@ -142,7 +142,7 @@ export const gangFields = fields(
         description: "Unlike workers that start together or not at all, each group with what its workers need.",
       }),
   },
-  { meant: { ...groupNotes.meant, minWorkers: "elastic.min", roles: "groups" } },
+  { meant: { ...groupNotes.meant, minWorkers: "elastic.min", roles: "taskGroups", groups: "taskGroups" } },
 );
 
 type Group = z.output<typeof groupFields>;
@@ -156,7 +156,7 @@ const shapeOf = ({ accelerators, share, profile, cores, memory }: Shape) => ({
   ...(profile === null ? {} : { profile }),
 });
 
-function groupOf(group: Group): GangGroup {
+function groupOf(group: Group): TaskGroup {
   const { name, min, accelerator, fabric } = group;
   const workers = group.workers ?? min ?? 1;
   return {
@@ -176,26 +176,28 @@ interface Written extends Placement {
 }
 
 export function gangOf(written: Written): WorkloadSpec["gang"] {
-  const { groups } = written.gang;
+  const { taskGroups: groups } = written.gang;
   if (groups !== undefined) return gangOfGroups(groups.map(groupOf));
   return { ...gangSizeOf(written), ...shapeOf(written.gang) };
 }
 
 /** What is wrong between the groups, and between them and what is said of all workers. */
 export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Written): FieldProblem[] {
-  const { groups } = gang;
+  const { taskGroups: groups } = gang;
   if (groups === undefined) return [];
   const problems: FieldProblem[] = [];
   const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
   for (const field of ["workers", "accelerators", "share", "profile", "cores", "memory"] as const)
-    if (gang[field] !== null) say(["gang", field], "is said group by group where gang.groups is given");
-  if (onNodeLoss === "replace") say(["onNodeLoss"], "is not supported yet where gang.groups is given: leave it out");
-  if (elastic !== undefined) say(["elastic"], "is said group by group, as min, where gang.groups is given");
-  if (model !== undefined) say(["model"], "is checked for workers that are all alike: leave it out with gang.groups");
+    if (gang[field] !== null) say(["gang", field], "is said group by group where gang.taskGroups is given");
+  if (onNodeLoss === "replace")
+    say(["onNodeLoss"], "is not supported yet where gang.taskGroups is given: leave it out");
+  if (elastic !== undefined) say(["elastic"], "is said group by group, as min, where gang.taskGroups is given");
+  if (model !== undefined)
+    say(["model"], "is checked for workers that are all alike: leave it out with gang.taskGroups");
   if (fabric?.slices !== undefined)
-    say(["fabric", "slices"], "are said group by group, in its fabric, where gang.groups is given");
+    say(["fabric", "slices"], "are said group by group, in its fabric, where gang.taskGroups is given");
   groups.forEach((group, index) => {
-    const path = ["gang", "groups", index];
+    const path = ["gang", "taskGroups", index];
     if (groups.findIndex(({ name }) => name === group.name) < index)
       say([...path, "name"], `${group.name} is the name of another group of the gang`);
     if (group.min !== null && group.workers !== null && group.min > group.workers)
@@ -227,8 +229,8 @@ const shapeText = ({ accelerators, shareMilli, profile, coresMilli, memoryMib }:
 
 /** What reads back as the same gang, but for `elastic`. */
 export function gangText(gang: WorkloadSpec["gang"]): Record<string, unknown> {
-  if (gang.groups === undefined) return { workers: gang.workers, ...shapeText(gang) };
-  const groups = gang.groups.map((group) => ({
+  if (gang.taskGroups === undefined) return { workers: gang.workers, ...shapeText(gang) };
+  const groups = gang.taskGroups.map((group) => ({
     name: group.name,
     workers: group.workers,
     ...(group.minWorkers === undefined || group.minWorkers === group.workers ? {} : { min: group.minWorkers }),
@@ -236,5 +238,5 @@ export function gangText(gang: WorkloadSpec["gang"]): Record<string, unknown> {
     ...(group.acceleratorTypes === undefined ? {} : { accelerator: [...group.acceleratorTypes] }),
     ...(group.fabric === undefined ? {} : { fabric: { ...group.fabric } }),
   }));
-  return { groups };
+  return { taskGroups: groups };
 }

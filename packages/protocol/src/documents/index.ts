@@ -9,7 +9,7 @@ export { checkDocuments, checkFabricLevels, type CrossProblem } from "./check-do
 export { pathText, type DocumentProblem } from "./document-problem.ts";
 export { fleetDocument, type FleetFromDocument, type SimulatedNodes } from "./fleet-document.ts";
 export { documentJsonSchema } from "./json-schema.ts";
-export type { ModelWish } from "./model-fields.ts";
+export type { ModelRequest } from "./model-fields.ts";
 export { nearestName } from "./nearest.ts";
 export { readInstant, writeInstant } from "./instants.ts";
 export {

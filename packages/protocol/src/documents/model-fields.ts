@@ -212,7 +212,7 @@ export const modelShape = fields(modelFields, {
 });
 
 /** What a workload says of its model; `null`: not stated. Paths are as written, for whoever knows where the file lies. */
-export type ModelWish = z.output<typeof modelShape>;
+export type ModelRequest = z.output<typeof modelShape>;
 
 interface WithModel {
   readonly gang: {
@@ -220,7 +220,7 @@ interface WithModel {
     readonly share: number | null;
     readonly profile: string | null;
   };
-  readonly model?: ModelWish | undefined;
+  readonly model?: ModelRequest | undefined;
 }
 
 /** What is wrong between fields that are each fine. */

@@ -95,7 +95,7 @@ export function readLabel(key: string, value: unknown): Reading<string> {
 
 const spreadFields = fields(
   {
-    over: leaf(
+    topologyKey: leaf(
       { description: "The label whose values are told apart.", type: "string", examples: ["rack"] },
       readLabelName,
     ),
@@ -105,7 +105,7 @@ const spreadFields = fields(
       readWorkers,
     ),
   },
-  { meant: { label: "over", topologyKey: "over", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
+  { meant: { label: "topologyKey", over: "topologyKey", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
 );
 
 export const shareLeaf = optionalLeaf(
@@ -150,7 +150,7 @@ export const placementShape = {
 
 export interface Placement {
   readonly gang: {
-    readonly groups?: unknown;
+    readonly taskGroups?: unknown;
     readonly workers: number | null;
     readonly accelerators: number | null;
     readonly share: number | null;
@@ -221,7 +221,7 @@ export function placementProblems({ gang, elastic, fabric }: Placement): FieldPr
     );
   if (gang.profile !== null && gang.share !== null)
     say(["gang", "profile"], "leaves no room for a share: give one of them");
-  if (gang.groups === undefined)
+  if (gang.taskGroups === undefined)
     for (const { path, message } of sliceFaults(fabric?.slices ?? [], countsOf({ gang, elastic })))
       problems.push({ path: ["fabric", "slices", ...path], message });
   if (fabric !== undefined && fabric.within === null && fabric.prefer === null && fabric.slices === undefined)
@@ -247,10 +247,10 @@ export const fabricOf = ({ within, prefer, slices }: z.output<typeof fabricField
   ...(slices === undefined ? {} : { slices }),
 });
 
-type Wishes = Pick<WorkloadSpec, "fabric" | "nodeSelector" | "spread">;
+type Constraints = Pick<WorkloadSpec, "fabric" | "nodeSelector" | "spread">;
 
 /** Fields of the spec; what was left out is left out. */
-export function wishesOf({ fabric, selector, spread }: Placement): Wishes {
+export function constraintsOf({ fabric, selector, spread }: Placement): Constraints {
   return {
     ...(fabric === undefined ? {} : { fabric: fabricOf(fabric) }),
     ...(Object.keys(selector).length === 0 ? {} : { nodeSelector: selector }),
@@ -259,9 +259,9 @@ export function wishesOf({ fabric, selector, spread }: Placement): Wishes {
 }
 
 /** The fields of the document that read back as the same wishes. */
-export function wishesText({ gang, fabric, nodeSelector, spread }: WorkloadSpec): Record<string, unknown> {
+export function constraintsText({ gang, fabric, nodeSelector, spread }: WorkloadSpec): Record<string, unknown> {
   const text: Record<string, unknown> = {};
-  if (gang.groups === undefined && gang.minWorkers !== undefined && gang.minWorkers < gang.workers)
+  if (gang.taskGroups === undefined && gang.minWorkers !== undefined && gang.minWorkers < gang.workers)
     text["elastic"] = {
       min: gang.minWorkers,
       max: gang.workers,

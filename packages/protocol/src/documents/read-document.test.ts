@@ -45,7 +45,7 @@ describe("teams and fleets", () => {
       borrowingLimit: { cores: 100 },
       priority: "high",
       preemption: { reclaim: "lowerPriority", whileBorrowing: { priorityMax: -10 } },
-      shapes: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
+      reservedTopology: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
     });
     expect(document).toEqual({
       kind: "team",
@@ -59,7 +59,7 @@ describe("teams and fleets", () => {
         borrowingLimit: { cores: 100_000 },
         priority: 100,
         preemption: { within: "lowerPriority", reclaim: "lowerPriority", whileBorrowing: { priorityMax: -10 } },
-        shapes: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
+        reservedTopology: [{ within: "H100-SXM", accelerators: 8, count: 4, nodes: ["n1", "n2"] }],
       },
     });
     const { team } = document as { readonly team: unknown };
@@ -82,7 +82,7 @@ describe("teams and fleets", () => {
     ],
     [{ weight: -1 }, "weight: must be a number between 0 and 1000000, got -1"],
     [{ preemption: { within: "lower" } }, 'preemption.within: must be never or lowerPriority, got "lower"'],
-    [{ shapes: [{ within: "leaf", accelerators: 8 }] }, "shapes[0].count: is required"],
+    [{ reservedTopology: [{ within: "leaf", accelerators: 8 }] }, "reservedTopology[0].count: is required"],
   ])("refuses %j of a team", (fields, expected) => {
     expect(problemsIn({ kind: "team", name: "a", ...fields })).toEqual([expected]);
   });
@@ -137,10 +137,13 @@ describe("teams and fleets", () => {
   });
 
   it("reads how many nodes are kept as spares, and refuses to keep all of a simulated pool", () => {
-    const withSpares = (spares: number) => ({ kind: "fleet", sites: [{ name: "dc1", pools: [{ ...pool, spares }] }] });
-    expect(documentIn(withSpares(3))).toMatchObject({ fleet: { pools: [{ name: "h100", spares: 3 }] } });
-    expect(problemsIn(withSpares(4))).toEqual([
-      "sites[0].pools[0].spares: must be below nodes (4): all of them would be spares",
+    const withHotSpares = (hotSpares: number) => ({
+      kind: "fleet",
+      sites: [{ name: "dc1", pools: [{ ...pool, hotSpares }] }],
+    });
+    expect(documentIn(withHotSpares(3))).toMatchObject({ fleet: { pools: [{ name: "h100", hotSpares: 3 }] } });
+    expect(problemsIn(withHotSpares(4))).toEqual([
+      "sites[0].pools[0].hotSpares: must be below nodes (4): all of them would be spares",
     ]);
   });
 
@@ -190,8 +193,8 @@ describe("between documents", () => {
     expect(levels([documentIn(scheduled)], [["leaf"]])).toEqual([
       "0 workload.fabric.within: no site has the level leef; did you mean leaf? (there is leaf, node)",
     ]);
-    const apart = documentIn(train({ apart: { from: [{ set: "chat", within: "rail" }] } }));
-    expect(levels([apart], [])).toEqual(["0 apart.from[0].within: no site has the level rail (there is node)"]);
+    const antiAffinity = documentIn(train({ antiAffinity: { from: [{ set: "chat", within: "rail" }] } }));
+    expect(levels([antiAffinity], [])).toEqual(["0 antiAffinity.from[0].within: no site has the level rail (there is node)"]);
   });
 
   it("tells a preferred level that is wider than the required one", () => {
@@ -238,8 +241,8 @@ describe("schedules", () => {
   it.each<[object, object | undefined]>([
     [{ deadline: "12h" }, { deadlineMs: 43_200_000 }],
     [{ notBefore: "0s", deadline: "2027-03-02T08:00:00Z" }, { notBeforeMs: 0 }],
-    [{ offPeak: { cheapest: "4h", latestStart: "8h" } }, { latestStartMs: 28_800_000 }],
-    [{ offPeak: { cleanest: "4h" }, deadline: "1d" }, { deadlineMs: 86_400_000 }],
+    [{ startWindow: { cheapest: "4h", latestStart: "8h" } }, { latestStartMs: 28_800_000 }],
+    [{ startWindow: { cleanest: "4h" }, deadline: "1d" }, { deadlineMs: 86_400_000 }],
     [{ notBefore: "2027-03-01T08:00:00Z" }, undefined],
   ])("count from when they were due what is a duration: %j", (workload, fromDue) => {
     const found = read(workload);
@@ -252,7 +255,7 @@ describe("schedules", () => {
     [{ notBefore: "8h", deadline: "8h" }, "workload.deadline: must lie after notBefore, 8h"],
     [{ deadline: "8 hours" }, "workload.deadline: write an instant with its offset"],
     [{ deadline: "8h30" }, "workload.deadline: write a duration like"],
-    [{ offPeak: { cheapest: "4h" } }, "workload.offPeak.latestStart: or a deadline is required"],
+    [{ startWindow: { cheapest: "4h" } }, "workload.startWindow.latestStart: or a deadline is required"],
   ])("refuse %j", (workload, expected) => {
     expect(problemsIn(scheduled(workload))).toEqual([expect.stringContaining(expected)]);
   });
@@ -269,8 +272,8 @@ describe("schedules", () => {
     expect(told({}, { latestStartMs: 1 })).toEqual([
       "fromDue.latestStartMs: must be left out of work that does not wait for cheap or clean power",
     ]);
-    expect(told({ offPeak: { cheapest: "4h" }, deadline: "8h" }, {})).toEqual([
-      "offPeak: must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+    expect(told({ startWindow: { cheapest: "4h" }, deadline: "8h" }, {})).toEqual([
+      "startWindow: must have a latest start or a deadline: the cheapest or cleanest time is that before it",
     ]);
   });
 });

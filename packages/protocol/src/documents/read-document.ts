@@ -6,7 +6,7 @@ import type { CalendarEntry } from "../calendar.ts";
 import { calendarEntryOf, calendarProblems, maintenanceSchema, reservationSchema } from "./calendar-documents.ts";
 import { problemsOf, type DocumentProblem } from "./document-problem.ts";
 import { fleetOf, fleetSchema, type FleetFromDocument } from "./fleet-document.ts";
-import type { ModelWish } from "./model-fields.ts";
+import type { ModelRequest } from "./model-fields.ts";
 import { shown } from "./reading.ts";
 import type { Schedule } from "../schedule.ts";
 import { scheduleOf, scheduleProblems, scheduleSchema } from "./schedule-document.ts";
@@ -40,7 +40,7 @@ export type HeadroomDocument =
       readonly kind: "workload";
       readonly spec: WorkloadSpec;
       /** What it trains, for a check before it is submitted; no part of what is submitted. */
-      readonly model?: ModelWish | undefined;
+      readonly model?: ModelRequest | undefined;
     }
   | { readonly kind: "schedule"; readonly schedule: Schedule }
   | { readonly kind: "calendar"; readonly entry: CalendarEntry }

@@ -238,7 +238,7 @@ export const teamSchema = fields(
     ),
     preemption: preemptionFields.optional().meta({ description: "Whose work its waiting work may evict." }),
     budget: budgetFields.optional().meta({ description: "What it and all below it may use up over time." }),
-    shapes: z
+    reservedTopology: z
       .array(shapeFields, { error: ({ input }) => `must be a list of shapes, got ${shown(input)}` })
       .max(limits.TEAM_SHAPES_MAX)
       .optional()
@@ -287,7 +287,7 @@ const given = (
 
 /** The team, or what is wrong between its name and its parent. */
 export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
-  const { name, parent, limit, weight, priority, preemption, shapes } = written;
+  const { name, parent, limit, weight, priority, preemption, reservedTopology } = written;
   const implied = impliedParent(name);
   const { budget } = written;
   if (parent !== null && implied !== null && parent !== implied) {
@@ -305,13 +305,15 @@ export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
     ...(priority === null ? {} : { priority }),
     ...(preemption === undefined ? {} : { preemption }),
     ...(budget === undefined ? {} : { budget: budgetOf(budget) }),
-    ...(shapes === undefined || shapes.length === 0 ? {} : { shapes: shapes.map(shapeOf) }),
+    ...(reservedTopology === undefined || reservedTopology.length === 0
+      ? {}
+      : { reservedTopology: reservedTopology.map(shapeOf) }),
   });
 }
 
-type WrittenShape = NonNullable<WrittenTeam["shapes"]>[number];
+type WrittenShape = NonNullable<WrittenTeam["reservedTopology"]>[number];
 
-type Shape = NonNullable<TeamSpec["shapes"]>[number];
+type Shape = NonNullable<TeamSpec["reservedTopology"]>[number];
 
 const shapeOf = ({ accelerator, domain, nodes, ...shape }: WrittenShape): Shape => ({
   ...shape,
@@ -344,6 +346,6 @@ export function teamDocument(team: TeamSpec): Record<string, unknown> {
   if (team.priority !== undefined) text["priority"] = writePriority(team.priority);
   if (team.preemption !== undefined) text["preemption"] = { ...team.preemption };
   if (team.budget !== undefined) text["budget"] = budgetText(team.budget);
-  if (team.shapes !== undefined) text["shapes"] = team.shapes.map(shapeText);
+  if (team.reservedTopology !== undefined) text["reservedTopology"] = team.reservedTopology.map(shapeText);
   return text;
 }

@@ -7,8 +7,8 @@ import type { WorkloadSpec } from "../workload-spec.ts";
 import { fields, optionalLeaf, readChoice, readName, readText } from "./field.ts";
 import { moment, momentText, readMoment, writeMoment } from "./moments.ts";
 import type { Moment } from "./moments.ts";
-import { offPeakFields, offPeakOf, offPeakText } from "./off-peak-fields.ts";
-import type { OffPeak } from "./off-peak-fields.ts";
+import { startWindowFields, startWindowOf, startWindowText } from "./start-window-fields.ts";
+import type { StartWindow } from "./start-window-fields.ts";
 import type { FieldProblem } from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
@@ -152,7 +152,7 @@ export const timeShape = {
     null,
     readMoment,
   ),
-  offPeak: offPeakFields.optional().meta({
+  startWindow: startWindowFields.optional().meta({
     description: "Started only while power is cheap or clean, by the tariffs, or for its deadline.",
   }),
 };
@@ -168,7 +168,7 @@ interface Terms {
   readonly produces: readonly string[] | null;
   readonly notBefore: Moment | null;
   readonly deadline: Moment | null;
-  readonly offPeak?: OffPeak | undefined;
+  readonly startWindow?: StartWindow | undefined;
 }
 
 function minRuntimeOf({ preemptible, minRuntime }: Terms): Reading<number | null> {
@@ -196,17 +196,17 @@ export function timeProblems(terms: Terms, isScheduled: boolean): FieldProblem[]
         message: "must be left out beside an artifact: it is waited for, not the end",
       });
   }
-  const { notBefore, deadline, offPeak } = terms;
-  const asksForLeast = offPeak !== undefined && (offPeak.cheapest !== null || offPeak.cleanest !== null);
-  if (asksForLeast && offPeak.latestStart === null && deadline === null)
+  const { notBefore, deadline, startWindow } = terms;
+  const asksForLeast = startWindow !== undefined && (startWindow.cheapest !== null || startWindow.cleanest !== null);
+  if (asksForLeast && startWindow.latestStart === null && deadline === null)
     problems.push({
-      path: ["offPeak", "latestStart"],
+      path: ["startWindow", "latestStart"],
       message: "or a deadline is required: the cheapest or cleanest time is that before it",
     });
   const [first, last] = [notBefore, deadline];
   if (first !== null && first.kind === last?.kind && last.ms <= first.ms)
     problems.push({ path: ["deadline"], message: `must lie after notBefore, ${writeMoment(first)}` });
-  const moments = { notBefore, deadline, "offPeak.latestStart": offPeak?.latestStart ?? null };
+  const moments = { notBefore, deadline, "startWindow.latestStart": startWindow?.latestStart ?? null };
   for (const [name, said] of Object.entries(moments))
     if (said?.kind === "fromDue" && !isScheduled)
       problems.push({
@@ -226,12 +226,12 @@ type TimeSpec = Pick<
   | "produces"
   | "notBeforeMs"
   | "deadlineMs"
-  | "offPeak"
+  | "startWindow"
 >;
 
 /** Fields of the spec; what was left out is left out. */
 export function timesOf(terms: Terms): TimeSpec {
-  const { preemptible, restartCost, onNodeLoss, after, produces, notBefore, deadline, offPeak } = terms;
+  const { preemptible, restartCost, onNodeLoss, after, produces, notBefore, deadline, startWindow } = terms;
   const reading = minRuntimeOf(terms);
   const minRuntime = reading.ok ? reading.value : null;
   return {
@@ -243,13 +243,13 @@ export function timesOf(terms: Terms): TimeSpec {
     ...(produces === null ? {} : { produces: [...produces] }),
     ...(notBefore?.kind === "instant" ? { notBeforeMs: notBefore.ms } : {}),
     ...(deadline?.kind === "instant" ? { deadlineMs: deadline.ms } : {}),
-    ...(offPeak === undefined ? {} : { offPeak: offPeakOf(offPeak) }),
+    ...(startWindow === undefined ? {} : { startWindow: startWindowOf(startWindow) }),
   };
 }
 
 /** The fields of the document that read back as the same terms. */
 export function timesText(spec: WorkloadSpec, fromDue: Schedule["fromDue"] = {}): Record<string, unknown> {
-  const { preemptible, minRuntimeMs, restartCostMs, after, produces, notBeforeMs, deadlineMs, offPeak } = spec;
+  const { preemptible, minRuntimeMs, restartCostMs, after, produces, notBeforeMs, deadlineMs, startWindow } = spec;
   const text: Record<string, unknown> = {};
   const minRuntime = minRuntimeMs === undefined ? undefined : quantities.writeDuration(minRuntimeMs);
   if (preemptible !== undefined)
@@ -263,16 +263,16 @@ export function timesText(spec: WorkloadSpec, fromDue: Schedule["fromDue"] = {})
   const deadline = momentText(deadlineMs, fromDue.deadlineMs);
   if (notBefore !== undefined) text["notBefore"] = notBefore;
   if (deadline !== undefined) text["deadline"] = deadline;
-  if (offPeak !== undefined) text["offPeak"] = offPeakText(offPeak, fromDue.latestStartMs);
+  if (startWindow !== undefined) text["startWindow"] = startWindowText(startWindow, fromDue.latestStartMs);
   return text;
 }
 
 /** What counts from when a schedule was due; `undefined`: nothing does. */
-export function fromDueOf({ notBefore, deadline, offPeak }: Terms): Schedule["fromDue"] {
+export function fromDueOf({ notBefore, deadline, startWindow }: Terms): Schedule["fromDue"] {
   const found = {
     ...(notBefore?.kind === "fromDue" ? { notBeforeMs: notBefore.ms } : {}),
     ...(deadline?.kind === "fromDue" ? { deadlineMs: deadline.ms } : {}),
-    ...(offPeak?.latestStart?.kind === "fromDue" ? { latestStartMs: offPeak.latestStart.ms } : {}),
+    ...(startWindow?.latestStart?.kind === "fromDue" ? { latestStartMs: startWindow.latestStart.ms } : {}),
   };
   return Object.keys(found).length === 0 ? undefined : found;
 }

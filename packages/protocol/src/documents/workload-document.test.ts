@@ -64,7 +64,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, share, profile, cores, memory, groups, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, share, profile, cores, memory, taskGroups, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [
@@ -76,32 +76,32 @@ describe("workloads", () => {
     ["a NUL", { run: "a\0b" }, "run: must not contain a NUL character"],
     [
       "groups beside workers that are all alike",
-      { gang: { workers: 2, groups: [{ name: "a" }] } },
-      "gang.workers: is said group by group where gang.groups is given",
+      { gang: { workers: 2, taskGroups: [{ name: "a" }] } },
+      "gang.workers: is said group by group where gang.taskGroups is given",
     ],
     [
       "two groups of a name",
-      { gang: { groups: [{ name: "a" }, { name: "a" }] } },
-      "gang.groups[1].name: a is the name of another group of the gang",
+      { gang: { taskGroups: [{ name: "a" }, { name: "a" }] } },
+      "gang.taskGroups[1].name: a is the name of another group of the gang",
     ],
     [
       "a group with more at least than at most",
-      { gang: { groups: [{ name: "a", workers: 2, min: 3 }] } },
-      "gang.groups[0].min: must be at most workers, 2, got 3",
+      { gang: { taskGroups: [{ name: "a", workers: 2, min: 3 }] } },
+      "gang.taskGroups[0].min: must be at most workers, 2, got 3",
     ],
     [
       "slices that do not make a group",
       {
         gang: {
-          groups: [{ name: "a", workers: 4, min: 3, fabric: { slices: [{ workers: 2, within: "leaf" }] } }],
+          taskGroups: [{ name: "a", workers: 4, min: 3, fabric: { slices: [{ workers: 2, within: "leaf" }] } }],
         },
       },
-      "gang.groups[0].fabric.slices[0].workers: must divide min, which is 3, got 2",
+      "gang.taskGroups[0].fabric.slices[0].workers: must divide min, which is 3, got 2",
     ],
     [
       "slices of a gang of groups",
-      { gang: { groups: [{ name: "a" }] }, fabric: { slices: [{ workers: 1, within: "leaf" }] } },
-      "fabric.slices: are said group by group, in its fabric, where gang.groups is given",
+      { gang: { taskGroups: [{ name: "a" }] }, fabric: { slices: [{ workers: 1, within: "leaf" }] } },
+      "fabric.slices: are said group by group, in its fabric, where gang.taskGroups is given",
     ],
     ["a type twice", { accelerator: ["A", "A"] }, "accelerator: names A twice"],
   ])("refuses %s", (_, fields, expected) => {
@@ -115,7 +115,7 @@ describe("workloads", () => {
         elastic: { min: 2, max: 8 },
         fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
         selector: { zone: "a" },
-        spread: { over: "rack" },
+        spread: { topologyKey: "rack" },
         preemptible: { minRuntime: "30m" },
         restartCost: "2m",
         after: [{ workload: "tokenize" }, { workload: "w7", on: "any" }],
@@ -127,7 +127,7 @@ describe("workloads", () => {
       gang: { workers: 8, minWorkers: 2, accelerators: 8, coresMilli: 64_000 },
       fabric: { within: "spine", prefer: "leaf", slices: [{ workers: 2, within: "node" }] },
       nodeSelector: { zone: "a" },
-      spread: { over: "rack", maxPerDomain: 1 },
+      spread: { topologyKey: "rack", maxPerDomain: 1 },
       preemptible: true,
       minRuntimeMs: 1_800_000,
       restartCostMs: 120_000,
@@ -231,8 +231,8 @@ describe("workloads", () => {
       "deadline: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 8h",
     ],
     [
-      { offPeak: { cheapest: "4h", latestStart: "90m" } },
-      "offPeak.latestStart: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 1h30m",
+      { startWindow: { cheapest: "4h", latestStart: "90m" } },
+      "startWindow.latestStart: must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got 1h30m",
     ],
     [{ deadline: "2027-02-29T08:00:00Z" }, 'deadline: is no instant of the calendar, got "2027-02-29T08:00:00Z"'],
     [

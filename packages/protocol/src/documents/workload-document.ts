@@ -17,10 +17,16 @@ import {
 } from "./field.ts";
 import { modelProblems, modelShape } from "./model-fields.ts";
 import { priorityHint, readPriority, writePriority } from "./priorities.ts";
-import { apartFields, apartOf, apartProblems, apartText } from "./apart-fields.ts";
+import { antiAffinityFields, antiAffinityOf, antiAffinityProblems, antiAffinityText } from "./anti-affinity-fields.ts";
 import { workDataFields, workDataOf } from "./data-fields.ts";
 import { gangFields, gangOf, gangProblems, gangText, readAcceleratorTypes } from "./gang-fields.ts";
-import { placementProblems, placementShape, wishesOf, wishesText, type FieldProblem } from "./placement-fields.ts";
+import {
+  placementProblems,
+  placementShape,
+  constraintsOf,
+  constraintsText,
+  type FieldProblem,
+} from "./placement-fields.ts";
 import * as quantities from "./quantities.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 import { timeProblems, timeShape, timesOf, timesText } from "./time-fields.ts";
@@ -223,7 +229,9 @@ const commonShape = {
     description: "What it trains: turns on the memory check, the plan and the throughput curve before it is submitted.",
   }),
   ...placementShape,
-  apart: apartFields.optional().meta({ description: "Whom it keeps away from, and who may keep away from it." }),
+  antiAffinity: antiAffinityFields
+    .optional()
+    .meta({ description: "Whom it keeps away from, and who may keep away from it." }),
   data: workDataFields.optional().meta({ description: "What it reads, and the rule that this is under." }),
   ...timeShape,
 };
@@ -257,7 +265,7 @@ const workloadNotes: UnknownFieldNotes = {
     nodeSelector: "selector",
     labels: "selector",
     topology: "fabric",
-    antiAffinity: "apart",
+    antiAffinity: "antiAffinity",
     exclusive: "apart.exclusive",
     dependsOn: "after",
     depends: "after",
@@ -311,7 +319,7 @@ export function workloadProblems(written: WorkloadFields, isScheduled = false): 
   return [
     ...batch,
     ...gangProblems(written),
-    ...apartProblems(written.apart),
+    ...antiAffinityProblems(written.antiAffinity),
     ...placementProblems(written),
     ...timeProblems(written, isScheduled),
     ...modelProblems(written),
@@ -327,7 +335,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     run: written.run,
     dir: written.dir,
     env: written.env,
-    gang: { ...gangOf(written), ...apartOf(written.apart) },
+    gang: { ...gangOf(written), ...antiAffinityOf(written.antiAffinity) },
     acceleratorTypes: [...written.accelerator],
     priority: written.priority,
     walltimeMs: written.walltime,
@@ -340,7 +348,7 @@ export function workloadOf(written: WorkloadFields): WorkloadSpec {
     graceTimeoutMs: written.grace,
     checkpointDir: written.checkpoint?.dir ?? null,
     ...(written.checkpoint?.onRequest === true ? { checkpointOnRequest: true as const } : {}),
-    ...wishesOf(written),
+    ...constraintsOf(written),
     ...workDataOf(written.data),
     ...timesOf(written),
   };
@@ -374,5 +382,5 @@ export function workloadDocument(workload: WorkloadSpec, fromDue?: Schedule["fro
   };
   if (Object.keys(checkpoint).length > 0) text["checkpoint"] = checkpoint;
   const data = workload.data === undefined ? {} : { data: { ...workload.data } };
-  return { ...text, ...wishesText(workload), ...apartText(gang), ...data, ...timesText(workload, fromDue) };
+  return { ...text, ...constraintsText(workload), ...antiAffinityText(gang), ...data, ...timesText(workload, fromDue) };
 }

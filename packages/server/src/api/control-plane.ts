@@ -4,17 +4,17 @@ import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/batch-driver.ts";
-import type { OutlookDesk } from "../outlook/outlook-desk.ts";
-import type { ReplayDesk } from "../replay/replay-desk.ts";
-import type { SizingDesk } from "../sizing/sizing-desk.ts";
+import type { ForecastService } from "../forecast/forecast-service.ts";
+import type { ReplayService } from "../replay/replay-service.ts";
+import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
   readonly driver: Driver;
   readonly executors: ReadonlyMap<ExecutorKind, Executor>;
   readonly gate: Gate;
-  readonly sizing: SizingDesk;
-  readonly outlook: OutlookDesk;
-  readonly replays: ReplayDesk;
+  readonly sizing: SizingService;
+  readonly forecast: ForecastService;
+  readonly replays: ReplayService;
   readonly log: DriverLog;
   readonly version: string;
   /** When this process started. */

@@ -152,35 +152,35 @@ export const handlers: Handlers = {
     return { workloadId };
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
-  startingChanges: async ({ outlook }, { params: { id } }, gone) => {
-    const answer = await outlook.ask({ kind: "changes", id }, gone());
+  startingChanges: async ({ forecast }, { params: { id } }, gone) => {
+    const answer = await forecast.ask({ kind: "changes", id }, gone());
     if (answer === null) throw noWorkload(id);
     return answer;
   },
   estimateStart: async (plane, { params: { id } }, gone) => {
     await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
-    const answer = await plane.outlook.ask({ kind: "estimate", id }, gone());
+    const answer = await plane.forecast.ask({ kind: "estimate", id }, gone());
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
     return answer;
   },
-  expectedStarts: async ({ outlook }, { query }, gone) => {
-    const answer = await outlook.ask({ kind: "estimates", query }, gone());
+  expectedStarts: async ({ forecast }, { query }, gone) => {
+    const answer = await forecast.ask({ kind: "estimates", query }, gone());
     if (answer === null) throw refusedCursor(query.cursor ?? "");
     return answer;
   },
   forecastWorkload: async (plane, { body, actor }, gone) => {
     await checkLevels(plane, [{ pointer: "", spec: body }]);
-    const answer = await plane.outlook.ask({ kind: "forecast", spec: engineSpec(body), actor }, gone());
+    const answer = await plane.forecast.ask({ kind: "forecast", spec: engineSpec(body), actor }, gone());
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
-  whatIf: ({ outlook }, { body }, gone) =>
-    outlook.whatIf(
+  whatIf: ({ forecast }, { body }, gone) =>
+    forecast.whatIf(
       (engine) => ({ kind: "whatIf", change: whatIfChange(engine, body), horizonMs: body.horizonMs }),
       gone(),
     ),
   waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
-  defragmentation: ({ outlook }, _call, gone) => outlook.ask({ kind: "defragmentation" }, gone()),
+  defragmentation: ({ forecast }, _call, gone) => forecast.ask({ kind: "defragmentation" }, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
     const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
     const { length } = taken.bytes;
@@ -223,7 +223,7 @@ export const handlers: Handlers = {
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
     if (call.query.dryRun === true && call.query.forecast === true) {
-      const answer = await plane.outlook.ask({ kind: "apply", documents, actor: call.actor }, gone());
+      const answer = await plane.forecast.ask({ kind: "apply", documents, actor: call.actor }, gone());
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
       return { ...answer.plan, ...warned };
     }

@@ -15,8 +15,8 @@ import type {
 } from "@headroom/executors";
 import type { DriverLog } from "../driver/batch-driver.ts";
 import type { Driver } from "../driver/driver.ts";
-import { AttemptShelf } from "./attempt-shelf.ts";
-import type { RetentionRules } from "./attempt-shelf.ts";
+import { AttemptStore } from "./attempt-store.ts";
+import type { RetentionRules } from "./attempt-store.ts";
 
 export interface RetainingExecutorOptions {
   readonly executor: Executor;
@@ -32,7 +32,7 @@ export class RetainingExecutor implements Executor {
   readonly kind: Executor["kind"];
   readonly #options: RetainingExecutorOptions;
   readonly #inner: Executor;
-  readonly #shelf: AttemptShelf;
+  readonly #store: AttemptStore;
   #driver: Pick<Driver, "read"> | null = null;
   #tidying: Promise<void> | null = null;
   #isClosed = false;
@@ -41,7 +41,7 @@ export class RetainingExecutor implements Executor {
     this.#options = options;
     this.#inner = options.executor;
     this.kind = options.executor.kind;
-    this.#shelf = new AttemptShelf(options.rules);
+    this.#store = new AttemptStore(options.rules);
   }
 
   /** From now on attempts are forgotten: the driver can say which of them are active. */
@@ -52,13 +52,13 @@ export class RetainingExecutor implements Executor {
 
   async attempts(): Promise<readonly KnownAttempt[]> {
     const known = await this.#inner.attempts();
-    for (const { attemptId, sequence } of known) this.#shelf.launched(attemptId, sequence);
-    for (const { attemptId, endedAtMs } of endsInOrder(known)) this.#shelf.ended(attemptId, endedAtMs);
+    for (const { attemptId, sequence } of known) this.#store.launched(attemptId, sequence);
+    for (const { attemptId, endedAtMs } of endsInOrder(known)) this.#store.ended(attemptId, endedAtMs);
     return known;
   }
 
   perform(effect: Effect): void {
-    if (effect.kind === "launchGang") this.#shelf.launched(effect.attemptId, effect.sequence);
+    if (effect.kind === "launchGang") this.#store.launched(effect.attemptId, effect.sequence);
     this.#inner.perform(effect);
   }
 
@@ -66,7 +66,7 @@ export class RetainingExecutor implements Executor {
     this.#inner.watch((input) => {
       const room = listener(input);
       if (input.kind !== "attemptExited" && input.kind !== "attemptLost") return room;
-      this.#shelf.ended(input.attemptId, this.#options.nowMs());
+      this.#store.ended(input.attemptId, this.#options.nowMs());
       this.#tidy();
       return room;
     });
@@ -86,7 +86,7 @@ export class RetainingExecutor implements Executor {
 
   async forget(attemptId: AttemptId): Promise<void> {
     await this.#inner.forget(attemptId);
-    this.#shelf.removed(attemptId);
+    this.#store.removed(attemptId);
   }
 
   async close(): Promise<void> {
@@ -97,7 +97,7 @@ export class RetainingExecutor implements Executor {
 
   #tidy(): void {
     if (this.#driver === null || this.#tidying !== null) return;
-    if (this.#shelf.surplus(this.#options.nowMs(), 1).length === 0) return;
+    if (this.#store.surplus(this.#options.nowMs(), 1).length === 0) return;
     this.#tidying = this.#forgetSurplus(this.#driver)
       .catch((error: unknown) => this.#options.log.warn(`ended attempts are kept for now: ${messageOf(error)}`))
       .finally(() => {
@@ -108,7 +108,7 @@ export class RetainingExecutor implements Executor {
   /** Until nothing is left to forget, or the rest has ended here but not yet for the engine: the next end looks again. */
   async #forgetSurplus(driver: Pick<Driver, "read">): Promise<void> {
     for (;;) {
-      const surplus = this.#shelf.surplus(this.#options.nowMs(), BATCH_MAX);
+      const surplus = this.#store.surplus(this.#options.nowMs(), BATCH_MAX);
       const ended = await driver.read(({ state }) => surplus.filter((attemptId) => !state.attempts.has(attemptId)));
       if (ended.length === 0) return;
       for (const attemptId of ended) {
@@ -125,7 +125,7 @@ export class RetainingExecutor implements Executor {
     } catch (error) {
       this.#options.log.warn(`what is kept of attempt ${attemptId} was not removed: ${messageOf(error)}`);
     }
-    this.#shelf.removed(attemptId);
+    this.#store.removed(attemptId);
   }
 }
 

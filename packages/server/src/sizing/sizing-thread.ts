@@ -1,7 +1,7 @@
 /** Answers questions to the performance model, away from the driver's event loop: a search may take a second. */
 import { parentPort } from "node:worker_threads";
 import { answerSizing, type SizingQuestion } from "@headroom/perf";
-import type { SizingOutcome } from "./sizing-desk.ts";
+import type { SizingOutcome } from "./sizing-service.ts";
 
 parentPort?.on("message", (question: SizingQuestion) => {
   let outcome: SizingOutcome;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
-import { SizingDesk } from "./sizing-desk.ts";
+import { SizingService } from "./sizing-service.ts";
 
 let live: LiveControlPlane;
 beforeAll(async () => {
@@ -77,16 +77,16 @@ describe("POST /v1/sizing", () => {
 
 describe("the desk", () => {
   it("takes so many questions at once, answers those, and none after it has closed", async () => {
-    const desk = new SizingDesk();
+    const service = new SizingService();
     const network = { kind: "network", network: { ...fabric, nodeCount: 64 } } as const;
-    const asked = Array.from({ length: 20 }, () => desk.answer(network));
+    const asked = Array.from({ length: 20 }, () => service.answer(network));
     const outcomes = await Promise.allSettled(asked);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(16);
     expect(outcomes.at(-1)).toMatchObject({ reason: { code: "overloaded" } });
     // Asked just before, it is answered in time or told that the desk has closed.
-    const cut = desk.answer(network).catch((error: unknown) => error);
-    await desk.close();
-    await expect(desk.answer(network)).rejects.toMatchObject({ code: "closing" });
+    const cut = service.answer(network).catch((error: unknown) => error);
+    await service.close();
+    await expect(service.answer(network)).rejects.toMatchObject({ code: "closing" });
     const outcome = (await cut) as { readonly kind?: string; readonly code?: string };
     expect(outcome.kind ?? outcome.code).toMatch(/^(network|closing)$/);
   });

@@ -3,7 +3,7 @@
  * never heard of again. With it the promises that users see: no attempt runs past its walltime, no retry comes before its
  * back-off is over or once the retries are used up.
  */
-import type { AttemptId, Event, PromisedPlace, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -17,7 +17,7 @@ interface Life {
   savesUntilMs: number | null;
 }
 
-interface TaskBook {
+interface TaskLedger {
   attempts: number;
   ownFailures: number;
   isActive: boolean;
@@ -29,8 +29,8 @@ export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
   /** To whom a place is promised: their numbers are given out. */
-  readonly #promised = new Map<AttemptId, PromisedPlace>();
-  readonly #tasks = new Map<string, TaskBook>();
+  readonly #nominated = new Map<AttemptId, Nomination>();
+  readonly #tasks = new Map<string, TaskLedger>();
   readonly #endedWorkloads = new Set<WorkloadId>();
 
   onRound(round: SimulatedRound): void {
@@ -56,9 +56,9 @@ export class AttemptLives {
   fork(): AttemptLives {
     const copy = new AttemptLives();
     for (const [attemptId, life] of this.#active) copy.#active.set(attemptId, { ...life });
-    for (const [task, book] of this.#tasks) copy.#tasks.set(task, { ...book });
+    for (const [task, ledger] of this.#tasks) copy.#tasks.set(task, { ...ledger });
     for (const attemptId of this.#ended) copy.#ended.add(attemptId);
-    for (const [attemptId, promise] of this.#promised) copy.#promised.set(attemptId, promise);
+    for (const [attemptId, nomination] of this.#nominated) copy.#nominated.set(attemptId, nomination);
     for (const workloadId of this.#endedWorkloads) copy.#endedWorkloads.add(workloadId);
     return copy;
   }
@@ -67,9 +67,9 @@ export class AttemptLives {
     switch (event.kind) {
       case "gangPlaced":
         return this.#place(event);
-      case "placePromised":
-        return this.#promise(event);
-      case "promiseWithdrawn":
+      case "placementNominated":
+        return this.#nomination(event);
+      case "nominationWithdrawn":
         return this.#withdraw(event.attemptId);
       case "attemptStarted": {
         const life = this.#lifeOf(event.attemptId);
@@ -110,34 +110,34 @@ export class AttemptLives {
     const { attemptId, workloadId, task, number } = event;
     mustHold(!this.#ended.has(attemptId) && !this.#active.has(attemptId), () => `${attemptId} was placed twice`);
     mustHold(!this.#endedWorkloads.has(workloadId), () => `${attemptId} was placed after ${workloadId} had ended`);
-    const book = this.#bookOf(workloadId, task);
-    mustHold(!book.isActive && !book.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
-    if (!this.#promised.delete(attemptId)) this.#count(book, event);
-    const isDue = event.atMs >= book.notBeforeMs;
-    mustHold(isDue, () => `${attemptId} was placed ${book.notBeforeMs - event.atMs} ms before its back-off was over`);
-    book.isActive = true;
+    const ledger = this.#ledgerOf(workloadId, task);
+    mustHold(!ledger.isActive && !ledger.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
+    if (!this.#nominated.delete(attemptId)) this.#count(ledger, event);
+    const isDue = event.atMs >= ledger.notBeforeMs;
+    mustHold(isDue, () => `${attemptId} was placed ${ledger.notBeforeMs - event.atMs} ms before its back-off was over`);
+    ledger.isActive = true;
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });
   }
 
   /** A promise gives an attempt its number, whether it is kept or not. */
   /** Who was to move and did not leave its old place yet has no further number. */
   #withdraw(attemptId: AttemptId): void {
-    const promise = this.#promised.get(attemptId);
-    this.#promised.delete(attemptId);
-    if (promise?.afterAttempt !== undefined && this.#active.has(promise.afterAttempt))
-      this.#bookOf(promise.workloadId, promise.task).attempts--;
+    const nomination = this.#nominated.get(attemptId);
+    this.#nominated.delete(attemptId);
+    if (nomination?.afterAttempt !== undefined && this.#active.has(nomination.afterAttempt))
+      this.#ledgerOf(nomination.workloadId, nomination.task).attempts--;
   }
 
-  #promise({ promise }: Event & { readonly kind: "placePromised" }): void {
-    if (promise.growth) return;
-    this.#count(this.#bookOf(promise.workloadId, promise.task), promise);
-    this.#promised.set(promise.attemptId, promise);
+  #nomination({ nomination }: Event & { readonly kind: "placementNominated" }): void {
+    if (nomination.growth) return;
+    this.#count(this.#ledgerOf(nomination.workloadId, nomination.task), nomination);
+    this.#nominated.set(nomination.attemptId, nomination);
   }
 
-  #count(book: TaskBook, { attemptId, number }: { readonly attemptId: AttemptId; readonly number: number }): void {
+  #count(ledger: TaskLedger, { attemptId, number }: { readonly attemptId: AttemptId; readonly number: number }): void {
     mustHold(
-      number === ++book.attempts,
-      () => `${attemptId} is attempt ${book.attempts} of its task and says ${number}`,
+      number === ++ledger.attempts,
+      () => `${attemptId} is attempt ${ledger.attempts} of its task and says ${number}`,
     );
   }
 
@@ -145,25 +145,25 @@ export class AttemptLives {
     const { attemptId, outcome, retryAtMs, atMs } = event;
     const life = this.#lifeOf(attemptId);
     const workload = round.engine.state.workloads.get(life.workloadId);
-    const book = this.#bookOf(life.workloadId, life.task);
+    const ledger = this.#ledgerOf(life.workloadId, life.task);
     this.#active.delete(attemptId);
     this.#ended.add(attemptId);
-    book.isActive = false;
-    book.isOver = retryAtMs === null;
-    book.notBeforeMs = retryAtMs ?? Number.POSITIVE_INFINITY;
-    if (outcome === "failed") book.ownFailures++;
+    ledger.isActive = false;
+    ledger.isOver = retryAtMs === null;
+    ledger.notBeforeMs = retryAtMs ?? Number.POSITIVE_INFINITY;
+    if (outcome === "failed") ledger.ownFailures++;
     mustHold(retryAtMs === null || retryAtMs >= atMs, () => `${attemptId} is to be retried before it ended`);
     mustHold(outcome !== "succeeded" || retryAtMs === null, () => `${attemptId} succeeded and is to be tried again`);
     mustHold(outcome !== "stopped" || life.stopping, () => `${attemptId} was stopped and nobody asked for it`);
     if (workload === undefined) return;
     const { retries } = workload.spec;
-    const isSpent = book.ownFailures > retries.max;
+    const isSpent = ledger.ownFailures > retries.max;
     mustHold(
       !isSpent || retryAtMs === null,
-      () => `${attemptId}: ${book.ownFailures} failures, ${retries.max} retries, and another is to come`,
+      () => `${attemptId}: ${ledger.ownFailures} failures, ${retries.max} retries, and another is to come`,
     );
     if (outcome === "failed" && !isSpent && !workload.stopRequested) {
-      const waitMs = backoffMs(workload.spec, book.ownFailures);
+      const waitMs = backoffMs(workload.spec, ledger.ownFailures);
       mustHold(
         retryAtMs === atMs + waitMs,
         () => `${attemptId} is to be retried at ${retryAtMs}, not ${waitMs} ms after ${atMs}`,
@@ -180,14 +180,14 @@ export class AttemptLives {
     return life;
   }
 
-  #bookOf(workloadId: WorkloadId, task: number): TaskBook {
+  #ledgerOf(workloadId: WorkloadId, task: number): TaskLedger {
     const key = `${workloadId} ${task}`;
-    let book = this.#tasks.get(key);
-    if (book === undefined) {
-      book = { attempts: 0, ownFailures: 0, isActive: false, notBeforeMs: 0, isOver: false };
-      this.#tasks.set(key, book);
+    let ledger = this.#tasks.get(key);
+    if (ledger === undefined) {
+      ledger = { attempts: 0, ownFailures: 0, isActive: false, notBeforeMs: 0, isOver: false };
+      this.#tasks.set(key, ledger);
     }
-    return book;
+    return ledger;
   }
 }
 

@@ -2,7 +2,7 @@
  * Bounds over time, followed from the events: how much of a budget is used up, what work waits for, and how often something is
  * moved to gather what is idle.
  */
-import type { Event, PromisedPlace, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
+import type { Event, Nomination, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
@@ -56,7 +56,7 @@ export class Bounds {
   }
 
   /** What is produced, and not an end, is waited for elsewhere. */
-  #mayStart({ attemptId, workloadId }: Pick<PromisedPlace, "attemptId" | "workloadId">): void {
+  #mayStart({ attemptId, workloadId }: Pick<Nomination, "attemptId" | "workloadId">): void {
     const wait = this.#awaited.get(workloadId)?.find(({ on }) => on !== "artifact");
     mustHold(
       wait === undefined,
@@ -88,11 +88,11 @@ export class Bounds {
 function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   const rates = new Map<TeamName, number>();
   if (state.accounts.size === 0) return rates;
-  for (const { workloadId, workers, leaving = [] } of state.attempts.values()) {
+  for (const { workloadId, workers, terminating = [] } of state.attempts.values()) {
     const spec = state.workloads.get(workloadId)?.spec;
     if (spec === undefined) continue;
-    const milli = [...workers, ...leaving].reduce((sum, { group }) => {
-      const shape = group === undefined ? spec.gang : (spec.gang.groups?.[group] ?? spec.gang);
+    const milli = [...workers, ...terminating].reduce((sum, { taskGroup }) => {
+      const shape = taskGroup === undefined ? spec.gang : (spec.gang.taskGroups?.[taskGroup] ?? spec.gang);
       return sum + shape.accelerators * (shape.profile === undefined ? (shape.shareMilli ?? MILLI) : Number.NaN);
     }, 0);
     for (let at: TeamName | null = spec.team; at !== null; at = state.teams.get(at)?.parent ?? null)

@@ -18,7 +18,7 @@ export class Checkers implements SimulationObserver {
   #evictions = new Evictions();
   #bounds = new Bounds();
   /** To whom places were promised after the round before. */
-  #promised: ReadonlySet<AttemptId> = new Set();
+  #nominated: ReadonlySet<AttemptId> = new Set();
   /** The journal of the run: what a restart would read. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
@@ -32,15 +32,15 @@ export class Checkers implements SimulationObserver {
     this.#lives.onRound(round);
     this.#evictions.onRound(round);
     this.#bounds.onRound(round);
-    const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready, this.#promised)];
-    this.#promised = new Set(engine.state.promises.keys());
+    const broken = [...checkState(engine.state, ready.atMs), ...checkBatch(engine.state, ready, this.#nominated)];
+    this.#nominated = new Set(engine.state.nominations.keys());
     if (broken.length > 0) throw new Violation(broken.join("; "));
   }
 
   fork(): this {
     const copy = this.make(this.#lives.fork());
     copy.groups.push(...this.groups);
-    copy.#promised = this.#promised;
+    copy.#nominated = this.#nominated;
     copy.#evictions = this.#evictions.fork();
     copy.#bounds = this.#bounds.fork();
     return copy;

@@ -19,7 +19,7 @@ interface Judged {
 
 export class Evictions {
   /** Attempts that were asked to leave and have not left. */
-  readonly #leaving = new Set<AttemptId>();
+  readonly #terminating = new Set<AttemptId>();
   /** Since conditions changed: tasks that were evicted for good, and which by which. */
   readonly #evicted = new Set<string>();
   readonly #taken = new Set<string>();
@@ -30,23 +30,23 @@ export class Evictions {
       this.#evicted.clear();
       this.#taken.clear();
     }
-    const waived = new Set(state.policy.waives);
+    const waived = new Set(state.policy.waivedInvariants);
     for (const event of events) {
-      if (event.kind === "attemptStopRequested" && evictions.has(event.reason)) this.#leaving.add(event.attemptId);
+      if (event.kind === "attemptStopRequested" && evictions.has(event.reason)) this.#terminating.add(event.attemptId);
       if (event.kind === "evictionPlanned" && event.reason !== "moved") this.#onPlan(event, { state, waived });
     }
   }
 
   fork(): Evictions {
     const copy = new Evictions();
-    for (const id of this.#leaving) copy.#leaving.add(id);
+    for (const id of this.#terminating) copy.#terminating.add(id);
     for (const task of this.#evicted) copy.#evicted.add(task);
     for (const pair of this.#taken) copy.#taken.add(pair);
     return copy;
   }
 
   #endsByItself(event: Event): boolean {
-    return event.kind === "attemptEnded" && !(this.#leaving.delete(event.attemptId) && event.outcome === "stopped");
+    return event.kind === "attemptEnded" && !(this.#terminating.delete(event.attemptId) && event.outcome === "stopped");
   }
 
   #onPlan({ workloadId, task: number, victims }: Planned, { state, waived }: Judged): void {

@@ -14,7 +14,7 @@ function misses(belief: number, bias: number): { below: number; above: number } 
     const half = 100 * minute * belief;
     const range = calibration.range({ p10Ms: 200 * minute - half, p50Ms: 200 * minute, p90Ms: 200 * minute + half });
     const waitMs = Math.floor((100 + bias + (200 * draw(1, index, "wait")) / 2 ** 32) * minute);
-    calibration.promise(named(index), 0, range);
+    calibration.recordRange(named(index), 0, range);
     calibration.started(named(index), waitMs);
     if (index < rounds / 2) continue;
     if (waitMs < range.p10Ms) counted.below += 2 / rounds;
@@ -40,7 +40,7 @@ describe("ranges that are held against what comes", () => {
 
   it("count what runs past its upper end at once, and not again when it starts", () => {
     const calibration = new RangeCalibration();
-    calibration.promise(named(1), 0, { p10Ms: 1, p50Ms: 2, p90Ms: 10 });
+    calibration.recordRange(named(1), 0, { p10Ms: 1, p50Ms: 2, p90Ms: 10 });
     calibration.passed(10);
     expect(calibration.stretch.above).toBe(usualCalibrationRules.firstStretch);
     calibration.passed(11);
@@ -54,9 +54,9 @@ describe("ranges that are held against what comes", () => {
 
   it("learn from the first range that was given, and nothing from what is withdrawn", () => {
     const calibration = new RangeCalibration();
-    calibration.promise(named(1), 0, { p10Ms: 10, p50Ms: 20, p90Ms: 30 });
-    calibration.promise(named(1), 5, { p10Ms: 0, p50Ms: 1, p90Ms: 2 });
-    calibration.promise(named(2), 0, { p10Ms: 10, p50Ms: 20, p90Ms: 30 });
+    calibration.recordRange(named(1), 0, { p10Ms: 10, p50Ms: 20, p90Ms: 30 });
+    calibration.recordRange(named(1), 5, { p10Ms: 0, p50Ms: 1, p90Ms: 2 });
+    calibration.recordRange(named(2), 0, { p10Ms: 10, p50Ms: 20, p90Ms: 30 });
     calibration.withdrawn(named(2));
     calibration.passed(30);
     calibration.started(named(2), 31);

@@ -37,17 +37,17 @@ export const usualCalibrationRules: CalibrationRules = {
   distanceMinMs: 60_000,
 };
 
-interface Promised extends WaitRange {
+interface Nominated extends WaitRange {
   readonly workloadId: WorkloadId;
   readonly madeAtMs: number;
 }
 
 export class RangeCalibration {
   readonly #rules: CalibrationRules;
-  readonly #promised = new Map<WorkloadId, Promised>();
+  readonly #nominated = new Map<WorkloadId, Nominated>();
   /** Upper ends by the instant at which they pass; the payload is an index of `#bySlot`. */
   readonly #passing = new EventQueue();
-  readonly #bySlot: (Promised | null)[] = [];
+  readonly #bySlot: (Nominated | null)[] = [];
   readonly #freeSlots: number[] = [];
   #below: number;
   #above: number;
@@ -74,27 +74,27 @@ export class RangeCalibration {
   }
 
   /** A range was given; one for each workload counts, the first. */
-  promise(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
-    if (this.#promised.has(workloadId)) return;
-    const promised = { workloadId, madeAtMs, ...range };
-    this.#promised.set(workloadId, promised);
+  recordRange(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
+    if (this.#nominated.has(workloadId)) return;
+    const nominated = { workloadId, madeAtMs, ...range };
+    this.#nominated.set(workloadId, nominated);
     if (range.p90Ms === Number.POSITIVE_INFINITY) return;
     const slot = this.#freeSlots.pop() ?? this.#bySlot.length;
-    this.#bySlot[slot] = promised;
+    this.#bySlot[slot] = nominated;
     this.#passing.push(madeAtMs + range.p90Ms, ranks.observation, slot);
   }
 
   started(workloadId: WorkloadId, atMs: number): void {
-    const promised = this.#promised.get(workloadId);
-    if (promised === undefined) return;
-    this.#promised.delete(workloadId);
-    const waitMs = atMs - promised.madeAtMs;
-    this.#learn(waitMs < promised.p10Ms, waitMs > promised.p90Ms);
+    const nominated = this.#nominated.get(workloadId);
+    if (nominated === undefined) return;
+    this.#nominated.delete(workloadId);
+    const waitMs = atMs - nominated.madeAtMs;
+    this.#learn(waitMs < nominated.p10Ms, waitMs > nominated.p90Ms);
   }
 
   /** It ended without a start: nothing is learned. */
   withdrawn(workloadId: WorkloadId): void {
-    this.#promised.delete(workloadId);
+    this.#nominated.delete(workloadId);
   }
 
   /** Time passes: what has not started by its upper end has missed it. Call it before `range`, after `started`. */
@@ -102,11 +102,11 @@ export class RangeCalibration {
     while (this.#passing.nextAtMs < nowMs) {
       const slot = this.#passing.nextPayload;
       this.#passing.drop();
-      const promised = this.#bySlot[slot]!;
+      const nominated = this.#bySlot[slot]!;
       this.#bySlot[slot] = null;
       this.#freeSlots.push(slot);
-      if (this.#promised.get(promised.workloadId) !== promised) continue;
-      this.#promised.delete(promised.workloadId);
+      if (this.#nominated.get(nominated.workloadId) !== nominated) continue;
+      this.#nominated.delete(nominated.workloadId);
       this.#learn(false, true);
     }
   }

@@ -173,8 +173,8 @@ describe("no range begins before what is certain", () => {
         { kind: "tariff", name: "night", when: night, microUsdPerKwh: 50_000 },
       ],
     });
-    const offPeak = { offPeak: { microUsdPerKwhMax: 80_000 } };
-    const [idle, busy] = [fleet.submit("idle", offPeak), fleet.submit("busy", offPeak)];
+    const startWindow = { startWindow: { microUsdPerKwhMax: 80_000 } };
+    const [idle, busy] = [fleet.submit("idle", startWindow), fleet.submit("busy", startWindow)];
     for (const name of ["a", "b"]) fleet.submit(name, { walltimeMs: 9 * HOUR_MS });
     const found = fleet.estimates();
     for (const id of [idle, busy]) expect(found.get(id)!.p10AtMs!).toBeGreaterThanOrEqual(opensMs);

@@ -16,7 +16,7 @@ import { generateTrace } from "../trace/generate.ts";
 import type { TraceJob } from "../trace/trace.ts";
 import { estimateStarts, usualEstimateOptions, type StartEstimate } from "./estimate-starts.ts";
 import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
-import { jobOf, specOf, traceStarts, type StartBook } from "./trace-starts.ts";
+import { jobOf, specOf, traceStarts, type StartLedger } from "./trace-starts.ts";
 
 const accelerators = 16;
 const fleet = topologyFreePool(accelerators);
@@ -47,7 +47,7 @@ const busy = generateTrace({
   durationMaxS: 20_000,
 }).jobs;
 
-function after(rounds: number, jobs: readonly TraceJob[], policy: string): Simulation<StartBook> {
+function after(rounds: number, jobs: readonly TraceJob[], policy: string): Simulation<StartLedger> {
   const simulation = traceStarts({ jobs, fleet, policy: presets.get(policy)! });
   for (let round = 0; round < rounds && simulation.step(); round++);
   return simulation;
@@ -57,11 +57,11 @@ function estimates(engine: Engine, nowMs: number): readonly StartEstimate[] {
   return estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
 }
 
-const waitingIn = ({ engine }: Simulation<StartBook>): WorkloadId[] =>
+const waitingIn = ({ engine }: Simulation<StartLedger>): WorkloadId[] =>
   [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
 
 /** Jobs of the trace that are yet to come, as a forward run is told of them. */
-function* rest(simulation: Simulation<StartBook>, jobs: readonly TraceJob[]): Generator<ForwardArrival> {
+function* rest(simulation: Simulation<StartLedger>, jobs: readonly TraceJob[]): Generator<ForwardArrival> {
   for (let index = simulation.scriptedCount; index < jobs.length; index++) {
     yield {
       atMs: jobs[index]!.submittedAtMs,

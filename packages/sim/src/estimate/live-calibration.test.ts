@@ -66,7 +66,7 @@ describe("what is learned of a live engine", () => {
   ])("is whether a range was %s", (_, startMinute, wasBefore, wasAfter) => {
     const queue = new Queue();
     const calibration = new LiveCalibration();
-    calibration.promise(queue.engine.state, queue.estimates(), 0);
+    calibration.recordRange(queue.engine.state, queue.estimates(), 0);
     calibration.learn(queue.engine.state, 4 * minute);
     expect(calibration.ranges.stretch).toEqual({ below: firstStretch, above: firstStretch });
     queue.next(startMinute * minute);
@@ -81,7 +81,7 @@ describe("what is learned of a live engine", () => {
   it("is a miss as soon as the range is over, though it still waits", () => {
     const queue = new Queue();
     const calibration = new LiveCalibration();
-    calibration.promise(queue.engine.state, queue.estimates(), 0);
+    calibration.recordRange(queue.engine.state, queue.estimates(), 0);
     calibration.learn(queue.engine.state, 31 * minute);
     expect(calibration.ranges.stretch.above).toBeGreaterThan(firstStretch);
   });
@@ -90,7 +90,7 @@ describe("what is learned of a live engine", () => {
     for (const kind of ["holdWorkload", "stopWorkload"] as const) {
       const queue = new Queue();
       const calibration = new LiveCalibration();
-      calibration.promise(queue.engine.state, queue.estimates(), 0);
+      calibration.recordRange(queue.engine.state, queue.estimates(), 0);
       queue.command(minute, kind, queue.waiting[0]!);
       calibration.learn(queue.engine.state, 300 * minute);
       expect(calibration.ranges.stretch).toEqual({ below: firstStretch, above: firstStretch });
@@ -101,7 +101,7 @@ describe("what is learned of a live engine", () => {
     const queue = new Queue();
     const calibration = new LiveCalibration();
     const [running] = [...queue.engine.state.workloads.values()].filter(({ phase }) => phase === "running");
-    calibration.promise(queue.engine.state, queue.estimates({ workloadId: running!.id }), 0);
+    calibration.recordRange(queue.engine.state, queue.estimates({ workloadId: running!.id }), 0);
     calibration.learn(queue.engine.state, 300 * minute);
     expect(calibration.ranges.stretch).toEqual({ below: firstStretch, above: firstStretch });
   });
@@ -113,7 +113,7 @@ describe("what is learned of a live engine", () => {
   ])("is nothing of %s", (_, change, atMinute) => {
     const queue = new Queue();
     const calibration = new LiveCalibration();
-    calibration.promise(queue.engine.state, queue.estimates(change), atMinute * minute);
+    calibration.recordRange(queue.engine.state, queue.estimates(change), atMinute * minute);
     queue.next(20 * minute);
     calibration.learn(queue.engine.state, 300 * minute);
     expect(calibration.ranges.stretch).toEqual({ below: firstStretch, above: firstStretch });

@@ -17,7 +17,7 @@ export interface TraceStartsOptions {
   readonly policy: Policy;
 }
 
-export class StartBook implements SimulationObserver {
+export class StartLedger implements SimulationObserver {
   readonly jobs: readonly TraceJob[];
   readonly idOf: (WorkloadId | null)[];
   readonly startedAtMs: Float64Array;
@@ -58,7 +58,7 @@ export function jobOf({ spec }: { readonly spec: WorkloadSpec }): number {
   return Number(spec.name.slice(1));
 }
 
-export function traceStarts({ jobs, fleet, policy }: TraceStartsOptions): Simulation<StartBook> {
+export function traceStarts({ jobs, fleet, policy }: TraceStartsOptions): Simulation<StartLedger> {
   return createSimulation({
     startAtMs: jobs[0]?.submittedAtMs ?? 0,
     fleet,
@@ -71,7 +71,7 @@ export function traceStarts({ jobs, fleet, policy }: TraceStartsOptions): Simula
       plan: (launch) => ({ durationMs: jobs[jobOf(launch)]!.durationMs, exitCode: 0 }),
     },
     nodeFaults: null,
-    observer: new StartBook(jobs),
+    observer: new StartLedger(jobs),
   });
 }
 

@@ -46,8 +46,12 @@ describe("a validation of start estimates", () => {
 
   it("counts what starts at once apart, and leaves out what is larger than the pool", () => {
     const [first] = sweeps(1);
-    const apart = [0, 1, 2].map((day) => ({ ...first!, submittedAtMs: day * 86_400_000, accelerators: day + 7 }));
-    const result = validate(apart, "fifo");
+    const antiAffinity = [0, 1, 2].map((day) => ({
+      ...first!,
+      submittedAtMs: day * 86_400_000,
+      accelerators: day + 7,
+    }));
+    const result = validate(antiAffinity, "fifo");
     expect([result.jobs, result.started_at_once, result.waited]).toEqual([2, 2, 0]);
   });
 });

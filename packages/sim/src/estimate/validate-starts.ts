@@ -10,7 +10,7 @@ import type { TraceJob } from "../trace/trace.ts";
 import { RangeCalibration, type WaitRange } from "./calibration.ts";
 import { estimateStarts, usualEstimateOptions } from "./estimate-starts.ts";
 import { PastWaits, pinballLoss, type WaitQuantiles } from "./past-waits.ts";
-import { traceStarts, type StartBook } from "./trace-starts.ts";
+import { traceStarts, type StartLedger } from "./trace-starts.ts";
 
 export interface StartValidationOptions {
   /** In the order of submission; those larger than the pool are left out. */
@@ -49,7 +49,7 @@ export interface StartValidationResult {
 /** What waits no longer than this is as good as at once. */
 const longWaitMs = 60_000;
 
-interface Promise80 {
+interface EstimatedRange {
   readonly raw: WaitRange;
   readonly range: WaitRange;
   readonly pastWaits: WaitQuantiles;
@@ -58,11 +58,11 @@ interface Promise80 {
 /** One validation: `advance` it until it is finished, then read its result. */
 export class StartValidation {
   readonly #options: StartValidationOptions;
-  readonly #book: StartBook;
-  readonly #simulation: Simulation<StartBook>;
+  readonly #ledger: StartLedger;
+  readonly #simulation: Simulation<StartLedger>;
   readonly #calibration = new RangeCalibration();
   readonly #pastWaits = new PastWaits();
-  readonly #promises = new Map<number, Promise80>();
+  readonly #ranges = new Map<number, EstimatedRange>();
   /** Started at the instant at hand: not yet past for what is submitted at the same instant. */
   #startedNow: number[] = [];
   #nowMs = 0;
@@ -71,20 +71,20 @@ export class StartValidation {
     this.#options = options;
     const jobs = options.jobs.filter(({ accelerators }) => accelerators <= options.accelerators);
     this.#simulation = traceStarts({ jobs, fleet: topologyFreePool(options.accelerators), policy: options.policy });
-    this.#book = this.#simulation.observer;
+    this.#ledger = this.#simulation.observer;
   }
 
   get progress(): number {
-    return this.#simulation.scriptedCount / this.#book.jobs.length;
+    return this.#simulation.scriptedCount / this.#ledger.jobs.length;
   }
 
   /** One round of the trace. False: it is finished. */
   advance(): boolean {
     if (!this.#simulation.step()) return false;
     const { nowMs, engine } = this.#simulation;
-    const { submitted, started, jobs, startedAtMs, idOf } = this.#book;
-    this.#book.submitted = [];
-    this.#book.started = [];
+    const { submitted, started, jobs, startedAtMs, idOf } = this.#ledger;
+    this.#ledger.submitted = [];
+    this.#ledger.started = [];
     if (nowMs > this.#nowMs) {
       for (const job of this.#startedNow)
         this.#pastWaits.started(jobs[job]!.accelerators, startedAtMs[job]! - jobs[job]!.submittedAtMs);
@@ -109,25 +109,25 @@ export class StartValidation {
     const byId = new Map(estimates.map((estimate) => [estimate.workloadId, estimate]));
     const wait = (atMs: number | null): number => (atMs === null ? Number.POSITIVE_INFINITY : atMs - nowMs);
     for (const job of jobs) {
-      const id = this.#book.idOf[job]!;
+      const id = this.#ledger.idOf[job]!;
       const { p10AtMs, p50AtMs, p90AtMs } = byId.get(id)!;
       const raw = { p10Ms: wait(p10AtMs), p50Ms: wait(p50AtMs), p90Ms: wait(p90AtMs) };
       const range = this.#calibration.range(raw);
-      this.#calibration.promise(id, nowMs, range);
-      this.#promises.set(job, { raw, range, pastWaits: this.#pastWaits.quantiles(this.#book.jobs[job]!.accelerators) });
+      this.#calibration.recordRange(id, nowMs, range);
+      this.#ranges.set(job, { raw, range, pastWaits: this.#pastWaits.quantiles(this.#ledger.jobs[job]!.accelerators) });
     }
   }
 
   result(): StartValidationResult {
     const { policy, accelerators } = this.#options;
-    const { jobs, startedAtMs } = this.#book;
+    const { jobs, startedAtMs } = this.#ledger;
     const waits = jobs.map(({ submittedAtMs }, job) => startedAtMs[job]! - submittedAtMs);
-    const late = [...this.#promises].filter(([job]) => waits[job]! > longWaitMs);
-    const mean = (of: (promise: Promise80, waitMs: number) => number): number =>
-      late.reduce((sum, [job, promise]) => sum + of(promise, waits[job]!), 0) / Math.max(1, late.length);
-    const share = (of: (promise: Promise80, waitMs: number) => boolean): number =>
+    const late = [...this.#ranges].filter(([job]) => waits[job]! > longWaitMs);
+    const mean = (of: (estimate: EstimatedRange, waitMs: number) => number): number =>
+      late.reduce((sum, [job, estimate]) => sum + of(estimate, waits[job]!), 0) / Math.max(1, late.length);
+    const share = (of: (estimate: EstimatedRange, waitMs: number) => boolean): number =>
       rounded(
-        mean((promise, waitMs) => (of(promise, waitMs) ? 1 : 0)),
+        mean((estimate, waitMs) => (of(estimate, waitMs) ? 1 : 0)),
         4,
       );
     const isWithin = ({ p10Ms, p90Ms }: WaitRange, waitMs: number): boolean => waitMs >= p10Ms && waitMs <= p90Ms;
@@ -139,7 +139,7 @@ export class StartValidation {
       policy: policy.name,
       accelerators,
       jobs: jobs.length,
-      started_at_once: jobs.length - this.#promises.size,
+      started_at_once: jobs.length - this.#ranges.size,
       waited_longer_than_s: longWaitMs / 1000,
       waited: late.length,
       within_share: share(({ range }, waitMs) => isWithin(range, waitMs)),

@@ -67,7 +67,7 @@ export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoi
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
 
-interface CheckpointCourse {
+interface CheckpointTimeline {
   readonly all: readonly PlannedCheckpoint[];
   next: number;
   awaits: number;
@@ -91,7 +91,7 @@ interface SimulatedAttempt {
   /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
   awaits: number;
   /** The queue entry at which workers that were asked to leave have left; 0: none. */
-  awaitsLeaving: number;
+  awaitsTerminating: number;
   /** The queue entry at which the checkpoint that was asked for is written; 0: none. */
   awaitsCheckpoint: number;
   /** The queue entry at which workers in new places have joined the others; 0: none. */
@@ -104,7 +104,7 @@ interface SimulatedAttempt {
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
   /** What it is still to report, if it reports any, and the queue entry of the next. */
-  checkpoints: CheckpointCourse | null;
+  checkpoints: CheckpointTimeline | null;
 }
 
 /** What an attempt runs with, how, and how its pace goes with its workers. */
@@ -170,8 +170,8 @@ export class SimulatedExecutor {
     if (attempt == null) return null;
     const { attemptId } = attempt;
     if ((payload & ENTRY_MASK) === attemptEntry.leaves) {
-      if (attempt.awaitsLeaving !== this.#queue.nextSequence) return null;
-      attempt.awaitsLeaving = 0;
+      if (attempt.awaitsTerminating !== this.#queue.nextSequence) return null;
+      attempt.awaitsTerminating = 0;
       return { kind: "workersLeft", attemptId };
     }
     if ((payload & ENTRY_MASK) === attemptEntry.joins) {
@@ -277,7 +277,7 @@ export class SimulatedExecutor {
       checkpointMs: checkpointMs ?? null,
       phase: "starting",
       awaits: 0,
-      awaitsLeaving: 0,
+      awaitsTerminating: 0,
       awaitsCheckpoint: 0,
       awaitsJoining: 0,
       brokenAtMs: 0,
@@ -294,13 +294,13 @@ export class SimulatedExecutor {
 
   /** What was running, starting or stopping when the simulation began goes on from there. */
   adopt(
-    { attempt: { id, workers, startedAtMs, stop, leaving, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
+    { attempt: { id, workers, startedAtMs, stop, terminating, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
     nowMs: number,
   ): void {
     const { slot, attempt } = this.#add(id, { workers, plan, curve: plan.throughputMilli });
     const leavesAfterMs = Math.min(this.#options.stopMs, graceTimeoutMs);
-    if (leaving !== undefined)
-      attempt.awaitsLeaving = this.#queue.push(
+    if (terminating !== undefined)
+      attempt.awaitsTerminating = this.#queue.push(
         nowMs + leavesAfterMs,
         ranks.observation,
         (slot << ENTRY_BITS) | attemptEntry.leaves,
@@ -422,10 +422,14 @@ export class SimulatedExecutor {
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
     // Asked again, they are leaving already.
-    if (attempt.awaitsLeaving !== 0 && attempt.workers.length <= workers) return;
+    if (attempt.awaitsTerminating !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
-    attempt.awaitsLeaving = this.#queue.push(leavesAtMs, ranks.observation, (slot << ENTRY_BITS) | attemptEntry.leaves);
+    attempt.awaitsTerminating = this.#queue.push(
+      leavesAtMs,
+      ranks.observation,
+      (slot << ENTRY_BITS) | attemptEntry.leaves,
+    );
   }
 
   #resize(slot: number, workers: LaunchGang["workers"], nowMs: number): void {

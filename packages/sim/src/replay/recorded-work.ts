@@ -4,7 +4,7 @@
  * interrupted and did not run again is a run all the same.
  */
 import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
-import type { CourseBook } from "./course-book.ts";
+import type { TimelineLedger } from "./timeline-ledger.ts";
 import { WorkedTime } from "./worked-time.ts";
 
 export interface RecordedRun {
@@ -60,12 +60,12 @@ export class RecordedWork {
   readonly #startupMs: number[] = [];
   readonly #stopMs: number[] = [];
   readonly #checkpointMs: number[] = [];
-  readonly #book: CourseBook;
+  readonly #ledger: TimelineLedger;
   /** Attempts that were lost although their nodes were not: the cause is not among the inputs. */
   lostAttempts = 0;
 
-  constructor({ state }: Engine, book: CourseBook) {
-    this.#book = book;
+  constructor({ state }: Engine, ledger: TimelineLedger) {
+    this.#ledger = ledger;
     for (const attempt of state.attempts.values()) {
       const { id, workloadId, task, workers, placedAtMs, startedAtMs, stop } = attempt;
       this.#attempts.set(id, {
@@ -199,7 +199,7 @@ export class RecordedWork {
   }
 
   #keyOf(workloadId: WorkloadId): string {
-    return this.#book.byId(workloadId)?.key ?? workloadId;
+    return this.#ledger.byId(workloadId)?.key ?? workloadId;
   }
 }
 

@@ -8,16 +8,16 @@ import type { Engine, Event, JournalGroup } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import type { DurationScenario } from "../estimate/durations.ts";
 import { workHistory } from "../estimate/history.ts";
-import { compareCourses } from "./compare-courses.ts";
-import type { ComparedCourses } from "./compare-courses.ts";
-import { CourseBook } from "./course-book.ts";
-import type { BookOptions } from "./course-book.ts";
+import { compareTimelines } from "./compare-timelines.ts";
+import type { ComparedTimelines } from "./compare-timelines.ts";
+import { TimelineLedger } from "./timeline-ledger.ts";
+import type { LedgerOptions } from "./timeline-ledger.ts";
 import type { OutsideInput, ReplayChange } from "./outside-inputs.ts";
 import { RecordedWork } from "./recorded-work.ts";
-import { ReplayCourse } from "./replay-course.ts";
-import type { Recorded } from "./replay-course.ts";
+import { ReplayTimeline } from "./replay-timeline.ts";
+import type { Recorded } from "./replay-timeline.ts";
 
-export interface RecordedWindow extends BookOptions {
+export interface RecordedWindow extends LedgerOptions {
   /** The engine's state as the window begins. */
   readonly snapshot: Uint8Array;
   /** Everything recorded within the window. */
@@ -42,7 +42,7 @@ export interface ReplayAssumptions {
   readonly stopMs: number;
 }
 
-export interface ReplayReport extends ComparedCourses {
+export interface ReplayReport extends ComparedTimelines {
   readonly fromMs: number;
   readonly toMs: number;
   readonly stepMs: number;
@@ -56,16 +56,16 @@ const noChange: ReplayChange = { policy: null, teams: [] };
 export class Replay {
   readonly #window: RecordedWindow;
   readonly #recorded: Recorded;
-  readonly #control: ReplayCourse;
-  readonly #changed: ReplayCourse;
+  readonly #control: ReplayTimeline;
+  readonly #changed: ReplayTimeline;
   #isControlDone = false;
   #isDone = false;
 
   constructor(window: RecordedWindow, change: ReplayChange) {
     this.#window = window;
     this.#recorded = readRecorded(window);
-    this.#control = new ReplayCourse(this.#recorded, noChange, window);
-    this.#changed = new ReplayCourse(this.#recorded, change, window);
+    this.#control = new ReplayTimeline(this.#recorded, noChange, window);
+    this.#changed = new ReplayTimeline(this.#recorded, change, window);
   }
 
   /** Up to `maxRounds` rounds more. True: it is done, and `report` says what came of it. */
@@ -79,7 +79,7 @@ export class Replay {
   /** 0 to 1. */
   get progress(): number {
     const { fromMs, toMs } = this.#window;
-    const share = ({ nowMs }: ReplayCourse): number => (nowMs - fromMs) / Math.max(1, toMs - fromMs);
+    const share = ({ nowMs }: ReplayTimeline): number => (nowMs - fromMs) / Math.max(1, toMs - fromMs);
     return (share(this.#control) + share(this.#changed)) / 2;
   }
 
@@ -90,10 +90,10 @@ export class Replay {
 
   report(): ReplayReport {
     const { fromMs, toMs, stepMs } = this.#window;
-    const { book, work } = this.#recorded;
-    const books = { recorded: book, control: this.#control.book, changed: this.#changed.book };
-    const compared = compareCourses(books, { fromMs, toMs });
-    const waiting = (of: CourseBook): number =>
+    const { ledger, work } = this.#recorded;
+    const ledgers = { recorded: ledger, control: this.#control.ledger, changed: this.#changed.ledger };
+    const compared = compareTimelines(ledgers, { fromMs, toMs });
+    const waiting = (of: TimelineLedger): number =>
       [...of.workloads.values()].filter(({ startedAtMs, endedAtMs }) => startedAtMs === null && endedAtMs === null)
         .length;
     return {
@@ -103,11 +103,15 @@ export class Replay {
       ...compared,
       assumptions: {
         imaginedDurations: new Set([...this.#control.imagined, ...this.#changed.imagined]).size,
-        stopped: [...book.workloads.values()].filter(
+        stopped: [...ledger.workloads.values()].filter(
           ({ endReason }) => endReason === "cancelled" || endReason === "walltimeExceeded",
         ).length,
         lostAttempts: work.lostAttempts,
-        waitingAtEnd: { recorded: waiting(book), control: waiting(books.control), changed: waiting(books.changed) },
+        waitingAtEnd: {
+          recorded: waiting(ledger),
+          control: waiting(ledgers.control),
+          changed: waiting(ledgers.changed),
+        },
         refusals: { control: this.#control.refusals, changed: this.#changed.refusals },
         ...work.latencies,
       },
@@ -124,22 +128,22 @@ export function replay(window: RecordedWindow, change: ReplayChange): ReplayRepo
 function readRecorded(window: RecordedWindow): Recorded {
   const { snapshot, groups, inputs, toMs } = window;
   const engine = restoreEngine(snapshot);
-  const book = new CourseBook(engine, window);
-  const work = new RecordedWork(engine, book);
+  const ledger = new TimelineLedger(engine, window);
+  const work = new RecordedWork(engine, ledger);
   for (const { text } of groups) {
     for (const event of JSON.parse(text) as readonly Event[]) {
-      book.take(event);
+      ledger.take(event);
       work.take(event);
     }
   }
-  book.close();
+  ledger.close();
   work.close(toMs);
   replayEngine(engine, groups);
-  return { snapshot, inputs, book, work, imagined: imaginedWork(engine, book) };
+  return { snapshot, inputs, ledger, work, imagined: imaginedWork(engine, ledger) };
 }
 
 /** As such work took until the end of the window; each task once, whichever course asks first. */
-function imaginedWork(atEnd: Engine, book: CourseBook): Recorded["imagined"] {
+function imaginedWork(atEnd: Engine, ledger: TimelineLedger): Recorded["imagined"] {
   const history = workHistory(atEnd.state);
   const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules).scenario(SEED);
   const known = new Map<string, number>();
@@ -147,7 +151,7 @@ function imaginedWork(atEnd: Engine, book: CourseBook): Recorded["imagined"] {
     const name = `${key} ${task} ${doneWorkerMs}`;
     const before = known.get(name);
     if (before !== undefined) return before;
-    const id = book.workloads.get(key)?.id;
+    const id = ledger.workloads.get(key)?.id;
     const record = id === undefined ? 0 : (history.indexOf.get(id) ?? 0);
     const drawn = scenario.durationMs(record, Math.ceil(doneWorkerMs / workers)) * workers;
     known.set(name, drawn);

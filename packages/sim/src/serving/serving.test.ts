@@ -63,9 +63,9 @@ const traces: fc.Arbitrary<RequestTrace> = fc
     }),
     { minLength: 1, maxLength: 120 },
   )
-  .map((shapes) => {
+  .map((reservedTopology) => {
     let arrivalMs = 0;
-    const requests = shapes.map(({ gapMs, promptTokens, outputTokens, session }) => {
+    const requests = reservedTopology.map(({ gapMs, promptTokens, outputTokens, session }) => {
       arrivalMs += gapMs;
       const count = Math.floor(promptTokens / 256);
       const pages = Array.from({ length: count }, (_, index) => session * 1000 + index);

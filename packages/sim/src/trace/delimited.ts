@@ -1,10 +1,10 @@
 /** Tables with a header row and a delimiter: RFC 4180 with any line end, a byte order mark, and blank lines that do not count. */
 import { quoted, Row } from "./row.ts";
-import type { ImportBook } from "./row.ts";
+import type { ImportLedger } from "./row.ts";
 import type { TraceLines } from "./trace.ts";
 
 /** What a table's reader tells of its rows. */
-export type RowBook = Pick<ImportBook, "row" | "broken">;
+export type RowLedger = Pick<ImportLedger, "row" | "broken">;
 
 export interface TableFormat {
   readonly delimiter: "," | "|";
@@ -21,7 +21,7 @@ export interface TableFormat {
 export function readTable(
   source: TraceLines,
   format: TableFormat,
-  book: RowBook,
+  ledger: RowLedger,
   visit: (row: Row) => void,
 ): string | null {
   let columns: Map<string, number> | null = null;
@@ -40,11 +40,11 @@ export function readTable(
       if (columns.size !== fields.length) return `${source.file}:${line}: the header names a column twice`;
       continue;
     }
-    book.row();
+    ledger.row();
     const row = new Row(columns, fields);
     if (fields.length !== columns.size) row.fail(`expected ${columns.size} fields, got ${fields.length}`);
     else visit(row);
-    if (row.problem !== null) book.broken({ file: source.file, line, message: row.problem });
+    if (row.problem !== null) ledger.broken({ file: source.file, line, message: row.problem });
   }
   return columns === null ? `${source.file}: the file is empty` : null;
 }

@@ -6,7 +6,7 @@
 import { nodeId, poolName, type NodeSpec, type Pool } from "@headroom/engine";
 import { simulatedSite, type FleetSpec } from "../run/fleet-spec.ts";
 import { readTable } from "./delimited.ts";
-import type { ImportBook, Row } from "./row.ts";
+import type { ImportLedger, Row } from "./row.ts";
 import { traceBounds, type TraceJob, type TraceLines } from "./trace.ts";
 
 export interface OpenbSources {
@@ -21,11 +21,11 @@ const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
 const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"];
 
 /** The nodes as a fleet of one pool for each model, or what is wrong with the file as a whole. */
-export function readNodes(source: TraceLines, book: ImportBook): FleetSpec | string {
+export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec | string {
   const nodes: NodeSpec[] = [];
   const pools = new Map<string, Pool>();
   const seen = new Set<string>();
-  const complaint = readTable(source, csv(nodeColumns), book, (row) => {
+  const complaint = readTable(source, csv(nodeColumns), ledger, (row) => {
     const node = readNode(row);
     if (seen.has(node.id)) row.fail(`sn: ${node.id} is there twice`);
     if (row.problem !== null) return;
@@ -42,10 +42,10 @@ export function readNodes(source: TraceLines, book: ImportBook): FleetSpec | str
 export function readPods(
   source: TraceLines,
   columns: readonly string[],
-  book: ImportBook,
+  ledger: ImportLedger,
   visit: (row: Row, ask: OpenbAsk) => void,
 ): string | null {
-  return readTable(source, csv([...askColumns, ...columns]), book, (row) => {
+  return readTable(source, csv([...askColumns, ...columns]), ledger, (row) => {
     const ask = readAsk(row);
     if (row.problem === null) visit(row, ask);
   });

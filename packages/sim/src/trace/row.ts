@@ -59,7 +59,7 @@ export function quoted(text: string): string {
 }
 
 /** Keeps the books of one import. */
-export class ImportBook {
+export class ImportLedger {
   #rowCount = 0;
   #brokenCount = 0;
   readonly #problems: TraceProblem[] = [];

@@ -4,25 +4,25 @@
  * array (`12_3`) is a job. Times carry no zone; only their differences matter here. Columns `User` and `Account` are read where they are there.
  */
 import { readTable } from "./delimited.ts";
-import { ImportBook, plainInteger, quoted, type Row } from "./row.ts";
+import { ImportLedger, plainInteger, quoted, type Row } from "./row.ts";
 import { traceBounds, type ImportOptions, type TraceImport, type TraceLines } from "./trace.ts";
 
 const required = ["JobID", "Submit", "Start", "End", "AllocTRES"];
 
 export function importSacct(source: TraceLines, options: ImportOptions): TraceImport {
-  const book = new ImportBook();
-  const complaint = readTable(source, { delimiter: "|", required, quotes: "literal" }, book, (row) =>
-    readJob(row, book),
+  const ledger = new ImportLedger();
+  const complaint = readTable(source, { delimiter: "|", required, quotes: "literal" }, ledger, (row) =>
+    readJob(row, ledger),
   );
-  return complaint === null ? book.finish(options, null) : book.refuse(complaint);
+  return complaint === null ? ledger.finish(options, null) : ledger.refuse(complaint);
 }
 
-function readJob(row: Row, book: ImportBook): void {
+function readJob(row: Row, ledger: ImportLedger): void {
   const id = row.text("JobID");
   if (id === "") row.fail("JobID: is empty");
-  if (id.includes(".")) return book.leaveOut("steps");
-  if (isAbsent(row.text("Start"))) return book.leaveOut("neverStarted");
-  if (isAbsent(row.text("End"))) return book.leaveOut("stillRunning");
+  if (id.includes(".")) return ledger.leaveOut("steps");
+  if (isAbsent(row.text("Start"))) return ledger.leaveOut("neverStarted");
+  if (isAbsent(row.text("End"))) return ledger.leaveOut("stillRunning");
   const submittedAtS = readTime(row, "Submit");
   const startedAtS = readTime(row, "Start");
   const endedAtS = readTime(row, "End");
@@ -31,7 +31,7 @@ function readJob(row: Row, book: ImportBook): void {
   if (startedAtS < submittedAtS) row.fail(`Start: ${row.text("Start")} lies before Submit ${row.text("Submit")}`);
   if (row.problem !== null) return;
   const [user, account] = [row.text("User"), row.text("Account")];
-  book.job({
+  ledger.job({
     id,
     submittedAtMs: submittedAtS * 1000,
     // A job that was suspended held its accelerators all the same, so its length is not `Elapsed`.

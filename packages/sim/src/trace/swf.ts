@@ -3,7 +3,7 @@
  * a line, -1 for what is unknown, comments after a semicolon. Its processors become accelerators.
  */
 import { cleanLine } from "./delimited.ts";
-import { ImportBook, quoted, Row } from "./row.ts";
+import { ImportLedger, quoted, Row } from "./row.ts";
 import { traceBounds, type ImportOptions, type TraceImport, type TraceLines } from "./trace.ts";
 
 const fieldCount = 18;
@@ -19,20 +19,20 @@ const columns: ReadonlyMap<string, number> = new Map([
 ]);
 
 export function importSwf(source: TraceLines, options: ImportOptions): TraceImport {
-  const book = new ImportBook();
+  const ledger = new ImportLedger();
   let line = 0;
   for (const raw of source.lines) {
     line++;
     const text = cleanLine(raw, line).trim();
     if (text === "" || text.startsWith(";")) continue;
-    book.row();
-    const row = readLine(text, book);
-    if (row.problem !== null) book.broken({ file: source.file, line, message: row.problem });
+    ledger.row();
+    const row = readLine(text, ledger);
+    if (row.problem !== null) ledger.broken({ file: source.file, line, message: row.problem });
   }
-  return book.finish(options, null);
+  return ledger.finish(options, null);
 }
 
-function readLine(text: string, book: ImportBook): Row {
+function readLine(text: string, ledger: ImportLedger): Row {
   const fields = text.split(/\s+/);
   const row = new Row(columns, fields);
   if (fields.length !== fieldCount) row.fail(`expected ${fieldCount} fields, got ${fields.length}`);
@@ -46,11 +46,11 @@ function readLine(text: string, book: ImportBook): Row {
   const requestedS = unknownOrInteger(row, "requested time", traceBounds.durationS);
   if (row.problem !== null) return row;
   if (runS === null) {
-    book.leaveOut("neverStarted");
+    ledger.leaveOut("neverStarted");
     return row;
   }
   const [user, account] = [row.text("user"), row.text("group")];
-  book.job({
+  ledger.job({
     id: row.text("job number"),
     submittedAtMs: submittedAtS * 1000,
     durationMs: runS * 1000,

@@ -6,8 +6,8 @@ import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
-import { playCourse } from "./course.ts";
-import type { Course, CourseOptions } from "./course.ts";
+import { playTimeline } from "./timeline.ts";
+import type { Timeline, TimelineOptions } from "./timeline.ts";
 import type { Interruption } from "./interruptions.ts";
 import { TypicalDurations } from "./typical-durations.ts";
 
@@ -48,8 +48,8 @@ export interface InterruptedWork {
 }
 
 export interface WhatIf {
-  readonly present: Course;
-  readonly changed: Course;
+  readonly present: Timeline;
+  readonly changed: Timeline;
   /** Those of work that waits now, in the order of submission. */
   readonly moved: readonly MovedStart[];
   /** In the order of submission. */
@@ -59,11 +59,11 @@ export interface WhatIf {
 /** Leaves the engine as it was. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
   const durationMs = typicalDurations(engine);
-  const course = (inputs: readonly Input[]): Course => playCourse({ engine, ...options, inputs, durationMs });
-  const present = course([]);
-  const changed = course(inputsOf(engine, change));
-  const courses = { present, changed };
-  return { ...courses, moved: movedStarts(courses), interrupted: interruptedWork(engine, courses) };
+  const timeline = (inputs: readonly Input[]): Timeline => playTimeline({ engine, ...options, inputs, durationMs });
+  const present = timeline([]);
+  const changed = timeline(inputsOf(engine, change));
+  const timelines = { present, changed };
+  return { ...timelines, moved: movedStarts(timelines), interrupted: interruptedWork(engine, timelines) };
 }
 
 function movedStarts({ present, changed }: Pick<WhatIf, "present" | "changed">): readonly MovedStart[] {
@@ -82,10 +82,13 @@ function movedStarts({ present, changed }: Pick<WhatIf, "present" | "changed">):
   });
 }
 
-function interruptedWork({ state }: Engine, courses: Pick<WhatIf, "present" | "changed">): readonly InterruptedWork[] {
+function interruptedWork(
+  { state }: Engine,
+  timelines: Pick<WhatIf, "present" | "changed">,
+): readonly InterruptedWork[] {
   return [...state.workloads.keys()].flatMap((workloadId) => {
-    const present = courses.present.interruptions.get(workloadId) ?? null;
-    const changed = courses.changed.interruptions.get(workloadId) ?? null;
+    const present = timelines.present.interruptions.get(workloadId) ?? null;
+    const changed = timelines.changed.interruptions.get(workloadId) ?? null;
     return isAlike(present, changed) ? [] : [{ workloadId, present, changed }];
   });
 }
@@ -94,7 +97,7 @@ const isAlike = (one: Interruption | null, other: Interruption | null): boolean 
   one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
 
 /** The same for a task in both courses, and when it starts again. */
-function typicalDurations({ state }: Engine): CourseOptions["durationMs"] {
+function typicalDurations({ state }: Engine): TimelineOptions["durationMs"] {
   const history = workHistory(state);
   const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
   const known = new Map<string, number>();

@@ -19,8 +19,8 @@ import {
   randomAmounts,
   randomLimit,
   randomSpec,
-  randomStanding,
-  withApart,
+  randomTeamShare,
+  withAntiAffinity,
   withData,
   withGroups,
   withParts,
@@ -80,7 +80,9 @@ export class Actions {
     }));
     const teams = this.#world.teams.map(({ name, parent }) => ({ name, parent, limit: {} }));
     // Nothing is kept from who needs the whole fleet.
-    const pools = [...state.pools.values()].flatMap(({ spares, ...pool }) => (spares === undefined ? [] : [pool]));
+    const pools = [...state.pools.values()].flatMap(({ hotSpares, ...pool }) =>
+      hotSpares === undefined ? [] : [pool],
+    );
     const apply: Input = { ...this.#common(), kind: "apply", sites: [], pools, teams, workloads: [] };
     const held = [...state.workloads.values()].filter(
       (workload) => workload.held === true && workload.endedAtMs === null,
@@ -88,9 +90,11 @@ export class Actions {
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
     // What is guaranteed by shapes alone waits for ever where nobody owns any.
     const { fabric: _cells, eviction: _search, ...policy } = state.policy;
-    const { shapes, ...rules } = rulesOf(policy).teams;
+    const { reservedTopology, ...rules } = rulesOf(policy).teams;
     const plain: Input[] =
-      shapes === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy: { ...policy, teams: rules } }];
+      reservedTopology === undefined
+        ? []
+        : [{ ...this.#common(), kind: "setPolicy", policy: { ...policy, teams: rules } }];
     const inputs = [...seen, ...resumed, apply, ...plain, ...released];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }
@@ -108,7 +112,7 @@ export class Actions {
     const inParts = withParts(this.#luck.aside(`parts ${this.#count}`), this.#world, inGroups);
     const ofData = withData(this.#luck.aside(`data ${this.#count}`), this.#world, inParts);
     const own = {
-      spec: withApart(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData),
+      spec: withAntiAffinity(this.#luck.aside(`apart ${this.#count}`), this.#world, ofData),
       actor: this.#luck.aside(`user ${this.#count}`).pick(["someone", "somebody else", "a third"]),
     };
     const last = hasTwin(this.#luck.aside(`twin ${this.#count}`)) ? this.#last : null;
@@ -161,7 +165,7 @@ export class Actions {
     if (this.#luck.chance(40))
       return { ...this.#common(), kind: "setPolicy", policy: randomPolicy(this.#luck, heedsNames) };
     const { name, parent } = this.#luck.pick(this.#world.teams);
-    const team = { name, parent, limit: randomLimit(this.#luck), ...randomStanding(this.#luck, hasBudgets) };
+    const team = { name, parent, limit: randomLimit(this.#luck), ...randomTeamShare(this.#luck, hasBudgets) };
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 

@@ -10,7 +10,7 @@ import {
   type Engine,
   type Event,
   type Input,
-  type PromisedPlace,
+  type Nomination,
   type Ready,
   type ReadonlyState,
 } from "@headroom/engine";
@@ -94,9 +94,9 @@ function withRoomyNodes(state: ReadonlyState): ReadonlyState {
 function turnedRound(events: readonly Event[]): readonly Event[] {
   for (const plan of events) {
     if (plan.kind !== "evictionPlanned" || plan.reason === "moved") continue;
-    const given = events.flatMap((event): Pick<PromisedPlace, "attemptId" | "workloadId">[] => {
+    const given = events.flatMap((event): Pick<Nomination, "attemptId" | "workloadId">[] => {
       if (event.kind === "gangPlaced") return [event];
-      return event.kind === "placePromised" && !event.promise.growth ? [event.promise] : [];
+      return event.kind === "placementNominated" && !event.nomination.growth ? [event.nomination] : [];
     });
     const taker = given.find(({ workloadId }) => workloadId === plan.workloadId)?.attemptId;
     const [victim] = plan.victims;
@@ -274,7 +274,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "the place of a plan is forgotten",
     found: /got no place|is attempt \d+ of its task|asked of executors/,
-    bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "placePromised"),
+    bendReady: (ready) => withoutEvents(ready, ({ kind }) => kind === "placementNominated"),
   },
   {
     name: "work is evicted that nobody may evict",
@@ -317,7 +317,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     found: /workers share rail/,
     bendState: (state) =>
       withSpecs(state, (spec) =>
-        spec.spread === undefined ? spec : { ...spec, spread: { ...spec.spread, over: "rail", maxPerDomain: 0 } },
+        spec.spread === undefined
+          ? spec
+          : { ...spec, spread: { ...spec.spread, topologyKey: "rail", maxPerDomain: 0 } },
       ),
   },
   {
@@ -357,7 +359,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "a promise is dropped without a word",
     found: /has begun \d+ tasks|no task left|is attempt \d+ of its task/,
-    bendState: (state) => view(state, { promises: new Map() }),
+    bendState: (state) => view(state, { nominations: new Map() }),
   },
   ...plantedInBounds,
 ];

@@ -49,7 +49,8 @@ const reserving = (policy: Policy, reserve: "none" | "head"): Policy => ({
 
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
 
-const hasSpares = ({ nodes }: ReadonlyState): boolean => [...nodes.values()].some(({ spare }) => spare === true);
+const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
+  [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
 /** Lost workers get their new places on a node that was lost itself, or takes no new work. */
 function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
@@ -147,7 +148,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
     bendState: (state) =>
       withCalendar(state, (entry) =>
         // Where there are spares, the calendar is looked at for them too.
-        entry.kind === "tariff" || entry.startMs <= state.nowMs || hasSpares(state)
+        entry.kind === "tariff" || entry.startMs <= state.nowMs || hasHotSpares(state)
           ? entry
           : { ...entry, startMs: Math.max(state.nowMs + 1, entry.startMs - 5000) },
       ),
@@ -207,7 +208,9 @@ export const plantedInBounds: readonly PlantedBug[] = [
     found: /lie too near to each other/,
     bendState: (state) =>
       withSpecs(state, (spec) =>
-        spec.gang.apart === undefined ? spec : { ...spec, gang: { ...spec.gang, apart: { alone: true } } },
+        spec.gang.antiAffinity === undefined
+          ? spec
+          : { ...spec, gang: { ...spec.gang, antiAffinity: { exclusive: true } } },
       ),
   },
   {
@@ -259,7 +262,9 @@ export const plantedInBounds: readonly PlantedBug[] = [
       const given = new Set([...state.attempts.values()].map(({ workers }) => workers[0]?.node));
       return view(state, {
         nodes: withAll(state.nodes, (node) =>
-          given.has(node.id) && state.pools.get(node.pool)?.spares !== undefined ? { ...node, spare: true } : node,
+          given.has(node.id) && state.pools.get(node.pool)?.hotSpares !== undefined
+            ? { ...node, hotSpare: true }
+            : node,
         ),
       });
     },

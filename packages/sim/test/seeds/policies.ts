@@ -21,16 +21,16 @@ const phaseLists: readonly (readonly Phase[])[] = [
   ["place", "reclaim", "preempt", "grow"],
   ["place", "consolidate", "reclaim", "preempt", "grow"],
   ["place", "consolidate", "reclaim", "preempt", "drop-incomplete"],
-  ["refill"],
+  ["rebalance"],
 ];
 const teamKeys: readonly TeamOrderKey[] = [
   "above-share-last",
   "within-guarantee",
   "priority",
-  "without-claim-last",
+  "without-entitlement-last",
   "share-with",
   "share",
-  "claim",
+  "entitlement",
   "weighted-use",
   "guarantee-ratio",
 ];
@@ -51,7 +51,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     placement: randomPlacement(placing, luck.pick(["pack", "spread"])),
     exceedsFleet: luck.pick(["hold", "reject"]),
     phases,
-    teams: randomTeamRules(luck, phases.includes("refill")),
+    teams: randomTeamRules(luck, phases.includes("rebalance")),
     backfill: {
       reserve: luck.pick(["none", "head", "all"]),
       depth: luck.between(1, 3),
@@ -60,7 +60,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     },
     fabric: {
       choose: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
-      leastFreeWithoutWish: luck.chance(30),
+      unconstrainedToFullest: luck.chance(30),
       balanced: luck.chance(30),
     },
     eviction,
@@ -70,10 +70,13 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     },
     ...(defragment === null ? {} : { defragment }),
   };
-  const shapes = luck.aside(`shapes ${luck.drawn}`);
-  const policy = heedsNames && !phases.includes("refill") && shapes.chance(15) ? shaped(plain, shapes) : plain;
-  const waives = waivedBy(policy);
-  return waives.length === 0 ? policy : { ...policy, waives };
+  const reservedTopology = luck.aside(`shapes ${luck.drawn}`);
+  const policy =
+    heedsNames && !phases.includes("rebalance") && reservedTopology.chance(15)
+      ? shaped(plain, reservedTopology)
+      : plain;
+  const waivedInvariants = waivedBy(policy);
+  return waivedInvariants.length === 0 ? policy : { ...policy, waivedInvariants };
 }
 
 /** Names say what work is like. */
@@ -82,7 +85,7 @@ const randomPrediction = (luck: Luck): Pick<BackfillRules, "predictFrom"> =>
 
 /** Filling up anew comes to rest where what runs goes before what waits: else two that have one place take turns in it. */
 const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>
-  phases.includes("refill") ? ["running", ...order.filter((key) => key !== "running")] : order;
+  phases.includes("rebalance") ? ["running", ...order.filter((key) => key !== "running")] : order;
 
 const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placement"] =>
   luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
@@ -92,9 +95,9 @@ function shaped(policy: Policy, luck: Luck): Policy {
   const { teams, fabric, eviction } = rulesOf(policy);
   return {
     ...policy,
-    teams: { ...teams, shapes: { fromPriority: luck.between(0, 2) } },
+    teams: { ...teams, reservedTopology: { fromPriority: luck.between(0, 2) } },
     fabric: { ...fabric, choose: "cells" },
-    eviction: { ...eviction, search: "cells", lazy: luck.chance(50) },
+    eviction: { ...eviction, search: "cells", lazyPreemption: luck.chance(50) },
   };
 }
 
@@ -105,7 +108,7 @@ function shaped(policy: Policy, luck: Luck): Policy {
 function waivedBy({ phases = [], order, teams }: Policy): readonly number[] {
   const [first = ""] = teams?.order ?? [];
   const goesByRight = order[0] === "priority" && ["within-guarantee", "share-with"].includes(first);
-  return [...(phases.includes("refill") ? [6, 7] : []), ...(goesByRight ? [] : [8])];
+  return [...(phases.includes("rebalance") ? [6, 7] : []), ...(goesByRight ? [] : [8])];
 }
 
 const everyMinute: ScheduleTimes = {
@@ -140,11 +143,13 @@ function randomTeamRules(luck: Luck, refills: boolean): TeamRules {
 /** Growing lists and promises that are forgotten give up rest (`waives` 5): a world of theirs may go round for ever, so they are left to the properties. */
 function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules {
   return {
-    search: heedsNames ? luck.pick(["cheapest", "cheapest", "fewest", "by-share", "by-advantage"]) : "cheapest",
+    search: heedsNames
+      ? luck.pick(["lowest-cost", "lowest-cost", "volcano", "kueue-fair-sharing", "kueue-classical"])
+      : "lowest-cost",
     shareTests: luck.pick([[], ["final"], ["final", "initial"]]),
     preemptibleBelowPriority: luck.pick([null, 0, 1]),
-    promises: "kept",
-    lazy: false,
+    nominations: "kept",
+    lazyPreemption: false,
     checkpointTimeoutMs: luck.aside("checkpoints").pick([0, 30, 1000, 20_000]),
   };
 }

@@ -48,9 +48,9 @@ export type Feature =
   | "window"
   | "budget"
   | "budgetStop"
-  | "offPeak"
+  | "startWindow"
   | "notice"
-  | "spare";
+  | "hotSpare";
 
 export interface SeedRun {
   readonly features: ReadonlySet<Feature>;
@@ -155,9 +155,9 @@ class Watch extends Checkers {
     if (event.kind === "windowBegan") this.features.add("window");
     if (event.kind === "budgetCrossed" && event.percent === 100) this.features.add("budget");
     if (event.kind === "attemptStopRequested" && event.reason === "budgetSpent") this.features.add("budgetStop");
-    if (event.kind === "offPeakEnded") this.features.add("offPeak");
+    if (event.kind === "startWindowClosed") this.features.add("startWindow");
     if (event.kind === "calendarSet" && event.actor === "notice") this.features.add("notice");
-    if (event.kind === "spareReleased" && event.reason === "taken") this.features.add("spare");
+    if (event.kind === "hotSpareReleased" && event.reason === "taken") this.features.add("hotSpare");
     if (event.kind === "checkpointWaitEnded" && event.outcome === "saved") this.features.add("checkpoint");
     if (event.kind === "gangShrinkRequested") this.features.add("shrink");
     if (event.kind === "evictionPlanned" && event.reason === "reclaimed") this.features.add("reclaim");

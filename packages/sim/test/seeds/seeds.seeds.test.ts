@@ -28,10 +28,10 @@ function chosenSeeds(): readonly number[] {
 
 /** What random worlds have to bring about now and then, or they test less than they seem to. */
 const everyKind = `
-  nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, spareKept, spareReleased, teamDefined, policySet, commandAnswered,
+  nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, hotSpareReserved, hotSpareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressRecorded,
-  workloadHeld, workloadReleased, placePromised, promiseWithdrawn, evictionPlanned, gangGrown,
-  calendarSet, calendarRemoved, windowBegan, windowEnded, budgetCrossed, offPeakBegan, offPeakEnded,
+  workloadHeld, workloadReleased, placementNominated, nominationWithdrawn, evictionPlanned, gangGrown,
+  calendarSet, calendarRemoved, windowBegan, windowEnded, budgetCrossed, startWindowOpened, startWindowClosed,
   checkpointRecorded, attemptEnded succeeded, attemptEnded failed, attemptEnded stopped, attemptEnded lost`
   .split(",")
   .map((kind) => kind.trim());

@@ -8,7 +8,7 @@ import {
   teamName,
   type NodeSpec,
   type FabricSpec,
-  type GangGroup,
+  type TaskGroup,
   type GangSpec,
   type Policy,
   type Pool,
@@ -36,7 +36,7 @@ export interface World {
   /** Whether its places say which data may be worked on there, and its work what it reads. */
   readonly hasData: boolean;
   /** Whether some of its work keeps away from other work. */
-  readonly keepsApart: boolean;
+  readonly antiAffinityCheck: boolean;
   /** Whether some of its gangs have groups of unlike workers. */
   readonly hasGroups: boolean;
   /** Whether some of its work asks for parts of divided accelerators. */
@@ -72,7 +72,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     : randomFleet(luck, salt);
   return {
     heedsNames,
-    fleet: withSpares(luck.aside("spares"), hasParts ? divided(fleet) : fleet),
+    fleet: withHotSpares(luck.aside("hotSpares"), hasParts ? divided(fleet) : fleet),
     teams: randomTeams(luck, salt, hasBudgets),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
@@ -82,7 +82,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     failurePercent: luck.pick([0, 5, 30]),
     durationMaxMs: luck.pick([20, 3000, 60_000]),
     hasData: luck.aside("data").chance(25),
-    keepsApart: luck.aside("apart").chance(20),
+    antiAffinityCheck: luck.aside("antiAffinity").chance(20),
     hasGroups: luck.aside("groups").chance(25),
     hasParts,
     hasCalendar: luck.aside("calendar").chance(25),
@@ -139,13 +139,13 @@ function randomTeams(luck: Luck, salt: string, hasBudgets: boolean): Team[] {
   for (let index = 0; index < count; index++) {
     const parent = index === 0 || luck.chance(40) ? null : luck.pick(teams).name;
     const name = teamName(label(`team-${index}`, salt));
-    teams.push({ name, parent, limit: randomLimit(luck), ...randomStanding(luck, hasBudgets) });
+    teams.push({ name, parent, limit: randomLimit(luck), ...randomTeamShare(luck, hasBudgets) });
   }
   return teams;
 }
 
 /** What a team may say besides its limit. */
-export function randomStanding(luck: Luck, hasBudgets: boolean): Partial<Team> {
+export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> {
   const users = luck.aside(`users ${luck.drawn}`);
   return {
     ...(luck.chance(60)
@@ -162,11 +162,11 @@ export function randomStanding(luck: Luck, hasBudgets: boolean): Partial<Team> {
 }
 
 /** Cells that a team owns; they count only under policies that know of shapes. */
-function randomShapes(luck: Luck): Pick<Team, "shapes"> {
+function randomShapes(luck: Luck): Pick<Team, "reservedTopology"> {
   if (!luck.chance(30)) return {};
   const count = luck.between(1, 2);
   return {
-    shapes: Array.from({ length: count }, () => ({
+    reservedTopology: Array.from({ length: count }, () => ({
       within: luck.pick(["spine", "leaf", "node", "node", "group"]),
       accelerators: luck.pick([1, 2, 4, 8, 8, 16]),
       count: luck.between(1, 2),
@@ -192,7 +192,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
     retries: { max: luck.below(3), backoffMs: luck.pick([0, 1, 400]), backoffMaxMs: luck.pick([400, 500]) },
     graceTimeoutMs: luck.pick([0, 10, 2000]),
     checkpointDir: null,
-    ...randomWishes(luck, world),
+    ...randomConstraints(luck, world),
     ...(luck.aside(`losses of ${unlabelled(name)}`).chance(80) ? { onNodeLoss: "replace" as const } : {}),
     ...(luck.aside(`checkpoints of ${unlabelled(name)}`).chance(40) ? { checkpointOnRequest: true as const } : {}),
   };
@@ -234,7 +234,7 @@ export function withGroups(luck: Luck, world: World, spec: WorkloadSpec): Worklo
   return { ...rest, ...(Object.keys(together).length === 0 ? {} : { fabric: together }), gang: gangOfGroups(groups) };
 }
 
-function randomGroup(luck: Luck, world: World, name: string): GangGroup {
+function randomGroup(luck: Luck, world: World, name: string): TaskGroup {
   const { minWorkers, ...gang } = randomGang(luck);
   return {
     ...gang,
@@ -258,11 +258,11 @@ const profiles = ["1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40g
 /** The same work with parts of divided accelerators in place of its own, in worlds that have some. */
 export function withParts(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasParts || !luck.chance(50)) return spec;
-  const divide = <Shape extends GangSpec | GangGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
+  const divide = <Shape extends GangSpec | TaskGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
     ({ ...shape, accelerators: 1, profile: luck.pick(profiles) }) as unknown as Shape;
-  const { groups } = spec.gang;
-  if (groups === undefined) return { ...spec, gang: divide(spec.gang) };
-  return { ...spec, gang: gangOfGroups(groups.map((group) => (luck.chance(50) ? divide(group) : group))) };
+  const { taskGroups } = spec.gang;
+  if (taskGroups === undefined) return { ...spec, gang: divide(spec.gang) };
+  return { ...spec, gang: gangOfGroups(taskGroups.map((group) => (luck.chance(50) ? divide(group) : group))) };
 }
 
 /** The same work with what it says of its data, in worlds whose places say something of it. */
@@ -274,23 +274,25 @@ export function withData(luck: Luck, world: World, spec: WorkloadSpec): Workload
 }
 
 /** The same work with whom it keeps away from, in worlds in which some does. */
-export function withApart(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
-  if (!world.keepsApart || !luck.chance(40)) return spec;
-  const rule = luck.chance(50) ? { set: "x", over: "zone" } : { set: "x", within: world.heedsNames ? "leaf" : "node" };
-  const apart = luck.chance(15)
+export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
+  if (!world.antiAffinityCheck || !luck.chance(40)) return spec;
+  const rule = luck.chance(50)
+    ? { set: "x", topologyKey: "zone" }
+    : { set: "x", within: world.heedsNames ? "leaf" : "node" };
+  const antiAffinity = luck.chance(15)
     ? { alone: true as const }
     : luck.chance(60)
       ? { sets: ["x"], from: [rule] }
       : { sets: ["x"] };
-  return { ...spec, gang: { ...spec.gang, apart } };
+  return { ...spec, gang: { ...spec.gang, antiAffinity } };
 }
 
 /** Some worlds keep spares, of some pools. */
-function withSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
+function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   if (!luck.chance(30)) return fleet;
   return {
     ...fleet,
-    pools: fleet.pools.map((pool) => (luck.chance(60) ? { ...pool, spares: luck.pick([1, 1, 2]) } : pool)),
+    pools: fleet.pools.map((pool) => (luck.chance(60) ? { ...pool, hotSpares: luck.pick([1, 1, 2]) } : pool)),
   };
 }
 
@@ -308,19 +310,21 @@ function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
 
 const levels = ["spine", "leaf", "node"] as const;
 
-function randomWishes(luck: Luck, world: World): Partial<WorkloadSpec> {
+function randomConstraints(luck: Luck, world: World): Partial<WorkloadSpec> {
   const dear = luck.aside(`off-peak ${luck.drawn}`);
   const due = luck.aside(`deadline ${luck.drawn}`);
   return {
     ...(world.heedsNames && luck.chance(20) ? { fabric: randomFabric(luck) } : {}),
-    ...(luck.chance(8) ? { spread: { over: luck.pick(["zone", "rack"]), maxPerDomain: luck.between(1, 2) } } : {}),
+    ...(luck.chance(8)
+      ? { spread: { topologyKey: luck.pick(["zone", "rack"]), maxPerDomain: luck.between(1, 2) } }
+      : {}),
     ...(luck.chance(8) ? { nodeSelector: { zone: luck.pick(["a", "b"]) } } : {}),
     ...(luck.chance(60) ? { preemptible: luck.chance(70) } : {}),
     ...(luck.chance(20) ? { minRuntimeMs: luck.pick([10, 1000]) } : {}),
     ...(luck.chance(20) ? { restartCostMs: luck.pick([100, 5000]) } : {}),
     ...(luck.chance(5) ? { hold: true as const } : {}),
     ...(luck.chance(8) ? { notBeforeMs: luck.between(0, 20_000) } : {}),
-    ...(dear.chance(8) ? { offPeak: { microUsdPerKwhMax: 100, latestStartMs: dear.between(0, 30_000) } } : {}),
+    ...(dear.chance(8) ? { startWindow: { microUsdPerKwhMax: 100, latestStartMs: dear.between(0, 30_000) } } : {}),
     ...(due.chance(25) ? { deadlineMs: due.between(1, 60_000) } : {}),
     ...(luck.chance(8)
       ? { after: [{ workload: `w${luck.between(1, 9)}`, on: luck.pick(["ok", "failed", "any"] as const) }] }

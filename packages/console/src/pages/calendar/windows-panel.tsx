@@ -108,7 +108,7 @@ function Kept({ use: { heldFor, acceleratorCount } }: { readonly use: WindowUse 
 
 const DRAINED_SHOWN = 6;
 
-function Drained({ use: { drained, drainedCount, endingCount } }: { readonly use: WindowUse }): ReactElement {
+function Drained({ use: { drained, drainedCount, completionCount } }: { readonly use: WindowUse }): ReactElement {
   const shown = drained.slice(0, DRAINED_SHOWN);
   return (
     <>
@@ -135,7 +135,7 @@ function Drained({ use: { drained, drainedCount, endingCount } }: { readonly use
           ) : null}
         </ul>
       )}
-      {endingCount === 0 ? null : <p className="text-ink-3">{endingSentence(endingCount)}</p>}
+      {completionCount === 0 ? null : <p className="text-ink-3">{endingSentence(completionCount)}</p>}
     </>
   );
 }

@@ -66,10 +66,10 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-type NodeState = Pick<Node, "health" | "draining" | "spare" | "notice">;
+type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice">;
 
-export function nodeStateText({ health, draining, spare, notice }: NodeState): string {
-  if (spare === true) return "Spare";
+export function nodeStateText({ health, draining, hotSpare, notice }: NodeState): string {
+  if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
   return draining ? "Draining" : "Up";

@@ -55,8 +55,8 @@ describe("the fleet map", () => {
           expect(box.y + nodeSize(layout.grid, box.node.acceleratorCount).height).toBeLessThanOrEqual(layout.height);
           for (const other of layout.boxes) {
             if (other.index <= box.index) continue;
-            const isApart = Math.abs(box.x - other.x) >= full.width || Math.abs(box.y - other.y) >= full.height;
-            expect(isApart).toBe(true);
+            const hasAntiAffinity = Math.abs(box.x - other.x) >= full.width || Math.abs(box.y - other.y) >= full.height;
+            expect(hasAntiAffinity).toBe(true);
           }
         }
       }),

@@ -24,11 +24,11 @@ function BigNumber({ name, value, detail }: NumberProps): ReactElement {
 export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonly status: Status }): ReactElement {
   const { total, held, free, unavailable } = fleet.accelerators;
   const { lost, draining } = fleet.nodes;
-  const spares = fleet.pools.reduce((sum, { sparesKept = 0 }) => sum + sparesKept, 0);
+  const hotSpares = fleet.pools.reduce((sum, { hotSparesKept = 0 }) => sum + hotSparesKept, 0);
   const troubles = [
     lost > 0 ? `${lost} lost` : "",
     draining > 0 ? `${draining} draining` : "",
-    spares > 0 ? plural(spares, "spare") : "",
+    hotSpares > 0 ? plural(hotSpares, "hot spare") : "",
   ].filter((text) => text !== "");
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line sm:grid-cols-3 xl:grid-cols-6">

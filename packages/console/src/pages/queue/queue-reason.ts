@@ -66,7 +66,7 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "No part free", amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}` };
     case "minRuntime":
       return { word: "Promised time", amounts: reason.workloadId };
-    case "apart":
+    case "antiAffinity":
       return { word: "Too near", amounts: reason.workloadIds[0] ?? "" };
     case "dataRule":
       return { word: "Data rule", amounts: reason.rule };
@@ -75,7 +75,7 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
         word: boundWords[reason.bound],
         amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.limitCount - reason.usedCount))}`,
       };
-    case "teamShapes":
+    case "reservedTopology":
       return {
         word: "Team shapes",
         amounts: `${grouped(reason.neededCount)} / ${grouped(Math.max(0, reason.ownedCount - reason.heldCount))}`,
@@ -88,7 +88,7 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Waits for", amounts: reason.workloadId };
     case "notBefore":
       return { word: "Not yet", amounts: "" };
-    case "offPeak":
+    case "startWindow":
       return { word: "Off-peak", amounts: "" };
     case "reservation":
       return { word: "Reserved", amounts: "" };
@@ -96,9 +96,9 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Budget", amounts: spentText(reason.resource, reason.limit) };
     case "window":
       return { word: reason.window === "maintenance" ? "Maintenance" : "Kept free", amounts: reason.name };
-    case "sparesKept":
+    case "hotSparesKept":
       return { word: "Spares", amounts: reason.nodes === 1 ? "1 node" : `${reason.nodes} nodes` };
-    case "promised":
+    case "nominated":
       return { word: "Promised", amounts: "" };
     case "backoff":
       return { word: "Retry", amounts: "" };

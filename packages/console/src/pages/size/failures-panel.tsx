@@ -52,17 +52,19 @@ const start: FailureSizing = {
 };
 
 export function FailuresPanel(): ReactElement {
-  const [wish, setWish] = useState(start);
-  const answer = useMemo(() => answerSizing({ kind: "failures", failures: wish }), [wish]);
-  const set = (part: Partial<FailureSizing>): void => setWish((before) => ({ ...before, ...part }));
+  const [constraint, setConstraint] = useState(start);
+  const answer = useMemo(() => answerSizing({ kind: "failures", failures: constraint }), [constraint]);
+  const set = (part: Partial<FailureSizing>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
-    <AnswerFrame controls={<Sliders rows={sliders} values={wish} onValue={(key, value) => set({ [key]: value })} />}>
-      {answer.kind === "failures" ? <FailureAnswer report={answer} wish={wish} /> : null}
+    <AnswerFrame
+      controls={<Sliders rows={sliders} values={constraint} onValue={(key, value) => set({ [key]: value })} />}
+    >
+      {answer.kind === "failures" ? <FailureAnswer report={answer} constraint={constraint} /> : null}
     </AnswerFrame>
   );
 }
 
-function FailureAnswer({ report, wish }: AnswerProps): ReactElement {
+function FailureAnswer({ report, constraint }: AnswerProps): ReactElement {
   const { chosen, intervals, spares } = report;
   return (
     <>
@@ -94,19 +96,19 @@ function FailureAnswer({ report, wish }: AnswerProps): ReactElement {
           total={1}
         />
       </Panel>
-      <IntervalAndDomains report={report} wish={wish} />
+      <IntervalAndDomains report={report} constraint={constraint} />
     </>
   );
 }
 
 interface AnswerProps {
   readonly report: FailureReport;
-  readonly wish: FailureSizing;
+  readonly constraint: FailureSizing;
 }
 
-function IntervalAndDomains({ report, wish }: AnswerProps): ReactElement {
+function IntervalAndDomains({ report, constraint }: AnswerProps): ReactElement {
   const { intervals, mttfSeconds } = report;
-  const { restartSeconds, stallSeconds } = wish;
+  const { restartSeconds, stallSeconds } = constraint;
   const cost = { mttfSeconds, restartSeconds, stallSeconds };
   const factors = doublings(1 / 16, 16);
   return (

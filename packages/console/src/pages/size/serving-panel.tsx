@@ -12,9 +12,12 @@ import { amountText, doublings, gibText, percentText, rounds, secondsText } from
 import { Sliders, type SliderRow } from "./slider.tsx";
 import { useSizing } from "./use-sizing.ts";
 
-type Wish = ServingSizing & { readonly model: string; readonly weights: "bf16" | "fp8" | "mxfp4" | "nvfp4" };
+type PlacementConstraint = ServingSizing & {
+  readonly model: string;
+  readonly weights: "bf16" | "fp8" | "mxfp4" | "nvfp4";
+};
 
-const start: Wish = {
+const start: PlacementConstraint = {
   model: "llama-3-70b",
   accelerator: "H100-SXM-80GB",
   weights: "fp8",
@@ -30,12 +33,12 @@ const start: Wish = {
 };
 
 export function ServingPanel(): ReactElement {
-  const [wish, setWish] = useState(start);
-  const question = useMemo((): SizingQuestion => ({ kind: "serving", serving: wish }), [wish]);
+  const [constraint, setConstraint] = useState(start);
+  const question = useMemo((): SizingQuestion => ({ kind: "serving", serving: constraint }), [constraint]);
   const { answer, isBusy } = useSizing(question);
-  const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
+  const set = (part: Partial<PlacementConstraint>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
-    <AnswerFrame isBusy={isBusy} controls={<ServingControls wish={wish} set={set} />}>
+    <AnswerFrame isBusy={isBusy} controls={<ServingControls constraint={constraint} set={set} />}>
       {answer === undefined ? <Loading label="Comparing layouts" /> : null}
       {answer?.kind === "serving" ? <ServingAnswer report={answer} /> : null}
       {answer?.kind === "impossible" ? (
@@ -78,22 +81,27 @@ const sliders: readonly SliderRow<Amount>[] = [
 ];
 
 interface ControlsProps {
-  readonly wish: Wish;
-  readonly set: (part: Partial<Wish>) => void;
+  readonly constraint: PlacementConstraint;
+  readonly set: (part: Partial<PlacementConstraint>) => void;
 }
 
-function ServingControls({ wish, set }: ControlsProps): ReactElement {
+function ServingControls({ constraint, set }: ControlsProps): ReactElement {
   return (
     <>
-      <Choice label="Model" options={modelOptions} value={wish.model} onValue={(model) => set({ model })} />
+      <Choice label="Model" options={modelOptions} value={constraint.model} onValue={(model) => set({ model })} />
       <Choice
         label="Accelerator"
         options={acceleratorOptions}
-        value={wish.accelerator}
+        value={constraint.accelerator}
         onValue={(accelerator) => set({ accelerator })}
       />
-      <Choice label="Weights in" options={formatOptions} value={wish.weights} onValue={(weights) => set({ weights })} />
-      <Sliders rows={sliders} values={wish} onValue={(key, value) => set({ [key]: value })} />
+      <Choice
+        label="Weights in"
+        options={formatOptions}
+        value={constraint.weights}
+        onValue={(weights) => set({ weights })}
+      />
+      <Sliders rows={sliders} values={constraint} onValue={(key, value) => set({ [key]: value })} />
     </>
   );
 }
@@ -113,10 +121,10 @@ function layoutText({ tensor, pipeline, attentionData, expert }: ServingReport["
   );
 }
 
-function Apart({ apart }: { readonly apart: ServingReport["disaggregated"] }): ReactElement {
-  if (apart.kind === "impossible")
-    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {apart.reason}.</p>;
-  const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = apart;
+function AntiAffinity({ antiAffinity }: { readonly antiAffinity: ServingReport["disaggregated"] }): ReactElement {
+  if (antiAffinity.kind === "impossible")
+    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {antiAffinity.reason}.</p>;
+  const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = antiAffinity;
   return (
     <Facts
       facts={[
@@ -125,7 +133,7 @@ function Apart({ apart }: { readonly apart: ServingReport["disaggregated"] }): R
         { name: "In all", value: `${acceleratorCount} accelerators, ${amountText(costPerHour)} USD/h` },
         { name: "First token", value: secondsText(latency.ttftMs / 1000) },
         { name: "Per token", value: `${amountText(latency.tpotMs)} ms` },
-        { name: "Cache sent in", value: `${amountText(apart.transferMs)} ms` },
+        { name: "Cache sent in", value: `${amountText(antiAffinity.transferMs)} ms` },
       ]}
     />
   );
@@ -153,7 +161,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
         />
       </Panel>
       <Panel title="Prompts and answers on workers of their own">
-        <Apart apart={report.disaggregated} />
+        <AntiAffinity antiAffinity={report.disaggregated} />
       </Panel>
       <Panel title="Where a decoding step's time goes, in the cheapest">
         <Breakdown

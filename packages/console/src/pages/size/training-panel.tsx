@@ -15,7 +15,7 @@ import { useSizing } from "./use-sizing.ts";
 
 const formats = ["bf16", "fp8", "mxfp8", "nvfp4"] as const;
 
-interface Wish {
+interface PlacementConstraint {
   readonly model: string;
   readonly accelerator: string;
   readonly acceleratorCount: number;
@@ -30,7 +30,7 @@ interface Wish {
   readonly plans: "best" | "all";
 }
 
-const start: Wish = {
+const start: PlacementConstraint = {
   model: "llama-3-70b",
   accelerator: "H100-SXM-80GB",
   acceleratorCount: 512,
@@ -45,8 +45,8 @@ const start: Wish = {
   plans: "best",
 };
 
-function sizingOf(wish: Wish): TrainingSizing {
-  const { method, price, oversubscription, plans, stack, ...rest } = wish;
+function sizingOf(constraint: PlacementConstraint): TrainingSizing {
+  const { method, price, oversubscription, plans, stack, ...rest } = constraint;
   return {
     ...rest,
     stack: stack === "usual" ? undefined : stack,
@@ -63,12 +63,12 @@ function sizingOf(wish: Wish): TrainingSizing {
 }
 
 export function TrainingPanel(): ReactElement {
-  const [wish, setWish] = useState(start);
-  const question = useMemo((): SizingQuestion => ({ kind: "training", training: sizingOf(wish) }), [wish]);
+  const [constraint, setConstraint] = useState(start);
+  const question = useMemo((): SizingQuestion => ({ kind: "training", training: sizingOf(constraint) }), [constraint]);
   const { answer, isBusy } = useSizing(question);
-  const set = (part: Partial<Wish>): void => setWish((before) => ({ ...before, ...part }));
+  const set = (part: Partial<PlacementConstraint>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
-    <AnswerFrame isBusy={isBusy} controls={<TrainingControls wish={wish} set={set} />}>
+    <AnswerFrame isBusy={isBusy} controls={<TrainingControls constraint={constraint} set={set} />}>
       {answer === undefined ? <Loading label="Looking for the best plan" /> : null}
       {answer?.kind === "training" ? <TrainingAnswer report={answer} /> : null}
       {answer?.kind === "impossible" ? (
@@ -114,35 +114,35 @@ const sliders: readonly SliderRow<Amount>[] = [
 ];
 
 interface ControlsProps {
-  readonly wish: Wish;
-  readonly set: (part: Partial<Wish>) => void;
+  readonly constraint: PlacementConstraint;
+  readonly set: (part: Partial<PlacementConstraint>) => void;
 }
 
-function TrainingControls({ wish, set }: ControlsProps): ReactElement {
+function TrainingControls({ constraint, set }: ControlsProps): ReactElement {
   return (
     <>
-      <Choice label="Model" options={modelOptions} value={wish.model} onValue={(model) => set({ model })} />
+      <Choice label="Model" options={modelOptions} value={constraint.model} onValue={(model) => set({ model })} />
       <Choice
         label="Accelerator"
         options={acceleratorOptions}
-        value={wish.accelerator}
+        value={constraint.accelerator}
         onValue={(accelerator) => set({ accelerator })}
       />
-      <Sliders rows={sliders} values={wish} onValue={(key, value) => set({ [key]: value })} />
+      <Sliders rows={sliders} values={constraint} onValue={(key, value) => set({ [key]: value })} />
       <Choice
         label="Linear layers in"
         options={formatOptions}
-        value={wish.format}
+        value={constraint.format}
         onValue={(format) => set({ format })}
       />
-      <Choice label="Software" options={stackOptions} value={wish.stack} onValue={(stack) => set({ stack })} />
+      <Choice label="Software" options={stackOptions} value={constraint.stack} onValue={(stack) => set({ stack })} />
       <Choice
         label="What is trained"
         options={methodOptions}
-        value={wish.method}
+        value={constraint.method}
         onValue={(method) => set({ method })}
       />
-      <Choice label="Plans" options={planOptions} value={wish.plans} onValue={(plans) => set({ plans })} />
+      <Choice label="Plans" options={planOptions} value={constraint.plans} onValue={(plans) => set({ plans })} />
     </>
   );
 }

@@ -9,7 +9,7 @@ interface Sizing {
 }
 
 /** Asks one question at a time; of those that come meanwhile only the newest is asked next. */
-class Desk {
+class Service {
   readonly #worker = new Worker(new URL("./sizing-worker.ts", import.meta.url), { type: "module" });
   #isBusy = false;
   #next: SizingQuestion | undefined;
@@ -40,18 +40,18 @@ class Desk {
 
 export function useSizing(question: SizingQuestion): Sizing {
   const [sizing, setSizing] = useState<Sizing>({ answer: undefined, isBusy: true });
-  const desk = useRef<Desk | null>(null);
+  const service = useRef<Service | null>(null);
   useEffect(() => {
-    const opened = new Desk((answer, isLast) => setSizing({ answer, isBusy: !isLast }));
-    desk.current = opened;
+    const opened = new Service((answer, isLast) => setSizing({ answer, isBusy: !isLast }));
+    service.current = opened;
     return () => {
-      desk.current = null;
+      service.current = null;
       opened.close();
     };
   }, []);
   useEffect(() => {
     setSizing(({ answer }) => ({ answer, isBusy: true }));
-    desk.current?.ask(question);
+    service.current?.ask(question);
   }, [question]);
   return sizing;
 }

@@ -27,7 +27,7 @@ export function TeamsPage(): ReactElement {
     <Page
       title="Teams"
       layout="flow"
-      summary="What each team and everything below it holds and uses up, against what it may claim now, was promised and may have at most"
+      summary="What each team and everything below it holds and uses up, against what it may entitlement now, was promised and may have at most"
     >
       {data === undefined ? (
         error === null ? (
@@ -130,7 +130,7 @@ function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
   );
 }
 
-function UseNumbers({ resource, held, claim, guarantee, limit }: ResourceUse): ReactElement {
+function UseNumbers({ resource, held, entitlement, guarantee, limit }: ResourceUse): ReactElement {
   const text = (amount: number): string => amountText(resource, amount);
   return (
     <>
@@ -146,7 +146,7 @@ function UseNumbers({ resource, held, claim, guarantee, limit }: ResourceUse): R
           : held > guarantee
             ? `${text(held - guarantee)} beyond ${text(guarantee)}`
             : `${text(guarantee)} guaranteed`}
-        {claim === null || claim === guarantee ? null : `, may claim ${text(claim)} now`}
+        {entitlement === null || entitlement === guarantee ? null : `, may entitlement ${text(entitlement)} now`}
       </span>
     </>
   );

@@ -12,7 +12,7 @@ const team: Team = {
   guarantee: { H100: 16 },
   weight: 2,
   held: { H100: 8 },
-  claim: { H100: 24 },
+  entitlement: { H100: 24 },
   heldInAll: { accelerators: 8, coresMilli: 0, memoryMib: 0 },
 };
 

@@ -13,7 +13,7 @@ export function InterruptedWork({ answer }: { readonly answer: WhatIfAnswer }): 
   const { interrupted, interruptedCount, fromMs, horizonMs } = answer;
   if (interruptedCount === 0) return null;
   const after = (atMs: number): string => (atMs <= fromMs ? "now" : `in ${spanText(atMs - fromMs)}`);
-  const courseText = (of: Interruption): string => {
+  const timelineText = (of: Interruption): string => {
     if (of === null) return "not interrupted";
     const again = of.againAtMs === null ? `not again within ${spanText(horizonMs)}` : `again ${after(of.againAtMs)}`;
     return `${after(of.atMs)}, ${again}`;
@@ -30,8 +30,8 @@ export function InterruptedWork({ answer }: { readonly answer: WhatIfAnswer }): 
         const isWorse = ["interrupted", "later"].includes(interruptionOutcome(work));
         return (
           <>
-            <td className="px-4 py-1.5">{courseText(present)}</td>
-            <td className={`px-4 py-1.5 ${isWorse ? "text-bad" : "text-good"}`}>{courseText(changed)}</td>
+            <td className="px-4 py-1.5">{timelineText(present)}</td>
+            <td className={`px-4 py-1.5 ${isWorse ? "text-bad" : "text-good"}`}>{timelineText(changed)}</td>
             <td className="px-4 py-1.5">{grouped(tenths((changed?.lostAcceleratorMs ?? 0) / HOUR_MS))}</td>
           </>
         );

@@ -15,15 +15,15 @@ import { ChangeForm } from "./change-form.tsx";
 import { isChange, nodeChanges, teamChanges } from "./change.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
-import { WhatIfDesk, type PlacedAnswer } from "./what-if-desk.ts";
+import { WhatIfService, type PlacedAnswer } from "./what-if-service.ts";
 
 const HOUR_MS = 3_600_000;
 const horizons = ["6", "12", "24", "72"] as const;
 
 export function NextHours({ change, onChange, ...situation }: Situation): ReactElement {
   const session = useSession();
-  const desk = useMemo(() => new WhatIfDesk(session), [session]);
-  useEffect(() => () => desk.close(), [desk]);
+  const service = useMemo(() => new WhatIfService(session), [session]);
+  useEffect(() => () => service.close(), [service]);
   const [hours, setHours] = useState<(typeof horizons)[number]>("12");
   const ask = useMutation({
     mutationFn: () => {
@@ -33,7 +33,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
         teams: teamChanges(change, situation.teams),
         ...(change.policy === null ? {} : { policy: { preset: change.policy } }),
       };
-      return desk.ask(question);
+      return service.ask(question);
     },
   });
   return (
@@ -63,7 +63,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
             </Empty>
           </Panel>
         ) : (
-          <Courses {...ask.data} />
+          <Timelines {...ask.data} />
         )}
       </div>
     </div>
@@ -78,7 +78,7 @@ function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
     : `Computed by the control plane, on ${state}: ${elsewhere}.`;
 }
 
-function Courses({ answer, elsewhere }: PlacedAnswer): ReactElement {
+function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
   const { present, changed, fromMs, horizonMs, sentence } = answer;
   const lines = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
     [

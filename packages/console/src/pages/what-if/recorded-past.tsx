@@ -104,7 +104,7 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
   );
 }
 
-const courses = [
+const timelines = [
   { name: "recorded", label: "Recorded", look: "before" },
   { name: "control", label: "Replayed as it was", look: "control" },
   { name: "changed", label: "With the change", look: "after" },
@@ -114,7 +114,7 @@ const whole = (value: number): string => grouped(Math.round(value));
 
 function Report({ report }: { readonly report: ReplayReport }): ReactElement {
   const lines = (of: (sample: ReplayReport["changed"]["samples"][number]) => number) =>
-    courses.map(({ name, label, look }) => ({ name: label, look, values: report[name].samples.map(of) }));
+    timelines.map(({ name, label, look }) => ({ name: label, look, values: report[name].samples.map(of) }));
   const time = { fromMs: report.fromMs, toMs: report.toMs };
   return (
     <>

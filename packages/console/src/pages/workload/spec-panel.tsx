@@ -44,7 +44,7 @@ function specFacts(spec: WorkloadSpec): readonly Fact[] {
   const optional: readonly (Fact | null)[] = [
     spec.kind === "batch" ? { name: "Tasks", value: plural(spec.taskCount, "task") } : null,
     { name: "Gang", value: gangSentence(gang) },
-    gang.groups === undefined ? { name: "Each worker", value: workerNeedText(gang) } : null,
+    gang.taskGroups === undefined ? { name: "Each worker", value: workerNeedText(gang) } : null,
     ...specTerms(spec).map(({ name, text }) => ({ name, value: text })),
     spec.acceleratorTypes.length === 0 ? null : { name: "Type", value: spec.acceleratorTypes.join(", then ") },
     {

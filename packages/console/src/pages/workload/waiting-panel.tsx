@@ -7,7 +7,7 @@ import { changesQueue } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Panel } from "../../parts/page.tsx";
 import { reasonBrief } from "../queue/queue-reason.ts";
-import { StartOutlook } from "./start-outlook.tsx";
+import { StartForecast } from "./start-forecast.tsx";
 
 type Blocked = Verdict & { readonly kind: "blocked" };
 
@@ -16,12 +16,12 @@ const wakeWords: Readonly<Record<string, string>> = {
   attemptEnded: "something that runs ends",
   workersLeft: "workers that were asked to leave have left",
   joinFailed: "further workers of something do not come",
-  promiseWithdrawn: "a place kept for something is given up",
+  nominationWithdrawn: "a place kept for something is given up",
   nodeJoined: "a node joins",
   nodeChanged: "a node changes",
   nodeReturned: "a lost node comes back",
   nodeResumed: "a drained node is resumed",
-  spareReleased: "a spare is one no more",
+  hotSpareReleased: "a spare is one no more",
   policySet: "the policy changes",
   teamDefined: "a team's limit changes",
   workloadEnded: "a workload ends",
@@ -38,7 +38,7 @@ export function WaitingPanel({ workloadId }: { readonly workloadId: string }): R
   return (
     <Panel title="Why it waits" className={isBlocked ? "border-l-2 border-l-wait" : ""}>
       {isBlocked ? <Reasons verdict={data} /> : <p className="px-4 py-3">{data.sentence}</p>}
-      <StartOutlook workloadId={workloadId} />
+      <StartForecast workloadId={workloadId} />
     </Panel>
   );
 }

@@ -6,8 +6,8 @@ import type { Workload } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
 import type { Queue } from "../../cluster/queue.ts";
-import { keptBackBy, waitingTaskCount } from "../../state/ready-task.ts";
-import type { KeptBackBy } from "../../state/ready-task.ts";
+import { holdReasonBy, waitingTaskCount } from "../../state/ready-task.ts";
+import type { HoldReasonBy } from "../../state/ready-task.ts";
 import type { WorkloadEntity } from "../../state/mutable-state.ts";
 
 export interface QueuePage {
@@ -74,19 +74,19 @@ function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Work
 }
 
 /** How many workloads wait and are not in the queue, by what keeps them from it; `promised`: their places are kept for them. */
-export type KeptBack = Readonly<Record<KeptBackBy | "backoff" | "promised", number>>;
+export type HoldReason = Readonly<Record<HoldReasonBy | "backoff" | "nominated", number>>;
 
 /** Looks at every workload there is: asked once for a listing, not for each of its pages. */
-export function keptBack(engine: Engine, isWanted: (workload: Workload) => boolean): KeptBack {
+export function holdReason(engine: Engine, isWanted: (workload: Workload) => boolean): HoldReason {
   const { queue, state } = worldOf(engine);
   const nowMs = clockOf(engine);
-  const counts = { held: 0, waitsFor: 0, notBefore: 0, offPeak: 0, backoff: 0, promised: 0 };
-  const promised = new Set<WorkloadId>();
-  for (const { workloadId, growth } of state.promises.values()) if (!growth) promised.add(workloadId);
+  const counts = { held: 0, waitsFor: 0, notBefore: 0, startWindow: 0, backoff: 0, nominated: 0 };
+  const nominated = new Set<WorkloadId>();
+  for (const { workloadId, growth } of state.nominations.values()) if (!growth) nominated.add(workloadId);
   for (const workload of state.workloads.values()) {
     if (workload.endedAtMs !== null || queue.has(workload) || !isWanted(workload)) continue;
-    if (promised.has(workload.id)) counts.promised++;
-    else if (waitingTaskCount(workload) > 0) counts[keptBackBy(workload, nowMs) ?? "backoff"]++;
+    if (nominated.has(workload.id)) counts.nominated++;
+    else if (waitingTaskCount(workload) > 0) counts[holdReasonBy(workload, nowMs) ?? "backoff"]++;
   }
   return counts;
 }

@@ -5,7 +5,7 @@ import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
 import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { workloadOf } from "../../cluster/entities.ts";
-import { leavesAtMs } from "../../cluster/leaves-by.ts";
+import { latestEndMs } from "../../cluster/latest-end.ts";
 
 export interface WindowUse {
   readonly nodeCount: number;
@@ -15,7 +15,7 @@ export interface WindowUse {
   /** What is asked to stop for it, or was asked to stop already, the next first. */
   readonly drained: readonly DrainedAttempt[];
   /** How many other attempts on its nodes are over before it begins, by their walltimes. */
-  readonly endingCount: number;
+  readonly completionCount: number;
 }
 
 export interface DrainedAttempt {
@@ -43,7 +43,7 @@ export function windowUse(engine: Engine, name: string): WindowUse | null {
   }
   const attempts = [...ids].flatMap((id) => world.state.attempts.get(id) ?? []);
   let heldFor = 0;
-  let endingCount = 0;
+  let completionCount = 0;
   const drained: DrainedAttempt[] = [];
   attempts.sort((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {
@@ -54,8 +54,8 @@ export function windowUse(engine: Engine, name: string): WindowUse | null {
       continue;
     }
     const { id: attemptId, workloadId, stop } = attempt;
-    const leavesMs = leavesAtMs(world.rules, attempt, { spec, startMs: window.startMs });
-    if (stop === null && leavesMs === null) endingCount++;
+    const leavesMs = latestEndMs(world.rules, attempt, { spec, startMs: window.startMs });
+    if (stop === null && leavesMs === null) completionCount++;
     else {
       const askedAtMs = stop?.atMs ?? Math.max(clockOf(engine), leavesMs ?? 0);
       drained.push({ attemptId, workloadId, accelerators, askedAtMs, isStopping: stop !== null });
@@ -63,12 +63,12 @@ export function windowUse(engine: Engine, name: string): WindowUse | null {
   }
   // The sort is stable: those of one instant stay in the order of placing.
   drained.sort((left, right) => left.askedAtMs - right.askedAtMs);
-  return { nodeCount: nodes.size, acceleratorCount, heldFor, drained, endingCount };
+  return { nodeCount: nodes.size, acceleratorCount, heldFor, drained, completionCount };
 }
 
 function acceleratorsOn(nodes: ReadonlySet<NodeId>, attempt: Attempt, { gang }: WorkloadSpec): number {
   let milli = 0;
-  for (const worker of [...attempt.workers, ...(attempt.leaving ?? [])]) {
+  for (const worker of [...attempt.workers, ...(attempt.terminating ?? [])]) {
     if (!nodes.has(worker.node)) continue;
     const shape = shapeOf(gang, worker);
     milli += shape.accelerators * milliOf(shape);

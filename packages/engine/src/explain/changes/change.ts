@@ -4,9 +4,9 @@
  * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last. Where a
  * gang has groups, `group` names the one that is meant.
  */
-import type { ApartFrom } from "../../model/apart.ts";
+import type { AntiAffinityFrom } from "../../model/anti-affinity.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "../../model/ids.ts";
-import type { OffPeakCondition } from "../../model/workload.ts";
+import type { StartWindowCondition } from "../../model/workload.ts";
 
 export type Change =
   /** Whoever holds it releases it. */
@@ -14,7 +14,7 @@ export type Change =
   /** It does not wait for its time; `atMs`: when that would have come. */
   | { readonly kind: "dropNotBefore"; readonly atMs: number }
   /** It does not mind what these conditions say of power. */
-  | { readonly kind: "dropOffPeak"; readonly conditions: readonly OffPeakCondition[] }
+  | { readonly kind: "dropStartWindow"; readonly conditions: readonly StartWindowCondition[] }
   /** Another accelerator type would do as well. */
   | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
   /** Nodes without these labels would do as well. */
@@ -28,11 +28,11 @@ export type Change =
       readonly group?: string;
     }
   /** More workers of the gang may carry one value of the label over which it is spread. */
-  | { readonly kind: "widerSpread"; readonly over: string; readonly from: number; readonly to: number }
+  | { readonly kind: "widerSpread"; readonly topologyKey: string; readonly from: number; readonly to: number }
   /** It may be evicted for others. */
   | { readonly kind: "preemptible" }
   /** It does not keep apart in these ways, and is of none of these sets any more. */
-  | { readonly kind: "dropApart"; readonly terms: readonly ApartTerm[] }
+  | { readonly kind: "dropAntiAffinity"; readonly terms: readonly AntiAffinityTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
   /** Of an elastic gang: fewer at the least. */
   | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
@@ -71,7 +71,7 @@ export type Change =
       readonly toMs: number;
     }
   /** Fewer nodes of the pool are kept as spares. */
-  | { readonly kind: "fewerSpares"; readonly pool: PoolName; readonly from: number; readonly to: number }
+  | { readonly kind: "fewerHotSpares"; readonly pool: PoolName; readonly from: number; readonly to: number }
   /** Work under the rule that its data are under may run in these pools as well. */
   | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
   /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
@@ -85,7 +85,7 @@ export type Change =
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
 /** `alone`: nobody else is on its nodes. `of`: it belongs to the set. Else whom it keeps away from, and where. */
-export type ApartTerm = { readonly alone: true } | { readonly of: string } | ApartFrom;
+export type AntiAffinityTerm = { readonly exclusive: true } | { readonly of: string } | AntiAffinityFrom;
 
 /** A budget of a team; money in micro-dollars. */
 export interface LargerBudget {
@@ -101,13 +101,13 @@ export type ChangeKind = Change["kind"];
 export const CHANGE_KINDS: readonly ChangeKind[] = [
   "release",
   "dropNotBefore",
-  "dropOffPeak",
+  "dropStartWindow",
   "otherType",
   "dropSelector",
   "widerFabric",
   "widerSpread",
   "preemptible",
-  "dropApart",
+  "dropAntiAffinity",
   "shorterWalltime",
   "fewerWorkers",
   "fewerAccelerators",
@@ -119,7 +119,7 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "largerBudget",
   "resumeNodes",
   "laterWindow",
-  "fewerSpares",
+  "fewerHotSpares",
   "admitData",
   "afterEnds",
   "moreNodes",

@@ -1,10 +1,10 @@
 /** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
-import type { ApartSpec } from "../../model/apart.ts";
+import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
-import type { FabricSpec, GangGroup, GangSpec, OffPeakCondition, WorkloadSpec } from "../../model/workload.ts";
+import type { FabricSpec, TaskGroup, GangSpec, StartWindowCondition, WorkloadSpec } from "../../model/workload.ts";
 import { canonicalJson } from "../../base/canonical.ts";
 import { unreachable } from "../../base/unreachable.ts";
-import type { ApartTerm, Change } from "./change.ts";
+import type { AntiAffinityTerm, Change } from "./change.ts";
 
 export type OwnChange = Extract<
   Change,
@@ -12,13 +12,13 @@ export type OwnChange = Extract<
     readonly kind:
       | "release"
       | "dropNotBefore"
-      | "dropOffPeak"
+      | "dropStartWindow"
       | "otherType"
       | "dropSelector"
       | "widerFabric"
       | "widerSpread"
       | "preemptible"
-      | "dropApart"
+      | "dropAntiAffinity"
       | "shorterWalltime"
       | "fewerWorkers"
       | "fewerAccelerators"
@@ -30,22 +30,25 @@ export type OwnChange = Extract<
 
 export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
   if (!("group" in change) || change.group === undefined) return changedAlone(spec, change);
-  const index = spec.gang.groups?.findIndex(({ name }) => name === change.group) ?? -1;
+  const index = spec.gang.taskGroups?.findIndex(({ name }) => name === change.group) ?? -1;
   const { group: _group, ...same } = change;
   return withGroup(spec, index, changedAlone(specOfGroup(spec, index), same));
 }
 
 /** The work with what has become of one of its groups. */
 function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
-  const { groups = [] } = spec.gang;
-  const { apart, ...own } = gang;
-  const group: GangGroup = {
+  const { taskGroups = [] } = spec.gang;
+  const { antiAffinity, ...own } = gang;
+  const group: TaskGroup = {
     name: groupAt(spec.gang, index).name,
     ...own,
     ...(acceleratorTypes === spec.acceleratorTypes ? {} : { acceleratorTypes }),
     ...(fabric === undefined ? {} : { fabric }),
   };
-  return { ...spec, gang: { ...gangOfGroups(groups.with(index, group)), ...(apart === undefined ? {} : { apart }) } };
+  return {
+    ...spec,
+    gang: { ...gangOfGroups(taskGroups.with(index, group)), ...(antiAffinity === undefined ? {} : { antiAffinity }) },
+  };
 }
 
 function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
@@ -58,7 +61,7 @@ function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
       const { notBeforeMs: _notBefore, ...rest } = spec;
       return rest;
     }
-    case "dropOffPeak":
+    case "dropStartWindow":
       return withoutConditions(spec, change.conditions);
     case "otherType":
       return { ...spec, acceleratorTypes: [...spec.acceleratorTypes, change.acceleratorType] };
@@ -67,11 +70,11 @@ function changedAlone(spec: WorkloadSpec, change: OwnChange): WorkloadSpec {
     case "widerFabric":
       return widened(spec, change);
     case "widerSpread":
-      return { ...spec, spread: { over: change.over, maxPerDomain: change.to } };
+      return { ...spec, spread: { topologyKey: change.topologyKey, maxPerDomain: change.to } };
     case "preemptible":
       return { ...spec, preemptible: true };
-    case "dropApart":
-      return lessApart(spec, change.terms);
+    case "dropAntiAffinity":
+      return lessAntiAffinity(spec, change.terms);
     case "shorterWalltime":
       return { ...spec, walltimeMs: change.toMs };
     case "fewerWorkers": {
@@ -97,32 +100,36 @@ const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec 
 });
 
 /** The terms of work that keeps apart, or from which others do. */
-export const apartTerms = ({ sets = [], from = [], alone }: ApartSpec): readonly ApartTerm[] => [
-  ...(alone === undefined ? [] : [{ alone }]),
+export const antiAffinityTerms = ({
+  sets = [],
+  from = [],
+  exclusive,
+}: AntiAffinitySpec): readonly AntiAffinityTerm[] => [
+  ...(exclusive === undefined ? [] : [{ exclusive }]),
   ...from,
   ...sets.map((of) => ({ of })),
 ];
 
-function lessApart(spec: WorkloadSpec, dropped: readonly ApartTerm[]): WorkloadSpec {
-  const { apart = {}, ...gang } = spec.gang;
+function lessAntiAffinity(spec: WorkloadSpec, dropped: readonly AntiAffinityTerm[]): WorkloadSpec {
+  const { antiAffinity = {}, ...gang } = spec.gang;
   const gone = new Set(dropped.map((term) => canonicalJson(term)));
-  const kept = apartTerms(apart).filter((term) => !gone.has(canonicalJson(term)));
+  const kept = antiAffinityTerms(antiAffinity).filter((term) => !gone.has(canonicalJson(term)));
   const sets = kept.flatMap((term) => ("of" in term ? [term.of] : []));
   const from = kept.flatMap((term) => ("set" in term ? [term] : []));
-  const left: ApartSpec = {
+  const left: AntiAffinitySpec = {
     ...(sets.length === 0 ? {} : { sets }),
     ...(from.length === 0 ? {} : { from }),
-    ...(kept.some((term) => "alone" in term) ? { alone: true } : {}),
+    ...(kept.some((term) => "exclusive" in term) ? { exclusive: true } : {}),
   };
-  return { ...spec, gang: kept.length === 0 ? gang : { ...gang, apart: left } };
+  return { ...spec, gang: kept.length === 0 ? gang : { ...gang, antiAffinity: left } };
 }
 
 /** Where no condition is left it does not wait for power at all. */
-function withoutConditions(spec: WorkloadSpec, conditions: readonly OffPeakCondition[]): WorkloadSpec {
-  const { offPeak = {}, ...rest } = spec;
-  const kept = Object.entries(offPeak).filter(([field]) => !conditions.some((each) => each === field));
+function withoutConditions(spec: WorkloadSpec, conditions: readonly StartWindowCondition[]): WorkloadSpec {
+  const { startWindow = {}, ...rest } = spec;
+  const kept = Object.entries(startWindow).filter(([field]) => !conditions.some((each) => each === field));
   const isLeft = kept.some(([field]) => field !== "latestStartMs");
-  return isLeft ? { ...rest, offPeak: Object.fromEntries(kept) } : rest;
+  return isLeft ? { ...rest, startWindow: Object.fromEntries(kept) } : rest;
 }
 
 function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadSpec {
@@ -137,13 +144,13 @@ function widened(
   { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },
 ): WorkloadSpec {
   const { fabric = {}, ...rest } = spec;
-  const { within, slices, ...wishes } = fabric;
+  const { within, slices, ...constraints } = fabric;
   const required = isSlices ? (within ?? null) : to;
-  const apart = isSlices ? slicesWithin(slices, to) : slices;
+  const antiAffinity = isSlices ? slicesWithin(slices, to) : slices;
   const wider: FabricSpec = {
-    ...wishes,
+    ...constraints,
     ...(required === null ? {} : { within: required }),
-    ...(apart === undefined ? {} : { slices: apart }),
+    ...(antiAffinity === undefined ? {} : { slices: antiAffinity }),
   };
   return Object.keys(wider).length === 0 ? rest : { ...rest, fabric: wider };
 }

@@ -8,13 +8,13 @@ import type { NodeId, PoolName } from "../../model/ids.ts";
 import { calendarEndMs, windowsInTheWay } from "../../placement/closed-nodes.ts";
 import { dataPlaces } from "../../placement/data-places.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
-import { matches } from "../../placement/place-wishes.ts";
+import { matches } from "../../placement/place-constrained.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
-import type { OtherHope } from "./other-hope.ts";
-import { trialCommand } from "./trials.ts";
+import type { OtherLowerBound } from "./other-lower-bound.ts";
+import { counterfactualCommand } from "./counterfactuals.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
@@ -27,7 +27,7 @@ const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherC
     : listed(everySet(all).map(changeOf));
 
 const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?: readonly TimeWindow[] }): Input =>
-  trialCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
+  counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
 
 interface SetLine {
   readonly values: Values<OtherChange>;
@@ -37,21 +37,21 @@ interface SetLine {
 
 /** Where all of it together brings no hope, no part of it does. */
 function setLine({ values, inputs }: SetLine): OtherLine {
-  const firstHope = (hope: OtherHope): number => {
+  const firstLowerBound = (lowerBound: OtherLowerBound): number => {
     const { count } = values;
     if (count === 0) return 0;
-    hope.takeIn(inputs(values.at(count - 1)));
-    const isThere = hope.isThere();
-    hope.takeIn(inputs(null));
+    lowerBound.takeIn(inputs(values.at(count - 1)));
+    const isThere = lowerBound.isThere();
+    lowerBound.takeIn(inputs(null));
     return isThere ? 0 : count;
   };
-  return { values, inputs: (change) => inputs(change), before: null, firstHope };
+  return { values, inputs: (change) => inputs(change), before: null, firstLowerBound };
 }
 
 /** A node on which a worker of it could lie if nothing ran there and it took work. */
-function couldLie(world: World, { gang, spec }: Pick<PlacementClass, "gang" | "spec">): (slot: NodeSlot) => boolean {
+function couldLie(world: World, { gang, spec }: Pick<QueueBucket, "gang" | "spec">): (slot: NodeSlot) => boolean {
   const data = dataPlaces(world, spec);
-  const gangs = gang.groups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
+  const gangs = gang.taskGroups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
   return (slot) =>
     gangs.some((each) => emptyNodeWorkers(slot, each) > 0) &&
     (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)) &&
@@ -62,7 +62,7 @@ function couldLie(world: World, { gang, spec }: Pick<PlacementClass, "gang" | "s
  * Drained nodes that take work again; those beside each other with most free first. Where there are few, also those on which it
  * could not lie itself: somebody ahead of it may.
  */
-export function resumedNodes(world: World, found: PlacementClass): readonly OtherLine[] {
+export function resumedNodes(world: World, found: QueueBucket): readonly OtherLine[] {
   const types = new Set(world.capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
   const isUseful = couldLie(world, found);
   const drained = [...world.state.nodes.values()]
@@ -75,8 +75,8 @@ export function resumedNodes(world: World, found: PlacementClass): readonly Othe
     const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
     return all.map((nodeId) =>
       resumed.has(nodeId)
-        ? trialCommand({ kind: "resumeNode", nodeId })
-        : trialCommand({ kind: "drainNode", nodeId, running: "wait" }),
+        ? counterfactualCommand({ kind: "resumeNode", nodeId })
+        : counterfactualCommand({ kind: "drainNode", nodeId, running: "wait" }),
     );
   };
   return [setLine({ values: setsOf(all, (nodes) => ({ kind: "resumeNodes", nodes })), inputs })];
@@ -93,7 +93,7 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 const MINUTE_MS = 60_000;
 
 /** Each window to come that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
-export function laterWindows(world: World, found: PlacementClass): readonly OtherLine[] {
+export function laterWindows(world: World, found: QueueBucket): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
   const own = runsInto(world, found);
   const others = world.queue.waitingClasses().map((other) => runsInto(world, other));
@@ -102,7 +102,7 @@ export function laterWindows(world: World, found: PlacementClass): readonly Othe
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
     // Whoever waits for it may be somebody else after every such step, so that each end of those who wait may be the one.
-    const later = [...ends]
+    const eventual = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
     const at = (index: number): OtherChange => ({
@@ -110,11 +110,13 @@ export function laterWindows(world: World, found: PlacementClass): readonly Othe
       name,
       window: kind,
       fromMs,
-      toMs: later[index] as number,
+      toMs: eventual[index] as number,
     });
     const inputs = (change: OtherChange): readonly Input[] =>
       change.kind === "laterWindow" ? [apply({ calendar: [delayed(window, change.toMs)] })] : [];
-    return later.length === 0 ? [] : [{ values: growing(later.length, at), inputs, before: null, firstHope: () => 0 }];
+    return eventual.length === 0
+      ? []
+      : [{ values: growing(eventual.length, at), inputs, before: null, firstLowerBound: () => 0 }];
   });
 }
 
@@ -133,35 +135,35 @@ interface Run {
   readonly windows: ReadonlySet<string>;
 }
 
-const runsInto = (world: World, found: PlacementClass): Run => ({
+const runsInto = (world: World, found: QueueBucket): Run => ({
   endMs: wholeMinutes(calendarEndMs(world, found)),
   windows: new Set(windowsInTheWay(world, found).map(({ window }) => window.name)),
 });
 
 /** Of each pool that keeps some, fewer and fewer. */
-export function fewerSpares(world: World, found: PlacementClass): readonly OtherLine[] {
+export function fewerHotSpares(world: World, found: QueueBucket): readonly OtherLine[] {
   const { state, capacity } = world;
-  if (capacity.spares.size === 0) return [];
+  if (capacity.hotSpares.size === 0) return [];
   const types = new Set(capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
   const isUseful = couldLie(world, found);
-  const kept = new Set([...capacity.spares].filter(isUseful).map(({ node }) => node.pool));
+  const kept = new Set([...capacity.hotSpares].filter(isUseful).map(({ node }) => node.pool));
   return [...state.pools.values()].flatMap((pool): readonly OtherLine[] => {
-    const { name, spares: from = 0, acceleratorType } = pool;
+    const { name, hotSpares: from = 0, acceleratorType } = pool;
     if (from === 0 || !kept.has(name) || !types.has(acceleratorType)) return [];
     const values = growing(from, (index): OtherChange => ({
-      kind: "fewerSpares",
+      kind: "fewerHotSpares",
       pool: name,
       from,
       to: from - 1 - index,
     }));
     const inputs = (change: OtherChange): readonly Input[] =>
-      change.kind === "fewerSpares" ? [apply({ pools: [{ ...pool, spares: change.to }] })] : [];
-    return [{ values, inputs, before: null, firstHope: () => 0 }];
+      change.kind === "fewerHotSpares" ? [apply({ pools: [{ ...pool, hotSpares: change.to }] })] : [];
+    return [{ values, inputs, before: null, firstLowerBound: () => 0 }];
   });
 }
 
 /** Pools that could hold some of it and do not admit the rule that its data are under. */
-export function admittedData(world: World, found: PlacementClass): readonly OtherLine[] {
+export function admittedData(world: World, found: QueueBucket): readonly OtherLine[] {
   const { data, ...spec } = found.spec;
   const { rule } = data ?? {};
   if (rule === undefined) return [];

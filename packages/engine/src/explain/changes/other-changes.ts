@@ -4,14 +4,14 @@ import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { expectedEndMs } from "../../usage/expected-duration.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
-import { matches } from "../../placement/place-wishes.ts";
+import { matches } from "../../placement/place-constrained.ts";
 import { dataPlaces } from "../../placement/data-places.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Change } from "./change.ts";
-import type { OtherHope } from "./other-hope.ts";
+import type { OtherLowerBound } from "./other-lower-bound.ts";
 import { isAlike, nodeLike } from "./node-like.ts";
 import { growing } from "./values.ts";
 import type { Values } from "./values.ts";
@@ -24,7 +24,7 @@ export type OtherChange = Extract<
       | "largerLimit"
       | "resumeNodes"
       | "laterWindow"
-      | "fewerSpares"
+      | "fewerHotSpares"
       | "admitData"
       | "afterEnds"
       | "moreNodes";
@@ -39,7 +39,7 @@ export interface OtherLine {
   /** What states things as they were before any of them; `null`: they are taken back one by one. */
   readonly before: readonly Input[] | null;
   /** The first that is not ruled out; their count: all are. */
-  firstHope(hope: OtherHope): number;
+  firstLowerBound(lowerBound: OtherLowerBound): number;
   /** The first value beyond one that brings so many accelerators more; absent: values bring none, or cannot be told apart by them. */
   beyond?(index: number, missing: number): number;
 }
@@ -57,15 +57,15 @@ function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange
   return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
 }
 
-interface Ending {
+interface ExpectedCompletion {
   readonly attempt: Attempt;
   readonly endMs: number;
 }
 
 /** Running attempts, those that are expected to end first before the others. */
-function expectedEnds(world: World, nowMs: number): readonly Ending[] {
+function expectedEnds(world: World, nowMs: number): readonly ExpectedCompletion[] {
   return [...world.state.attempts.values()]
-    .map((attempt): Ending => {
+    .map((attempt): ExpectedCompletion => {
       const { spec } = workloadOf(world, attempt.workloadId);
       return { attempt, endMs: Math.max(nowMs, expectedEndMs(world.rules, attempt, spec)) };
     })
@@ -86,14 +86,14 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
     acceleratorsIn(partsOf(workloadOf(world, attempt.workloadId).spec.gang, attempt.workers)),
   );
   const at = (index: number): OtherChange => {
-    const { attempt, endMs } = ends[index] as Ending;
+    const { attempt, endMs } = ends[index] as ExpectedCompletion;
     return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
   };
   return {
-    values: { count: ends.length, isMonotone: false, reach: ENDS_FOR_OTHERS_MAX, at },
+    values: { count: ends.length, isMonotone: false, scope: ENDS_FOR_OTHERS_MAX, at },
     inputs: (change, from) => furtherOf(exits, change, from),
     before: null,
-    firstHope: (hope) => hope.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
+    firstLowerBound: (lowerBound) => lowerBound.afterEnds(ends.map(({ attempt }) => attempt)) - 1,
     beyond: (index, missing) => {
       let next = index + 1;
       for (let still = missing - (held[next] ?? 0); still > 0 && next < held.length; still -= held[next] ?? 0) next++;
@@ -106,13 +106,13 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
 const KINDS_MAX = 4;
 
 /** For each type that it accepts: nodes like one of each kind that could hold a worker, up to so many that they hold all of it. */
-export function moreNodes(world: World, found: PlacementClass): readonly OtherLine[] {
+export function moreNodes(world: World, found: QueueBucket): readonly OtherLine[] {
   return world.capacity
     .acceptable(found.acceleratorTypes)
     .flatMap(({ slots }) => kindsOfNodes(world, found, slots).map((like) => joining(found, like)));
 }
 
-function joining({ workers, gang }: PlacementClass, like: NodeSlot): OtherLine {
+function joining({ workers, gang }: QueueBucket, like: NodeSlot): OtherLine {
   const { id, acceleratorType } = like.node;
   const most = Math.ceil(workers / emptyNodeWorkers(like, gang));
   const at = (index: number): OtherChange => ({ kind: "moreNodes", count: index + 1, acceleratorType, like: id });
@@ -124,13 +124,13 @@ function joining({ workers, gang }: PlacementClass, like: NodeSlot): OtherLine {
     values: growing(most, at),
     inputs: (change, from) => furtherOf(nodes, change, from),
     before: null,
-    firstHope: (hope) => Math.min(most, (hope.nodesLike(id) ?? most + 1) - 1),
+    firstLowerBound: (lowerBound) => Math.min(most, (lowerBound.nodesLike(id) ?? most + 1) - 1),
     beyond: (index, missing) => index + Math.max(1, Math.ceil(missing / Math.max(1, like.totalCount))),
   };
 }
 
 /** One of each kind of those that could hold a worker; first the one in the narrowest domain that has most free, ties to who joined first. */
-function kindsOfNodes(world: World, found: PlacementClass, slots: readonly NodeSlot[]): readonly NodeSlot[] {
+function kindsOfNodes(world: World, found: QueueBucket, slots: readonly NodeSlot[]): readonly NodeSlot[] {
   const { gang, spec } = found;
   const data = dataPlaces(world, spec);
   const could = slots.filter(

@@ -7,7 +7,7 @@ import { longestDurationMs, roundedDownMs } from "../../usage/planned-duration.t
 import { NODE_LEVEL } from "../../cluster/fabric-index.ts";
 import { compareText } from "../../base/canonical.ts";
 import type { World } from "../../cluster/world.ts";
-import { apartTerms } from "./changed-spec.ts";
+import { antiAffinityTerms } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
@@ -21,17 +21,17 @@ interface Asking {
 
 /** Of work on this world; kinds that do not apply to it have no values. */
 export function ownChanges(world: World, { spec, runs }: Asking, nowMs: number): readonly Values<OwnChange>[] {
-  const { groups } = spec.gang;
+  const { taskGroups } = spec.gang;
   return [
     fewerLabels(spec),
     widerSpread(spec),
     preemptible(world, spec),
-    lessApart(spec),
+    lessAntiAffinity(spec),
     shorterWalltime(world, spec, nowMs),
     // A priority is that of the whole workload: what waits of an array does not pass what runs of it.
     ...(runs ? [] : [higherPriority(world, spec)]),
-    ...(groups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
-    ...(groups ?? []).flatMap(({ name }, index) =>
+    ...(taskGroups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
+    ...(taskGroups ?? []).flatMap(({ name }, index) =>
       changesOfGang(world, specOfGroup(spec, index)).map((values) => ofGroup(values, name)),
     ),
   ];
@@ -75,9 +75,9 @@ function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> 
       ? []
       : widerLevels(world, fabric.within).map((to) => ({ from: fabric.within as string, to, slices: false }));
   const [slice] = fabric?.slices ?? [];
-  const apart =
+  const antiAffinity =
     slice === undefined ? [] : widerLevels(world, slice.within).map((to) => ({ from: slice.within, to, slices: true }));
-  return listed([...apart, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
+  return listed([...antiAffinity, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
 }
 
 /** Levels above one, the next first; in the end anywhere. */
@@ -92,18 +92,18 @@ function widerLevels({ state }: World, level: string): readonly (string | null)[
 
 function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
   if (spread === undefined) return listed([]);
-  const { over, maxPerDomain: from } = spread;
-  return growing(gang.workers - from, (index) => ({ kind: "widerSpread", over, from, to: from + index + 1 }));
+  const { topologyKey, maxPerDomain: from } = spread;
+  return growing(gang.workers - from, (index) => ({ kind: "widerSpread", topologyKey, from, to: from + index + 1 }));
 }
 
 const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
   listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
 
 /** Every set of the ways in which it keeps apart, those of fewer first. */
-function lessApart({ gang: { apart = {} } }: WorkloadSpec): Values<OwnChange> {
-  const terms = apartTerms(apart);
+function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values<OwnChange> {
+  const terms = antiAffinityTerms(antiAffinity);
   const sets = terms.length > TAKEN_APART_MAX ? [terms] : everySet(terms);
-  return listed(sets.map((set) => ({ kind: "dropApart", terms: set })));
+  return listed(sets.map((set) => ({ kind: "dropAntiAffinity", terms: set })));
 }
 
 /**
@@ -167,9 +167,9 @@ function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpe
     if (endedAtMs === null && spec.priority >= from) above.add(spec.priority + 1);
   const bound = rules.eviction.preemptibleBelowPriority;
   if (bound !== null && bound > from) above.add(bound);
-  const higher = [...above].filter((to) => to <= PRIORITY_TRIED_MAX).toSorted((left, right) => left - right);
+  const higher = [...above].filter((to) => to <= PRIORITY_SIMULATED_MAX).toSorted((left, right) => left - right);
   return listed(higher.map((to) => ({ kind: "higherPriority", from, to })));
 }
 
 /** The highest that a submission may state (`PRIORITY_MAX` of the protocol). */
-const PRIORITY_TRIED_MAX = 1_000_000;
+const PRIORITY_SIMULATED_MAX = 1_000_000;

@@ -10,7 +10,7 @@ import { couldEverFit } from "../../placement/could-ever.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { isInGroups } from "../../cluster/request.ts";
 import { Ledger } from "../../cluster/ledger.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { WorkloadEntity } from "../../state/mutable-state.ts";
 import { preemptionStrategy } from "../../preemption/strategy.ts";
 
@@ -20,7 +20,7 @@ const reasons: Readonly<Record<string, EvictionReason>> = {
   preempt: "preempted",
 };
 
-export function couldStart(batch: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
+export function couldStart(batch: Batch, found: QueueBucket, reservations: readonly Reservation[]): boolean {
   const { world } = batch;
   if (!couldEverFit(world, found)) return false;
   const { phases } = world.rules;
@@ -28,13 +28,13 @@ export function couldStart(batch: Batch, found: PlacementClass, reservations: re
   if (fitsBeside(batch, found, reservations)) return true;
   return phases.some((phase) => {
     const reason = reasons[phase];
-    if (phase === "refill" || reason === undefined) return phase === "refill";
+    if (phase === "rebalance" || reason === undefined) return phase === "rebalance";
     return strategy.mayFind(batch, found, reason) && strategy.find(batch, found, reason) !== null;
   });
 }
 
 /** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
-function fitsBeside({ world, nowMs }: Batch, found: PlacementClass, reservations: readonly Reservation[]): boolean {
+function fitsBeside({ world, nowMs }: Batch, found: QueueBucket, reservations: readonly Reservation[]): boolean {
   // What finds no room finds none beside protected starts either.
   if (!isInGroups(found) && findPlacement(world, found) === null) return false;
   const endMs = nowMs + found.durationMs;

@@ -13,14 +13,14 @@ import { CHANGE_KINDS } from "./change.ts";
 import type { StartingChange } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
 import type { OwnChange } from "./changed-spec.ts";
-import { findOther, linesWithHope } from "./other-trials.ts";
+import { findOther, linesWithLowerBound } from "./other-counterfactuals.ts";
 import { ownChanges } from "./own-changes.ts";
-import { firstHope, smallestOf } from "./smallest-of.ts";
+import { firstLowerBound, smallestOf } from "./smallest-of.ts";
 import type { Looks } from "./smallest-of.ts";
 import { timelyChanges, timelyInputs } from "./timely-changes.ts";
 import type { TimelyChange } from "./timely-changes.ts";
-import { Trials } from "./trials.ts";
-import type { Question, Stage } from "./trials.ts";
+import { Counterfactuals } from "./counterfactuals.ts";
+import type { Question, Stage } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
 /**
@@ -31,11 +31,11 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
-  const trials = new Trials(engine);
+  const counterfactuals = new Counterfactuals(engine);
   // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
-  const undisturbed = trials.stage(id);
-  if (trials.undisturbed(undisturbed, null) !== null) return [];
-  return findSmallest({ trials, undisturbed, spec: resubmitted(workload), target: id });
+  const undisturbed = counterfactuals.stage(id);
+  if (counterfactuals.undisturbed(undisturbed, null) !== null) return [];
+  return findSmallest({ counterfactuals, undisturbed, spec: resubmitted(workload), target: id });
 }
 
 /** Now, or once nothing keeps it from being asked. */
@@ -44,33 +44,36 @@ const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
 
 /** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
 function resubmitted(workload: Workload): WorkloadSpec {
-  const { after: _after, hold: _hold, offPeak, ...others } = workload.spec;
-  const rest = workload.waitsForOffPeak === true && offPeak !== undefined ? { ...others, offPeak } : others;
+  const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
+  const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;
   return rest.kind === "batch" ? { ...rest, taskCount: waitingTaskCount(workload) } : rest;
 }
 
 export function findSmallest(question: Question): readonly StartingChange[] {
-  const { trials, undisturbed } = question;
+  const { counterfactuals, undisturbed } = question;
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
-  const timely = waiting === undefined ? null : timelyChanges(world, waiting, trials.nowMs);
+  const timely = waiting === undefined ? null : timelyChanges(world, waiting, counterfactuals.nowMs);
   if (timely !== null) return firstTimely(question, timely);
   // Both are read off the undisturbed stage, before anything is tried on it.
   const own = readOwn(question);
-  const lines = linesWithHope(question);
+  const lines = linesWithLowerBound(question);
   const changes = [...findOwn(question, own), ...findOther(question, lines)];
   const rank = ({ change }: StartingChange): number => CHANGE_KINDS.indexOf(change.kind);
   return changes.toSorted((left, right) => rank(left) - rank(right));
 }
 
-function firstTimely({ trials, spec, target }: Question, changes: readonly TimelyChange[]): readonly StartingChange[] {
+function firstTimely(
+  { counterfactuals, spec, target }: Question,
+  changes: readonly TimelyChange[],
+): readonly StartingChange[] {
   for (const change of changes) {
-    const stage = trials.stage(target);
+    const stage = counterfactuals.stage(target);
     const inputs = timelyInputs(worldOf(stage.engine), change, target);
     const { start } =
-      change.kind === "dropNotBefore" || change.kind === "dropOffPeak" || target === null
-        ? trials.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
-        : trials.run(stage, inputs);
+      change.kind === "dropNotBefore" || change.kind === "dropStartWindow" || target === null
+        ? counterfactuals.submit(stage, change.kind === "largerBudget" ? spec : changedSpec(spec, change), inputs)
+        : counterfactuals.run(stage, inputs);
     if (start !== null) return [{ change, start }];
   }
   return [];
@@ -82,31 +85,31 @@ interface Own {
   readonly reservations: readonly Reservation[];
 }
 
-function readOwn({ trials, undisturbed, spec, target }: Question): Own {
+function readOwn({ counterfactuals, undisturbed, spec, target }: Question): Own {
   const world = worldOf(undisturbed.engine);
   const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
-  return { kinds: ownChanges(world, { spec, runs }, trials.nowMs), reservations: reservationsOf(world) };
+  return { kinds: ownChanges(world, { spec, runs }, counterfactuals.nowMs), reservations: reservationsOf(world) };
 }
 
-function findOwn({ trials, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
-  let stage: Stage = trials.stage(target);
+function findOwn({ counterfactuals, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
+  let stage: Stage = counterfactuals.stage(target);
   const renewed = (): Stage => {
-    if (stage.isUsed) stage = trials.stage(target);
+    if (stage.isUsed) stage = counterfactuals.stage(target);
     return stage;
   };
   const couldStart = (change: OwnChange): boolean =>
-    trials.couldSubmit(renewed(), changedSpec(spec, change), reservations);
+    counterfactuals.couldSubmit(renewed(), changedSpec(spec, change), reservations);
   const looks: Looks<OwnChange> = {
-    firstHope: (values) => firstHope(values, couldStart),
+    firstLowerBound: (values) => firstLowerBound(values, couldStart),
     couldStart,
     tries: (change) => {
-      const outcome = trials.submit(renewed(), changedSpec(spec, change));
-      trials.goBack(stage);
+      const outcome = counterfactuals.submit(renewed(), changedSpec(spec, change));
+      counterfactuals.goBack(stage);
       return outcome;
     },
     beyond: (index) => index + 1,
   };
   const found = kinds.flatMap((values) => smallestOf(values, looks) ?? []);
-  trials.giveBack(stage);
+  counterfactuals.giveBack(stage);
   return found;
 }

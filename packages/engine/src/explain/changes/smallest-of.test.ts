@@ -20,51 +20,51 @@ interface Case {
 }
 
 function smallest({ values: count, isMonotone, first, startsWith, beyond = (index) => index + 1, alone }: Case) {
-  const tried: number[] = [];
+  const simulated: number[] = [];
   const values: Values<Change> = {
     count,
     isMonotone,
     ...(alone === undefined ? {} : { alone }),
-    reach: 64,
+    scope: 64,
     at: (index) => ({ kind: "moreNodes", count: index + 1, acceleratorType: "H100", like: nodeId("n1") }),
   };
   const looks: Looks<Change> = {
-    firstHope: () => first,
+    firstLowerBound: () => first,
     couldStart: () => true,
     tries: (change) => {
       const own = countOf(change);
-      tried.push(own);
+      simulated.push(own);
       return startsWith(own) ? { start, missing: 0 } : { start: null, missing: 150 - own };
     },
     beyond,
   };
   const found = smallestOf(values, looks);
-  return { tried, found: found === null ? null : countOf(found.change) };
+  return { simulated, found: found === null ? null : countOf(found.change) };
 }
 
 describe("the smallest of a kind", () => {
   const all = (index: number, missing: number): number => index + missing;
 
   it("is looked for one by one among the first, whatever was missing", () => {
-    const { tried, found } = smallest({
+    const { simulated, found } = smallest({
       values: 20,
       isMonotone: false,
       first: 0,
       startsWith: (count) => count === 5,
       beyond: all,
     });
-    expect(tried).toEqual([1, 2, 3, 4, 5]);
+    expect(simulated).toEqual([1, 2, 3, 4, 5]);
     expect(found).toBe(5);
   });
 
   it("is found by ever larger steps and then by halving, farther out", () => {
-    const { tried, found } = smallest({
+    const { simulated, found } = smallest({
       values: 400,
       isMonotone: false,
       first: 99,
       startsWith: (count) => count >= 110,
     });
-    expect(tried.slice(0, 3)).toEqual([100, 104, 120]);
+    expect(simulated.slice(0, 3)).toEqual([100, 104, 120]);
     expect(found).toBe(110);
   });
 
@@ -76,26 +76,26 @@ describe("the smallest of a kind", () => {
       startsWith: (count) => count >= 150,
       beyond: all,
     };
-    const { tried, found } = smallest(farther);
-    expect(tried.slice(0, 2)).toEqual([100, 150]);
+    const { simulated, found } = smallest(farther);
+    expect(simulated.slice(0, 2)).toEqual([100, 150]);
     expect(found).toBe(150);
     expect(smallest({ ...farther, startsWith: (count) => count >= 103 }).found).toBe(103);
   });
 
   it("is none only where the largest that is in reach does not start it either, whatever was missing", () => {
     const never: Case = { values: 400, isMonotone: false, first: 99, startsWith: () => false, beyond: () => 400 };
-    expect(smallest(never)).toEqual({ tried: [100, 163], found: null });
-    expect(smallest({ ...never, isMonotone: true, values: 50, first: 3 })).toEqual({ tried: [4, 50], found: null });
+    expect(smallest(never)).toEqual({ simulated: [100, 163], found: null });
+    expect(smallest({ ...never, isMonotone: true, values: 50, first: 3 })).toEqual({ simulated: [4, 50], found: null });
   });
 
   it("is looked for beyond what would do alone only where that does not start it, and there one by one at first", () => {
     const ahead: Case = { values: 40, isMonotone: true, first: 2, alone: 20, startsWith: (count) => count >= 12 };
     expect(smallest(ahead).found).toBe(12);
-    expect(smallest(ahead).tried.every((count) => count <= 20)).toBe(true);
+    expect(smallest(ahead).simulated.every((count) => count <= 20)).toBe(true);
     expect(smallest({ ...ahead, startsWith: (count) => count === 23 || count >= 30 })).toEqual({
-      tried: [3, 20, 40, 21, 22, 23],
+      simulated: [3, 20, 40, 21, 22, 23],
       found: 23,
     });
-    expect(smallest({ ...ahead, startsWith: () => false })).toEqual({ tried: [3, 20, 40], found: null });
+    expect(smallest({ ...ahead, startsWith: () => false })).toEqual({ simulated: [3, 20, 40], found: null });
   });
 });

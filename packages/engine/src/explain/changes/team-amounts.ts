@@ -6,17 +6,17 @@ import type { Team } from "../../model/team.ts";
 import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
 import { invariant } from "../../base/invariant.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../cluster/team-node.ts";
 import type { TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
-import { trialCommand } from "./trials.ts";
+import { counterfactualCommand } from "./counterfactuals.ts";
 import { growingForAll } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that waits for it. */
-export function largerLimits(world: World, found: PlacementClass): readonly OtherLine[] {
+export function largerLimits(world: World, found: QueueBucket): readonly OtherLine[] {
   const reached = new Map<string, OtherLine>();
   for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
     const amount = amountAsked(world, found, type);
@@ -42,9 +42,9 @@ export function largerLimits(world: World, found: PlacementClass): readonly Othe
 }
 
 /** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
-export function largerGuarantees(world: World, found: PlacementClass): readonly OtherLine[] {
+export function largerGuarantees(world: World, found: QueueBucket): readonly OtherLine[] {
   const { rules, teamUse } = world;
-  const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "refill");
+  const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "rebalance");
   const isGuarded = world.capacity
     .acceptable(found.acceleratorTypes)
     .some(({ type }) => quotaReached(world, found, type) !== null);
@@ -63,7 +63,7 @@ export function largerGuarantees(world: World, found: PlacementClass): readonly 
 function guaranteedResources(
   { capacity, teamUse }: World,
   { team, isByTypeAlone }: TeamNode,
-  { gang, acceleratorTypes }: PlacementClass,
+  { gang, acceleratorTypes }: QueueBucket,
 ): readonly string[] {
   const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
   const byItself = (gang.accelerators === 0 ? [] : asked).filter(
@@ -78,7 +78,7 @@ function guaranteedResources(
 
 interface Guarantee {
   readonly node: TeamNode;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly resource: string;
   /** Quotas keep it waiting; else a guarantee is a right to ask others to leave, and it is not tried for all who are ahead. */
   readonly isGuarded: boolean;
@@ -130,7 +130,7 @@ function unitOf(resource: string): number {
 }
 
 /** What the request asks of a resource, in the unit in which teams state it. */
-function neededOf(world: World, found: PlacementClass, resource: string): number {
+function neededOf(world: World, found: QueueBucket, resource: string): number {
   const amount = amountAsked(world, found, "");
   const position = world.teamUse.position(resource);
   if (position === CORES_AT) return amount.coresMilli;
@@ -146,11 +146,11 @@ function teamLine(world: World, values: Values<OtherChange>, name: TeamName): Ot
     values,
     inputs,
     before,
-    firstHope: (hope) => {
+    firstLowerBound: (lowerBound) => {
       try {
-        return hope.underTeam(values, inputs);
+        return lowerBound.underTeam(values, inputs);
       } finally {
-        hope.takeIn(before);
+        lowerBound.takeIn(before);
       }
     },
   };
@@ -170,4 +170,4 @@ function withTeam({ state }: World, change: OtherChange & { readonly kind: "larg
 }
 
 const asDefined = (team: Team): Input =>
-  trialCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });
+  counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [team], workloads: [] });

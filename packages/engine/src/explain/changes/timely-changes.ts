@@ -8,33 +8,33 @@ import type { Input } from "../../contract/inputs.ts";
 import type { Budget } from "../../model/budget.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import type { Team } from "../../model/team.ts";
-import type { OffPeakCondition, Workload, WorkloadSpec } from "../../model/workload.ts";
-import { mayStart } from "../../cluster/off-peak.ts";
-import { PowerOutlook } from "../../energy/power-outlook.ts";
+import type { StartWindowCondition, Workload, WorkloadSpec } from "../../model/workload.ts";
+import { mayStart } from "../../cluster/start-window.ts";
+import { PowerForecast } from "../../energy/power-forecast.ts";
 import { compareText } from "../../base/canonical.ts";
 import { isWaitingForTime } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Change, LargerBudget } from "./change.ts";
 import { changedSpec } from "./changed-spec.ts";
-import { trialCommand } from "./trials.ts";
+import { counterfactualCommand } from "./counterfactuals.ts";
 import { everySet } from "./values.ts";
 
 export type TimelyChange = Extract<
   Change,
-  { readonly kind: "release" | "dropNotBefore" | "dropOffPeak" | "largerBudget" }
+  { readonly kind: "release" | "dropNotBefore" | "dropStartWindow" | "largerBudget" }
 >;
 
 /** What to try, the smallest first; `null`: nothing keeps it from being asked. Two things that do are not one change. */
 export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
-  const { held, waitsFor, waitsForOffPeak, spec } = waiting;
-  const { team, notBeforeMs = 0, offPeak } = spec;
+  const { held, waitsFor, waitsForStartWindow, spec } = waiting;
+  const { team, notBeforeMs = 0, startWindow } = spec;
   const isSpentOf = spentBudget(world.state, team) !== null;
   if (!isSpentOf && !isWaitingForTime(waiting, nowMs)) return null;
   const ways: (readonly TimelyChange[])[] = [];
   if (waitsFor !== undefined) ways.push([]);
   if (held === true) ways.push([{ kind: "release" }]);
   if (notBeforeMs > nowMs) ways.push([{ kind: "dropNotBefore", atMs: notBeforeMs }]);
-  if (waitsForOffPeak === true && offPeak !== undefined) ways.push(fewerConditions(world, spec, nowMs));
+  if (waitsForStartWindow === true && startWindow !== undefined) ways.push(fewerConditions(world, spec, nowMs));
   if (isSpentOf) ways.push(largerBudgets(world, team, nowMs));
   const [way, other] = ways;
   return other === undefined ? (way ?? []) : [];
@@ -42,12 +42,12 @@ export function timelyChanges(world: World, waiting: Workload, nowMs: number): r
 
 /** Every set of conditions without which it would be asked now, those of fewer conditions first. */
 function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): readonly TimelyChange[] {
-  const { latestStartMs: _latest, ...conditions } = spec.offPeak ?? {};
-  const stated = (Object.keys(conditions) as OffPeakCondition[]).toSorted(compareText);
-  const outlook = new PowerOutlook(world.state, nowMs);
+  const { latestStartMs: _latest, ...conditions } = spec.startWindow ?? {};
+  const stated = (Object.keys(conditions) as StartWindowCondition[]).toSorted(compareText);
+  const forecast = new PowerForecast(world.state, nowMs);
   return everySet(stated)
-    .map((set) => ({ kind: "dropOffPeak", conditions: set }) as const)
-    .filter((change) => mayStart(world, changedSpec(spec, change), outlook, nowMs));
+    .map((set) => ({ kind: "dropStartWindow", conditions: set }) as const)
+    .filter((change) => mayStart(world, changedSpec(spec, change), forecast, nowMs));
 }
 
 /** Hours are bought whole, and money by the dollar. */
@@ -89,7 +89,7 @@ function largerBounds({ state, budgets }: World, { team, budget, nowMs }: SpentB
 /** What others do for it, of work that waits live (`null`: it is not submitted); it may have to be submitted again as well. */
 export function timelyInputs({ state }: World, change: TimelyChange, target: WorkloadId | null): readonly Input[] {
   if (change.kind === "release")
-    return target === null ? [] : [trialCommand({ kind: "releaseWorkload", workloadId: target })];
+    return target === null ? [] : [counterfactualCommand({ kind: "releaseWorkload", workloadId: target })];
   if (change.kind !== "largerBudget") return [];
   const teams = new Map<TeamName, Team>();
   for (const { team: name, resource, to } of change.budgets) {
@@ -98,5 +98,5 @@ export function timelyInputs({ state }: World, change: TimelyChange, target: Wor
     const budget = { ...team.budget, [resource === "money" ? "microUsd" : "gpuHours"]: to };
     teams.set(name, { ...team, budget });
   }
-  return [trialCommand({ kind: "apply", sites: [], pools: [], teams: [...teams.values()], workloads: [] })];
+  return [counterfactualCommand({ kind: "apply", sites: [], pools: [], teams: [...teams.values()], workloads: [] })];
 }

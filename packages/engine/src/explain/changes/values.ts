@@ -9,7 +9,7 @@ export interface Values<Of> {
   /** So many would do if nobody were ahead; absent: that is not known to matter. */
   readonly alone?: number;
   /** So many from the first on that is not ruled out are worth trying. */
-  readonly reach: number;
+  readonly scope: number;
   at(index: number): Of;
 }
 
@@ -17,7 +17,7 @@ export interface Values<Of> {
 export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   count: values.length,
   isMonotone: false,
-  reach: values.length,
+  scope: values.length,
   at: (index) => values[index] as Of,
 });
 
@@ -25,7 +25,7 @@ export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
 export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of> => ({
   count: Math.max(0, count),
   isMonotone: true,
-  reach: Math.max(0, count),
+  scope: Math.max(0, count),
   at,
 });
 

@@ -1,5 +1,5 @@
 /** What would become of work if it were submitted now: nothing is recorded, the answer is that of a fork to which it is. */
-import { submissionObjection } from "../../lifecycle/submit.ts";
+import { submissionAdmissionFailure } from "../../lifecycle/submit.ts";
 import { worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
@@ -10,7 +10,7 @@ import type { Verdict } from "../../contract/verdicts.ts";
 import type { StartingChange, WouldStart } from "../changes/change.ts";
 import { explain } from "../reasons/explain.ts";
 import { findSmallest } from "../changes/smallest-change.ts";
-import { Trials } from "../changes/trials.ts";
+import { Counterfactuals } from "../changes/counterfactuals.ts";
 
 export type SubmissionForecast =
   | { readonly kind: "refused"; readonly rejection: Rejection }
@@ -24,20 +24,20 @@ export function beforeSubmitting(
   { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },
 ): SubmissionForecast {
   const world = worldOf(engine);
-  const rejection = submissionObjection(world, spec, world.state.teams);
+  const rejection = submissionAdmissionFailure(world, spec, world.state.teams);
   if (rejection !== null) return { kind: "refused", rejection };
-  const trials = new Trials(engine, actor);
-  const undisturbed = trials.stage(null);
-  const start = trials.undisturbed(undisturbed, spec);
+  const counterfactuals = new Counterfactuals(engine, actor);
+  const undisturbed = counterfactuals.stage(null);
+  const start = counterfactuals.undisturbed(undisturbed, spec);
   const { target } = undisturbed;
   if (start !== null) return { kind: "starts", start, startingTasks: placesOf(undisturbed.engine, target) };
   invariant(target !== null, "work that nothing speaks against was not taken in");
   const verdict = explain(undisturbed.engine, target);
-  return { kind: "waits", verdict, changes: findSmallest({ trials, undisturbed, spec, target: null }) };
+  return { kind: "waits", verdict, changes: findSmallest({ counterfactuals, undisturbed, spec, target: null }) };
 }
 
 function placesOf({ state }: Engine, id: WorkloadId | null): number {
-  const kept = [...state.promises.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
+  const kept = [...state.nominations.values()].filter(({ workloadId, growth }) => workloadId === id && !growth);
   const workload = id === null ? undefined : state.workloads.get(id);
   return kept.length + (workload?.activeAttempts.length ?? 0);
 }

@@ -42,7 +42,7 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
   const world = worldOf(engine);
   const nowMs = clockOf(live);
   world.calendar.nowMs = nowMs;
-  world.past.nowMs = nowMs;
+  world.decayedUsage.nowMs = nowMs;
   const own = world.rules.defragment;
   const rules = own ?? usualDefragmentation;
   const before = idleBlocks(world);
@@ -67,8 +67,8 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
 
 function movesOf({ events, world }: Batch, lossOf: ReadonlyMap<AttemptId, number>): ForeseenMove[] {
   return events.flatMap((event): ForeseenMove[] => {
-    if (event.kind !== "placePromised" || event.promise.afterAttempt === undefined) return [];
-    const { workloadId, workers, afterAttempt: attemptId } = event.promise;
+    if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return [];
+    const { workloadId, workers, afterAttempt: attemptId } = event.nomination;
     const attempt = world.state.attempts.get(attemptId);
     const plan = events.find((each) => each.kind === "evictionPlanned" && each.workloadId === workloadId);
     const [from] = attempt?.workers ?? [];
@@ -93,7 +93,7 @@ function idleBlocks({ capacity }: World): readonly IdleBlocks[] {
   return capacity.allTypes.flatMap(({ type, slots }) => {
     const nodes = new Map<number, number>();
     for (const slot of slots) {
-      const idle = slot.freeCount + slot.comingCount;
+      const idle = slot.freeCount + slot.releasingCount;
       if (slot.usable && slot.totalCount > 0) nodes.set(idle, (nodes.get(idle) ?? 0) + 1);
     }
     const nodesByIdle = [...nodes]

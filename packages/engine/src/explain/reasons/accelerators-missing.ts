@@ -1,21 +1,21 @@
 /** What something that waits still lacks after a round in which it did not start. */
 import type { Batch } from "../../batch/batch.ts";
-import { roomAtMost } from "../../preemption/cheapest.ts";
+import { roomAtMost } from "../../preemption/lowest-cost.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 
 /**
  * Whole accelerators that it lacks on every type, with all that may be asked to leave for it as rights are now; 0 where sums do not
  * tell. A guess at how much more has to come, not a bound: what comes may also give it the right to ask others to leave.
  */
-export function acceleratorsMissing(batch: Batch, found: PlacementClass): number {
+export function acceleratorsMissing(batch: Batch, found: QueueBucket): number {
   const { world } = batch;
   const { phases, eviction } = world.rules;
-  const canTell = eviction.search === "cheapest" && !phases.includes("refill");
+  const canTell = eviction.search === "lowest-cost" && !phases.includes("rebalance");
   if (!canTell || isInGroups(found) || found.lostWorkers > 0) return 0;
   let room = 0;
-  for (const { freeCount, comingCount } of acceptableTypes(world, found))
-    room = Math.max(room, freeCount + comingCount);
+  for (const { freeCount, releasingCount } of acceptableTypes(world, found))
+    room = Math.max(room, freeCount + releasingCount);
   if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(batch, found, "reclaimed"));
   if (phases.includes("preempt")) room = Math.max(room, roomAtMost(batch, found, "preempted"));
   return Math.max(0, wholeNeeded(found) - room);

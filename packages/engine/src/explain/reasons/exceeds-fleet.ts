@@ -4,17 +4,17 @@ import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
 import { partsAsked } from "../../cluster/request.ts";
 import { partOn } from "../../cluster/device-slices.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
-import { wishInTheWay } from "./wish-in-the-way.ts";
+import { unmetConstraint } from "./unmet-constraint.ts";
 import { WHOLE_MILLI, milliOf } from "../../model/gang.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
 
-export function exceedsFleet(world: World, found: PlacementClass): ExceedsFleet {
+export function exceedsFleet(world: World, found: QueueBucket): ExceedsFleet {
   const { gang, workers, acceleratorTypes } = found;
   const accepted = acceptedNodes(world, found);
   const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
@@ -25,7 +25,7 @@ export function exceedsFleet(world: World, found: PlacementClass): ExceedsFleet 
 }
 
 /** Of a group that finds no room beside the others: what it lacks is named where it would find none alone. */
-export function exceedingGroup(empty: World, one: PlacementClass, placeableWorkers: number): ExceedsFleet {
+export function exceedingGroup(empty: World, one: QueueBucket, placeableWorkers: number): ExceedsFleet {
   const { workers, acceleratorTypes } = one;
   const counts = { workers, placeableWorkers };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(empty, one, acceptedNodes(empty, one)) };
@@ -33,7 +33,7 @@ export function exceedingGroup(empty: World, one: PlacementClass, placeableWorke
 
 type Sums = Pick<ExceedsFleet, "neededCount" | "fleetCount" | "lack">;
 
-function sums(world: World, found: PlacementClass, accepted: readonly AcceptedNodes[]): Sums {
+function sums(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): Sums {
   const lack = lackOf(world, found, accepted);
   return {
     neededCount: milliIn(partsAsked(world, found)) / WHOLE_MILLI,
@@ -43,7 +43,7 @@ function sums(world: World, found: PlacementClass, accepted: readonly AcceptedNo
 }
 
 /** `null`: there is room for it alone, by all that it says. */
-function lackOf(world: World, found: PlacementClass, accepted: readonly AcceptedNodes[]): FleetLack | null {
+function lackOf(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): FleetLack | null {
   const { gang, workers, spec } = found;
   if (accepted.length === 0) return { of: "type" };
   const holds = (changes: Partial<typeof gang>): number =>
@@ -52,8 +52,8 @@ function lackOf(world: World, found: PlacementClass, accepted: readonly Accepted
     Math.max(0, ...accepted.map((nodes) => nodes.most(of)));
   const placeable = holds({});
   if (placeable >= workers) {
-    const wish = wishInTheWay(found, (freer) => couldEverFit(world, freer));
-    return wish === null ? null : { of: wish };
+    const constraint = unmetConstraint(found, (freer) => couldEverFit(world, freer));
+    return constraint === null ? null : { of: constraint };
   }
   const isNarrowed = spec.nodeSelector !== undefined;
   if (isNarrowed && accepted.some(({ type }) => emptyFleetWorkers(type, gang) >= workers))

@@ -1,23 +1,23 @@
 /** Work of its team that it might take the place of, had that not been promised to run for longer. */
-import { isOnAny, mayPreempt } from "../../preemption/rights.ts";
+import { isOnAny, mayPreempt } from "../../preemption/eligibility.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes } from "../../cluster/request.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /** Of a team of which more may be evicted nothing is said: whoever asks why should not wait for it. */
 const EVICTABLE_MAX = 256;
 /** So many of those whose time comes first are taken to leave, one after the other. */
-const LEAVING_MAX = 16;
+const TERMINATING_MAX = 16;
 
 /** Where those who may leave have the right of `mayPreempt`. */
-const byPriority: ReadonlySet<string> = new Set(["cheapest", "fewest", "growing-list"]);
+const byPriority: ReadonlySet<string> = new Set(["lowest-cost", "volcano", "kai"]);
 
-interface Leaver {
+interface VictimCandidate {
   readonly attempt: Attempt;
   readonly fromMs: number;
 }
@@ -25,23 +25,23 @@ interface Leaver {
 /** `null`: none keeps it waiting by that. */
 export function explainMinRuntime(
   world: World,
-  found: PlacementClass,
+  found: QueueBucket,
   { workload, nowMs }: { readonly workload: Workload; readonly nowMs: number },
 ): BlockedReason | null {
-  const leavers = leaversOf(world, found, workload);
-  if (!leavers.some(({ fromMs }) => fromMs > nowMs)) return null;
+  const victimCandidates = victimCandidatesOf(world, found, workload);
+  if (!victimCandidates.some(({ fromMs }) => fromMs > nowMs)) return null;
   const ledger = new Ledger(world);
-  const isRoom = (): boolean => findPlacement(world, found, "coming") !== null;
+  const isRoom = (): boolean => findPlacement(world, found, "releasing") !== null;
   try {
-    for (const { attempt } of leavers.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
+    for (const { attempt } of victimCandidates.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
     // Then it is something else that keeps them there.
     if (isRoom()) return null;
-    const later = leavers
+    const eventual = victimCandidates
       .filter(({ fromMs }) => fromMs > nowMs)
       .toSorted(
         (left, right) => left.fromMs - right.fromMs || left.attempt.placedSequence - right.attempt.placedSequence,
       );
-    for (const { attempt, fromMs } of later.slice(0, LEAVING_MAX)) {
+    for (const { attempt, fromMs } of eventual.slice(0, TERMINATING_MAX)) {
       ledger.vacate(attempt, 0);
       if (isRoom()) return { kind: "minRuntime", workloadId: attempt.workloadId, untilMs: fromMs };
     }
@@ -51,13 +51,13 @@ export function explainMinRuntime(
   }
 }
 
-function leaversOf(world: World, found: PlacementClass, head: Workload): readonly Leaver[] {
+function victimCandidatesOf(world: World, found: QueueBucket, head: Workload): readonly VictimCandidate[] {
   const { rules, evictable } = world;
   const work = evictable.get(found.team);
   if (work === undefined || work.size > EVICTABLE_MAX || work.priorityMin >= head.spec.priority) return [];
   if (!rules.phases.includes("preempt") || !byPriority.has(rules.eviction.search)) return [];
   const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
-  return [...work.attempts].flatMap((attempt): readonly Leaver[] => {
+  return [...work.attempts].flatMap((attempt): readonly VictimCandidate[] => {
     const workload = workloadOf(world, attempt.workloadId);
     if (!isOnAny(world, attempt, types) || !mayPreempt(found, head, workload)) return [];
     return [{ attempt, fromMs: attempt.placedAtMs + (workload.spec.minRuntimeMs ?? 0) }];

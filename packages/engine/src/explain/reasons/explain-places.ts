@@ -1,17 +1,17 @@
 /** Why work waits although there is room: where its data may be worked on, and who lies too near. */
 import { admitsRule } from "../../model/data.ts";
-import { inTheWay, looksAround } from "../../placement/apart.ts";
+import { inTheWay, looksAround } from "../../placement/anti-affinity.ts";
 import { couldEverFit } from "../../placement/could-ever.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { isInGroups } from "../../cluster/request.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Verdict } from "../../contract/verdicts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { DATA_MOVES, FREEING, QUOTA_MOVES } from "./wake-on.ts";
 
 /** The rule that its data are under, if it is that which keeps it waiting: elsewhere there would be room. */
-export function explainDataRule(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+export function explainDataRule(world: World, found: QueueBucket): (Verdict & { readonly kind: "blocked" }) | null {
   const { data, ...spec } = found.spec;
   const rule = data?.rule;
   if (rule === undefined) return null;
@@ -27,23 +27,23 @@ export function explainDataRule(world: World, found: PlacementClass): (Verdict &
 }
 
 /** Others from whom it keeps away, or who keep away from it, if they keep it waiting. */
-export function explainApart(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+export function explainAntiAffinity(world: World, found: QueueBucket): (Verdict & { readonly kind: "blocked" }) | null {
   if (!looksAround(world, found)) return null;
   const placement = findPlacement(world, anew(found, { heedsNobody: true }));
   if (placement === null) return null;
   const workloadIds = inTheWay(world, found, placement);
   if (workloadIds.length === 0) return null;
   const placeableWorkers = isInGroups(found) ? 0 : placeableNow(world, found);
-  const reason = { kind: "apart", workloadIds, workers: found.workers, placeableWorkers } as const;
+  const reason = { kind: "antiAffinity", workloadIds, workers: found.workers, placeableWorkers } as const;
   return { kind: "blocked", reasons: [reason], wakeOn: [...FREEING, ...QUOTA_MOVES] };
 }
 
-const anew = (found: PlacementClass, changes: Partial<PlacementClass>): PlacementClass =>
-  Object.assign(Object.create(found) as PlacementClass, changes);
+const anew = (found: QueueBucket, changes: Partial<QueueBucket>): QueueBucket =>
+  Object.assign(Object.create(found) as QueueBucket, changes);
 
 /** Where work under a rule may run is declared: it may start when that is declared otherwise. */
 export function heedingData<Answer extends Verdict & { readonly kind: "blocked" }>(
-  { spec }: PlacementClass,
+  { spec }: QueueBucket,
   verdict: Answer | null,
 ): Answer | null {
   if (verdict === null || spec.data?.rule === undefined) return verdict;

@@ -3,13 +3,17 @@ import { acceleratorsIn } from "../../model/gang.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "../../strategies/hived/place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /** `null`: the request does not depend on shapes. The counts are of the acceptable type of which its team owns most. */
-export function explainShapes(world: World, found: PlacementClass): BlockedReason | null {
-  if (world.rules.teams.shapes === undefined || !isPlacedInCells(world, found) || !isGuaranteedRequest(world, found))
+export function explainShapes(world: World, found: QueueBucket): BlockedReason | null {
+  if (
+    world.rules.teams.reservedTopology === undefined ||
+    !isPlacedInCells(world, found) ||
+    !isGuaranteedRequest(world, found)
+  )
     return null;
   const team = ownerOf(world, found.team);
   let ownedCount = 0;
@@ -26,5 +30,5 @@ export function explainShapes(world: World, found: PlacementClass): BlockedReaso
       .reduce((sum, { leaves }) => sum + leaves.length, 0);
   }
   const neededCount = acceleratorsIn(partsAsked(world, found));
-  return { kind: "teamShapes", team, neededCount, ownedCount, heldCount };
+  return { kind: "reservedTopology", team, neededCount, ownedCount, heldCount };
 }

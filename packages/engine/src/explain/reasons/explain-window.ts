@@ -3,15 +3,15 @@ import { calendarEndMs, windowsInTheWay } from "../../placement/closed-nodes.ts"
 import { findPlacement } from "../../placement/place.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { IndexedWindow } from "../../cluster/calendar-index.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Verdict } from "../../contract/verdicts.ts";
 import { FREEING } from "./wake-on.ts";
 
 /** Of more windows not each is left aside alone. */
-const WINDOWS_TRIED_MAX = 4;
+const WINDOWS_SIMULATED_MAX = 4;
 
-export function explainWindow(world: World, found: PlacementClass): (Verdict & { readonly kind: "blocked" }) | null {
+export function explainWindow(world: World, found: QueueBucket): (Verdict & { readonly kind: "blocked" }) | null {
   const windows = windowsInTheWay(world, found);
   if (windows.length === 0) return null;
   const placement = world.calendar.leftAside(() => findPlacement(world, found));
@@ -28,12 +28,12 @@ interface InTheWay {
 }
 
 /** One without which alone there would be room, first those that may still be moved; else one that lies where it would go. */
-function windowToName(world: World, found: PlacementClass, { windows, placement }: InTheWay): IndexedWindow {
+function windowToName(world: World, found: QueueBucket, { windows, placement }: InTheWay): IndexedWindow {
   const { calendar } = world;
   const hasBegun = ({ window }: IndexedWindow): boolean => window.startMs <= calendar.nowMs;
   const inOrder = [...windows.filter((each) => !hasBegun(each)), ...windows.filter(hasBegun)];
   const there = inOrder.filter(({ nodes }) => placement.workers.some(({ node }) => nodes.has(node)));
   const frees = (each: IndexedWindow): boolean => calendar.without(each, () => findPlacement(world, found)) !== null;
-  const alone = inOrder.length === 1 ? undefined : inOrder.slice(0, WINDOWS_TRIED_MAX).find(frees);
+  const alone = inOrder.length === 1 ? undefined : inOrder.slice(0, WINDOWS_SIMULATED_MAX).find(frees);
   return alone ?? there[0] ?? (inOrder[0] as IndexedWindow);
 }

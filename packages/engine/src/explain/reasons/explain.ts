@@ -10,8 +10,8 @@ import { groupAt, typesOfGroup, WHOLE_MILLI } from "../../model/gang.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../../model/team.ts";
 import type { Workload, WorkloadSpec } from "../../model/workload.ts";
-import { anywayAtMs, opensAtMs } from "../../cluster/off-peak.ts";
-import { PowerOutlook } from "../../energy/power-outlook.ts";
+import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
+import { PowerForecast } from "../../energy/power-forecast.ts";
 import { figuresAt } from "../../energy/tariffs.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { predictsRuns } from "../../usage/run-times.ts";
@@ -23,14 +23,14 @@ import { predictionOf } from "../../transitions/start.ts";
 import { couldEverFit, isHeldByLimit } from "../../placement/could-ever.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { blockingClass } from "../../round/place-waiting.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import { milliOfType } from "../../cluster/team-node.ts";
 import type { Amount } from "../../cluster/team-node.ts";
-import { emptied } from "../../placement/emptied.ts";
+import { emptied } from "../../placement/empty-fleet.ts";
 import { askOfRefused, placeGroups } from "../../placement/place-groups.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from "../../cluster/request.ts";
 import { invariant } from "../../base/invariant.ts";
-import { keptBackBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
+import { holdReasonBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
 import type { WorkloadEntity } from "../../state/mutable-state.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
@@ -38,9 +38,9 @@ import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
-import { explainApart, explainDataRule, heedingData } from "./explain-places.ts";
+import { explainAntiAffinity, explainDataRule, heedingData } from "./explain-places.ts";
 import { explainShapes } from "./explain-shapes.ts";
-import { explainSpares, explainSparesAmong } from "./explain-spares.ts";
+import { explainHotSpares, explainHotSparesAmong } from "./explain-hot-spares.ts";
 import { explainWindow } from "./explain-window.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
@@ -60,20 +60,20 @@ export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(
 /** The same for many at once: only the dominant reason is looked for where another would take longer to find. */
 export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
 
-function explainWith(engine: Engine, id: WorkloadId, promisedTime: typeof explainMinRuntime): Verdict {
+function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof explainMinRuntime): Verdict {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null) return { kind: "notWaiting" };
-  const isPromised = [...world.state.promises.values()].some((place) => place.workloadId === id && !place.growth);
-  if (waitingTaskCount(workload) === 0 && !isPromised) return { kind: "notWaiting" };
+  const isNominated = [...world.state.nominations.values()].some((place) => place.workloadId === id && !place.growth);
+  if (waitingTaskCount(workload) === 0 && !isNominated) return { kind: "notWaiting" };
   const nowMs = clockOf(engine);
   const timely = explainTime(world, workload, nowMs);
   if (timely !== null) return timely;
-  const promised = [...world.state.promises.values()].find((place) => place.workloadId === id && !place.growth);
-  if (promised !== undefined && readyTask(workload, nowMs) === null)
-    return blocked(["attemptEnded", "workersLeft", "promiseWithdrawn"], {
-      kind: "promised",
-      nodes: promised.workers.map(({ node }) => node),
+  const nominated = [...world.state.nominations.values()].find((place) => place.workloadId === id && !place.growth);
+  if (nominated !== undefined && readyTask(workload, nowMs) === null)
+    return blocked(["attemptEnded", "workersLeft", "nominationWithdrawn"], {
+      kind: "nominated",
+      nodes: nominated.workers.map(({ node }) => node),
     });
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const budget = explainBudget(world, workload.spec.team, nowMs);
@@ -87,8 +87,8 @@ function explainWith(engine: Engine, id: WorkloadId, promisedTime: typeof explai
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
   if (own !== null) {
-    const promised = isShortfall(own) ? promisedTime(world, found, { workload, nowMs }) : null;
-    const others = [promised, behind].filter((reason) => reason !== null);
+    const nominated = isShortfall(own) ? nominatedTime(world, found, { workload, nowMs }) : null;
+    const others = [nominated, behind].filter((reason) => reason !== null);
     return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
   }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
@@ -116,7 +116,7 @@ function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number)
 /** What keeps it from being asked at all. */
 function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
   const { waitsFor: [wait, ...others] = [], spec } = workload;
-  switch (keptBackBy(workload, nowMs)) {
+  switch (holdReasonBy(workload, nowMs)) {
     case "held":
       return blocked(["workloadReleased"], { kind: "held" });
     case "waitsFor":
@@ -128,10 +128,10 @@ function explainTime(world: World, workload: Workload, nowMs: number): Verdict |
       });
     case "notBefore":
       return blocked([], { kind: "notBefore", atMs: spec.notBeforeMs ?? nowMs });
-    case "offPeak":
+    case "startWindow":
       return blocked(
-        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "offPeakBegan"],
-        explainOffPeak(world, spec, nowMs),
+        ["calendarSet", "calendarRemoved", "windowEnded", "siteDefined", "policySet", "startWindowOpened"],
+        explainStartWindow(world, spec, nowMs),
       );
     default:
       return null;
@@ -139,22 +139,22 @@ function explainTime(world: World, workload: Workload, nowMs: number): Verdict |
 }
 
 /** For which power it waits, and until when. */
-function explainOffPeak(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
-  const { offPeak = {} } = spec;
+function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
+  const { startWindow = {} } = spec;
   return {
-    kind: "offPeak",
+    kind: "startWindow",
     ...figuresAt(world.state, nowMs),
-    microUsdPerKwhMax: offPeak.microUsdPerKwhMax ?? null,
-    gramsPerKwhMax: offPeak.gramsPerKwhMax ?? null,
-    ...(offPeak.cheapestMs === undefined ? {} : { cheapestMs: offPeak.cheapestMs }),
-    ...(offPeak.cleanestMs === undefined ? {} : { cleanestMs: offPeak.cleanestMs }),
-    opensAtMs: opensAtMs(world, spec, new PowerOutlook(world.state, nowMs)),
-    anywayAtMs: anywayAtMs(world, spec),
+    microUsdPerKwhMax: startWindow.microUsdPerKwhMax ?? null,
+    gramsPerKwhMax: startWindow.gramsPerKwhMax ?? null,
+    ...(startWindow.cheapestMs === undefined ? {} : { cheapestMs: startWindow.cheapestMs }),
+    ...(startWindow.cleanestMs === undefined ? {} : { cleanestMs: startWindow.cleanestMs }),
+    opensAtMs: opensAtMs(world, spec, new PowerForecast(world.state, nowMs)),
+    latestStartAtMs: latestStartAtMs(world, spec),
   };
 }
 
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
-function explainReservation(world: World, found: PlacementClass, nowMs: number): BlockedReason | null {
+function explainReservation(world: World, found: QueueBucket, nowMs: number): BlockedReason | null {
   const expectedEndMs = nowMs + found.durationMs;
   const starts = reservationsOf(world).filter(
     ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
@@ -172,7 +172,7 @@ function explainReservation(world: World, found: PlacementClass, nowMs: number):
 }
 
 /** Beside those before it there is room, and with it there is none; the first, where all of them together are not in the way now. */
-function firstInTheWay(world: World, found: PlacementClass, starts: readonly Reservation[]): Reservation | null {
+function firstInTheWay(world: World, found: QueueBucket, starts: readonly Reservation[]): Reservation | null {
   if (starts.length > 1 && findBesideStarts(world, found, starts) !== null) return starts[0] as Reservation;
   let beside = 0;
   for (let upTo = starts.length; upTo - beside > 1;) {
@@ -194,22 +194,22 @@ function explainBackoff(workload: Workload): Verdict {
 }
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
-function explainClass(world: World, found: PlacementClass): Blocked | null {
+function explainClass(world: World, found: QueueBucket): Blocked | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const ruled =
     explainWindow(world, found) ??
-    explainSpares(world, found) ??
+    explainHotSpares(world, found) ??
     explainDataRule(world, found) ??
-    explainApart(world, found);
+    explainAntiAffinity(world, found);
   if (ruled !== null) return ruled;
-  const roomFor = (one: PlacementClass): Blocked =>
+  const roomFor = (one: QueueBucket): Blocked =>
     isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
-  const spares = couldEverFit(world, found) ? null : explainSparesAmong(world, found, roomFor);
-  return spares ?? roomFor(found);
+  const hotSpares = couldEverFit(world, found) ? null : explainHotSparesAmong(world, found, roomFor);
+  return hotSpares ?? roomFor(found);
 }
 
 /** Of a gang without groups. */
-function explainRoom(world: World, found: PlacementClass): Blocked {
+function explainRoom(world: World, found: QueueBucket): Blocked {
   const { gang, acceleratorTypes } = found;
   const neededCount = wholeNeeded(found);
   const accepted = acceptedNodes(world, found);
@@ -221,8 +221,9 @@ function explainRoom(world: World, found: PlacementClass): Blocked {
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
   const open = able.filter(({ type }) => limitReason(world, found, type) === null);
   if (open.length === 0) return blocked(wakeOn, ...limits);
-  const shapes = explainShapes(world, found);
-  if (shapes !== null) return blocked([...FREEING, "teamDefined", "loanRelabelled"], shapes, ...limits);
+  const reservedTopology = explainShapes(world, found);
+  if (reservedTopology !== null)
+    return blocked([...FREEING, "teamDefined", "opportunisticJobRelabelled"], reservedTopology, ...limits);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
   const { freeCount } = roomiest;
   if (freeCount < neededCount) {
@@ -232,11 +233,11 @@ function explainRoom(world: World, found: PlacementClass): Blocked {
   return blocked(wakeOn, workerShortfall(world, found, open), ...limits);
 }
 
-const limitReason = (world: World, found: PlacementClass, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
+const limitReason = (world: World, found: QueueBucket, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
   limitReasonOf(world, found, { type, amount: amountAsked(world, found, type) });
 
 /** Of the types that quotas keep it from. What is not counted by type keeps it from each of them alike, and is said once. */
-function limitReasons(world: World, found: PlacementClass, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
+function limitReasons(world: World, found: QueueBucket, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
   const reasons = new Map<string, TeamLimit>();
   for (const { type } of able) {
     const reason = limitReason(world, found, type);
@@ -253,7 +254,7 @@ interface OnType {
   readonly amount: Amount;
 }
 
-function limitReasonOf(world: World, found: PlacementClass, { type, amount }: OnType): TeamLimit | null {
+function limitReasonOf(world: World, found: QueueBucket, { type, amount }: OnType): TeamLimit | null {
   const reached = quotaReachedBy(world, found, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
@@ -282,10 +283,10 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
 }
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
-function explainGroups(world: World, found: PlacementClass): Blocked {
+function explainGroups(world: World, found: QueueBucket): Blocked {
   if (!couldEverFit(world, found)) {
     const empty = emptied(world);
-    const exceeding = (one: PlacementClass): BlockedReason => ({
+    const exceeding = (one: QueueBucket): BlockedReason => ({
       ...exceedingGroup(empty, one, placeableNow(empty, one)),
       ...groupName(one),
     });
@@ -295,24 +296,24 @@ function explainGroups(world: World, found: PlacementClass): Blocked {
   const limit = limitReason(world, found, { type: "" }) ?? limitOnFirstTypes(world, found);
   const limits = limit === null ? [] : [limit];
   const wakeOn = [...FREEING, ...QUOTA_MOVES];
-  const shapes = explainShapes(world, found);
-  if (shapes !== null) return blocked([...wakeOn, "loanRelabelled"], shapes, ...limits);
+  const reservedTopology = explainShapes(world, found);
+  if (reservedTopology !== null) return blocked([...wakeOn, "opportunisticJobRelabelled"], reservedTopology, ...limits);
   const own = limit === null ? askOfRefused(world, found, (one) => firstReason(world, one)) : null;
   return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own]));
 }
 
-const groupName = ({ waiting, spec, group }: PlacementClass): { readonly group?: string } => {
-  const { groups } = (waiting.first()?.spec ?? spec).gang;
-  return group === null || groups === undefined ? {} : { group: groups[group]?.name ?? "" };
+const groupName = ({ waiting, spec, group }: QueueBucket): { readonly group?: string } => {
+  const { taskGroups } = (waiting.first()?.spec ?? spec).gang;
+  return group === null || taskGroups === undefined ? {} : { group: taskGroups[group]?.name ?? "" };
 };
 
-function firstReason(world: World, one: PlacementClass): BlockedReason | null {
+function firstReason(world: World, one: QueueBucket): BlockedReason | null {
   const [first] = explainClass(world, one)?.reasons ?? [];
   return first === undefined ? null : { ...first, ...groupName(one) };
 }
 
 /** Every group fits by itself, and they do not fit together. */
-function scattered(world: World, found: PlacementClass): BlockedReason {
+function scattered(world: World, found: QueueBucket): BlockedReason {
   const accepted = acceptedNodes(world, found);
   return {
     kind: "workerShortfall",
@@ -325,7 +326,7 @@ function scattered(world: World, found: PlacementClass): BlockedReason {
 }
 
 /** The quota that is reached where each group has the type that it likes best. */
-function limitOnFirstTypes(world: World, found: PlacementClass): BlockedReason | null {
+function limitOnFirstTypes(world: World, found: QueueBucket): BlockedReason | null {
   if (placeGroups(world, found, { layer: "idle", heedsQuotas: false }) === null) return null;
   const amount = world.teamUse.amountOfParts(partsAsked(world, found), ({ group = 0 }) => {
     const types = typesOfGroup(found.spec, groupAt(found.gang, group));
@@ -340,7 +341,7 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   if (state.policy.whenHeadBlocked !== "stop") return null;
   const head = blockingClass(world)?.waiting.first();
   if (head === undefined || head === workload) return null;
-  const mayBlock = (found: PlacementClass): boolean => couldEverFit(world, found) && !isHeldByLimit(world, found);
+  const mayBlock = (found: QueueBucket): boolean => couldEverFit(world, found) && !isHeldByLimit(world, found);
   const waiting = queue.waitingClasses().filter(mayBlock);
   const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
   return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };

@@ -7,7 +7,7 @@ export const FLEET_GROWS: readonly EventKind[] = [
   "nodeChanged",
   "nodeReturned",
   "nodeResumed",
-  "spareReleased",
+  "hotSpareReleased",
   // Its accelerators may be divided now, or of another type.
   "poolDefined",
 ];
@@ -16,7 +16,7 @@ export const FREEING: readonly EventKind[] = [
   "attemptEnded",
   "workersLeft",
   "joinFailed",
-  "promiseWithdrawn",
+  "nominationWithdrawn",
   "policySet",
   ...FLEET_GROWS,
 ];
@@ -30,7 +30,7 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",
-  "spareKept",
+  "hotSpareReserved",
 ];
 
 /** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */

@@ -1,22 +1,18 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
 import { findPlacement } from "../../placement/place.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import type { GangSpec } from "../../model/workload.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";
-import { wishInTheWay } from "./wish-in-the-way.ts";
+import { unmetConstraint } from "./unmet-constraint.ts";
 import { milliOf, WHOLE_MILLI } from "../../model/gang.ts";
 
 type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
 
-export function workerShortfall(
-  world: World,
-  found: PlacementClass,
-  accepted: readonly AcceptedNodes[],
-): BlockedReason {
+export function workerShortfall(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): BlockedReason {
   const { gang, workers } = found;
   const { nodes: best, placeable } = accepted
     .map((nodes) => ({ nodes, placeable: nodes.placeable(gang) }))
@@ -25,9 +21,9 @@ export function workerShortfall(
   const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(gang) } as const;
   if (placeable >= workers) {
     // There is room for all of them and not as they wish to lie.
-    const wish = wishInTheWay(found, (freer) => findPlacement(world, freer) !== null);
+    const constraint = unmetConstraint(found, (freer) => findPlacement(world, freer) !== null);
     const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, found) };
-    return wish === null ? lying : { ...lying, binding: wish };
+    return constraint === null ? lying : { ...lying, binding: constraint };
   }
   const beside = shortBeside(gang, (changes) => best.placeable({ ...gang, ...changes }) > placeable);
   if (beside !== null) return { ...base, ...beside };

@@ -7,10 +7,10 @@ import type { WorkerShape } from "../../model/workload.ts";
 import { partsByType } from "../../cluster/amounts.ts";
 import { invariant } from "../../base/invariant.ts";
 import { needsPart } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";
-import type { ExpectedEnds } from "./expected-ends.ts";
+import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
 /** A number that changes at instants, ascending; zero before the first. */
@@ -40,9 +40,9 @@ export class FreeOverTime {
   constructor(world: World, ends: ExpectedEnds, reservations: readonly Reservation[]) {
     this.#world = world;
     this.#ends = ends;
-    for (const { type, freeCount, comingCount } of world.capacity.allTypes)
+    for (const { type, freeCount, releasingCount } of world.capacity.allTypes)
       this.#types.set(type, {
-        base: freeCount + comingCount,
+        base: freeCount + releasingCount,
         freed: { atMs: [], value: [] },
         reserved: { atMs: [], value: [] },
       });
@@ -65,7 +65,7 @@ export class FreeOverTime {
    * Instants after this one at which something is expected to end and the request might fit for as long as it lasts, ascending.
    * Every instant at which it does fit is among them.
    */
-  *startsAfter(nowMs: number, found: PlacementClass, durationMs: number): Generator<number, void> {
+  *startsAfter(nowMs: number, found: QueueBucket, durationMs: number): Generator<number, void> {
     const needed = wholeNeeded(found);
     const types = acceptableTypes(this.#world, found).map(({ type }) => this.#type(type));
     for (let startMs = this.#nextEnd(nowMs); startMs !== null;) {

@@ -9,7 +9,7 @@ import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { holderOf } from "../../cluster/holdings.ts";
 import type { World } from "../../cluster/world.ts";
-import type { ExpectedEnd, ExpectedEnds } from "./expected-ends.ts";
+import type { ExpectedEnd, ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
@@ -107,7 +107,7 @@ const capacityIndex = ({ capacity }: World, tell: (workers: readonly WorkerAlloc
     tell(workers);
   },
   take: ({ found, placement: { workers } }, sign) => {
-    capacity.promise(found.gang, workers, sign);
+    capacity.nomination(found.gang, workers, sign);
     tell(workers);
   },
 });

@@ -5,7 +5,7 @@
  */
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import { bookedSequenceOf } from "../../cluster/world.ts";
 import { Slot } from "../../cluster/scratch.ts";
 import type { World } from "../../cluster/world.ts";
@@ -13,14 +13,14 @@ import { findPlacement } from "../place.ts";
 import { isHeldByLimit } from "../could-ever.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
-import { RoomComing } from "../room-coming.ts";
-import { ExpectedEnds } from "./expected-ends.ts";
+import { ReleasingRoom } from "../releasing-room.ts";
+import { ExpectedEnds } from "./expected-completions.ts";
 import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
 
 export interface Reservation {
   readonly workloadId: WorkloadId;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly placement: Placement;
   readonly startMs: number;
   readonly endMs: number;
@@ -33,7 +33,7 @@ export interface Reservation {
 interface LookedFor {
   readonly bookedSequence: number;
   readonly nowMs: number;
-  readonly found: PlacementClass;
+  readonly found: QueueBucket;
   readonly head: Workload;
   readonly reservation: Reservation | null;
 }
@@ -47,7 +47,7 @@ export const keepReservations = (world: World, list: readonly Reservation[]): vo
   world.scratch.set(protectedStarts, list);
 
 /** What is known of the time to come, until something starts. */
-interface Outlook {
+interface Forecast {
   /** Accelerators of each type that are free now. */
   readonly idle: ReadonlyMap<string, number>;
   readonly ends: ExpectedEnds;
@@ -61,12 +61,12 @@ interface Outlook {
 export class Reservations {
   readonly #world: World;
   readonly #nowMs: number;
-  #outlook: Outlook | null = null;
+  #forecast: Forecast | null = null;
   /** By start. */
   readonly #list: Reservation[] = [];
   readonly #most: number;
   /** Whose starts are to be protected once there is somebody who could be in their way; `null`: at once. */
-  readonly #due: PlacementClass[] | null;
+  readonly #due: QueueBucket[] | null;
   /** How many starts were looked for. */
   #askedCount = 0;
 
@@ -92,18 +92,18 @@ export class Reservations {
   idleMost(durationMs: number): number {
     if (this.#list.length === 0)
       return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
-    const outlook = this.#look();
-    if (outlook.idleMost?.durationMs !== durationMs || outlook.idleMost.beside !== this.#list.length) {
-      outlook.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
+    const forecast = this.#look();
+    if (forecast.idleMost?.durationMs !== durationMs || forecast.idleMost.beside !== this.#list.length) {
+      forecast.indexes.stand(this.#nowMs, this.#nowMs + durationMs, this.#list);
       const counts = this.#world.capacity.allTypes.map(({ freeCount }) => freeCount);
-      outlook.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
-      outlook.indexes.restoreUse();
+      forecast.idleMost = { durationMs, beside: this.#list.length, count: Math.max(0, ...counts) };
+      forecast.indexes.restoreUse();
     }
-    return outlook.idleMost.count;
+    return forecast.idleMost.count;
   }
 
   /** A place for the request among what nobody is promised who would need it before the request ends. */
-  findPlacement(found: PlacementClass): Placement | null {
+  findPlacement(found: QueueBucket): Placement | null {
     const placement = this.#findBeside(found);
     if (this.#due === null || this.#due.length === 0) return placement;
     // What finds no room finds none beside more protected starts either; what groups find is put together group by group.
@@ -112,7 +112,7 @@ export class Reservations {
     return this.#findBeside(found);
   }
 
-  #findBeside(found: PlacementClass): Placement | null {
+  #findBeside(found: QueueBucket): Placement | null {
     const world = this.#world;
     if (this.#list.length === 0) return findPlacement(world, found);
     const { idle, indexes } = this.#look();
@@ -123,7 +123,7 @@ export class Reservations {
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
-  concern(found: PlacementClass): boolean {
+  concern(found: QueueBucket): boolean {
     const endMs = this.#nowMs + found.durationMs;
     const [first] = this.#list;
     return first !== undefined && first.startMs < endMs;
@@ -131,21 +131,21 @@ export class Reservations {
 
   /** Takes everything tentative back; done before anything is recorded. */
   release(): void {
-    this.#outlook?.indexes.restore();
+    this.#forecast?.indexes.restore();
   }
 
   /** What teams hold is as it is now: by that it is judged whom a quota holds up, and who is next. */
   releaseUse(): void {
-    this.#outlook?.indexes.restoreUse();
+    this.#forecast?.indexes.restoreUse();
   }
 
   /** Something was recorded, while nothing tentative was in the indexes: what was expected is looked up anew. */
   forget(): void {
-    this.#outlook = null;
+    this.#forecast = null;
   }
 
   /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
-  protect(found: PlacementClass): void {
+  protect(found: QueueBucket): void {
     if (this.#due !== null) this.#due.push(found);
     else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.reserve(found);
   }
@@ -162,16 +162,16 @@ export class Reservations {
   }
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
-  reserve(found: PlacementClass): boolean {
+  reserve(found: QueueBucket): boolean {
     const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
     if (reservation === null) return false;
     const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
-    this.#outlook?.free?.reserve(reservation);
+    this.#forecast?.free?.reserve(reservation);
     return true;
   }
 
-  #reservationFor(found: PlacementClass, head: Workload): Reservation | null {
+  #reservationFor(found: QueueBucket, head: Workload): Reservation | null {
     const lookedFor = this.#world.scratch.get(lookedForStarts);
     const bookedSequence = bookedSequenceOf(this.#world);
     const nowMs = this.#nowMs;
@@ -189,22 +189,22 @@ export class Reservations {
 
   /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */
   #earliestStart(
-    found: PlacementClass,
+    found: QueueBucket,
     durationMs: number,
   ): { readonly placement: Placement; readonly startMs: number } | null {
     const world = this.#world;
-    const outlook = this.#look();
-    if (outlook.free === null) {
-      outlook.indexes.restore();
-      outlook.free = new FreeOverTime(world, outlook.ends, this.#list);
+    const forecast = this.#look();
+    if (forecast.free === null) {
+      forecast.indexes.restore();
+      forecast.free = new FreeOverTime(world, forecast.ends, this.#list);
     }
-    const { indexes } = outlook;
-    let room: RoomComing | null = null;
+    const { indexes } = forecast;
+    let room: ReleasingRoom | null = null;
     try {
-      for (const startMs of outlook.free.startsAfter(this.#nowMs, found, durationMs)) {
+      for (const startMs of forecast.free.startsAfter(this.#nowMs, found, durationMs)) {
         indexes.stand(startMs, startMs + durationMs, this.#list);
         if (room !== null && !room.suffices) continue;
-        const placement = world.calendar.at(startMs, () => findPlacement(world, found, "later"));
+        const placement = world.calendar.at(startMs, () => findPlacement(world, found, "eventual"));
         if (placement !== null) return { placement, startMs };
         // The next one will hardly have room either: from here on only what differs is counted.
         room ??= this.#counted(found, indexes);
@@ -216,20 +216,20 @@ export class Reservations {
   }
 
   /** Counts the workers that would fit, node by node, as the indexes move in time. */
-  #counted(found: PlacementClass, indexes: IndexesAt): RoomComing {
-    const room = new RoomComing(this.#world, found);
+  #counted(found: QueueBucket, indexes: IndexesAt): ReleasingRoom {
+    const room = new ReleasingRoom(this.#world, found);
     indexes.watch = (workers) => room.changed(workers);
     return room;
   }
 
   /** Looked up for the first time while nothing tentative is in the indexes. */
-  #look(): Outlook {
-    if (this.#outlook === null) {
+  #look(): Forecast {
+    if (this.#forecast === null) {
       const world = this.#world;
       const ends = new ExpectedEnds(world, this.#nowMs);
       const idle = new Map(world.capacity.allTypes.map(({ type, freeCount }) => [type, freeCount]));
-      this.#outlook = { idle, ends, indexes: new IndexesAt(world, ends), free: null, idleMost: null };
+      this.#forecast = { idle, ends, indexes: new IndexesAt(world, ends), free: null, idleMost: null };
     }
-    return this.#outlook;
+    return this.#forecast;
   }
 }

@@ -1,12 +1,12 @@
 /** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
 import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { dataPlaces } from "../data-places.ts";
 import { preferredRanks } from "../fabric-choice.ts";
-import type { Candidate } from "../place-wishes.ts";
+import type { Candidate } from "../place-constrained.ts";
 import { bestPart } from "../place-parts.ts";
 import { isScored } from "./place-by-score.ts";
 import { scoresOf } from "./score-index.ts";
@@ -19,11 +19,7 @@ export interface Candidates {
 /** Smaller goes first, key by key. */
 type Keys = readonly number[];
 
-export function nodeOrder(
-  world: World,
-  found: PlacementClass,
-  { candidates, layer }: Candidates,
-): readonly Candidate[] {
+export function nodeOrder(world: World, found: QueueBucket, { candidates, layer }: Candidates): readonly Candidate[] {
   const isPacking = world.rules.placement !== "spread";
   const { shareMilli: share, profile } = found.gang;
   const byScore = layer === "idle" && isScored(world, found.gang);
@@ -31,16 +27,16 @@ export function nodeOrder(
   const preferred = preferredRanks(world, found, candidates);
   const data = dataPlaces(world, found.spec);
   const keysOf = ({ slot }: Candidate): Keys => {
-    const unallocated = slot.freeCount + (layer === "coming" ? slot.comingCount : 0);
+    const unallocated = slot.freeCount + (layer === "releasing" ? slot.releasingCount : 0);
     return [
       preferred.get(slot.node.id) ?? 0,
       -data.held(slot),
       byScore ? -scoresOf(world).scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
       ...(profile === undefined ? [] : partKeys(slot, found.gang, layer)),
-      layer === "coming" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
+      layer === "releasing" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
       // Later, what is idle now is left to others until the plan's time comes.
-      isPacking || layer === "later" ? unallocated : -unallocated,
+      isPacking || layer === "eventual" ? unallocated : -unallocated,
       slot.position,
     ];
   };

@@ -7,9 +7,9 @@ import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import { looksAround } from "../apart.ts";
+import { looksAround } from "../anti-affinity.ts";
 import { windowsInTheWay } from "../closed-nodes.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
@@ -28,22 +28,22 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
 }
 
 /** Whether the scores alone decide where the request goes. */
-export function isPlacedByScore(world: World, found: PlacementClass): boolean {
+export function isPlacedByScore(world: World, found: QueueBucket): boolean {
   const { rules } = world;
   const { spec, gang, isGrowth, among } = found;
   if (!isScored(world, gang) || isGrowth || among !== null) return false;
-  if (rules.fabric.choose === "cells" || rules.teams.shapes !== undefined) return false;
+  if (rules.fabric.choose === "cells" || rules.teams.reservedTopology !== undefined) return false;
   if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
   if (
     spec.data !== undefined ||
     looksAround(world, found) ||
-    (rules.fabric.choose === "fewest" && rules.fabric.leastFreeWithoutWish)
+    (rules.fabric.choose === "fewest" && rules.fabric.unconstrainedToFullest)
   )
     return false;
   return windowsInTheWay(world, found).length === 0;
 }
 
-export function placeByScore(world: World, found: PlacementClass): Placement | null {
+export function placeByScore(world: World, found: QueueBucket): Placement | null {
   const types = acceptableTypes(world, found).filter(({ type }) => quotaReached(world, found, type) === null);
   if (found.acceleratorTypes.length === 0) return placeOnAny(world, found, types);
   for (const type of types) {
@@ -54,7 +54,7 @@ export function placeByScore(world: World, found: PlacementClass): Placement | n
 }
 
 /** The type of the best place for the first worker, if all of the gang fit there, else that of the next best. */
-function placeOnAny(world: World, found: PlacementClass, types: readonly TypeCapacity[]): Placement | null {
+function placeOnAny(world: World, found: QueueBucket, types: readonly TypeCapacity[]): Placement | null {
   const { gang } = found;
   const ask = workerAsk(gang);
   const first = scoresOf(world).choose(world, ask, types, 0);
@@ -73,7 +73,7 @@ function placeOnAny(world: World, found: PlacementClass, types: readonly TypeCap
 /** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
 function placeRest(
   world: World,
-  { gang, workers: count }: PlacementClass,
+  { gang, workers: count }: QueueBucket,
   first: ScoredChoice,
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;
@@ -82,11 +82,11 @@ function placeRest(
   const workers: WorkerAllocation[] = [];
   for (let next: ScoredChoice | null = first; next !== null;) {
     const worker = workerOn(next, gang);
-    capacity.promise(gang, [worker], 1);
+    capacity.nomination(gang, [worker], 1);
     workers.push(worker);
     next = workers.length === count ? null : scores.choose(world, ask, [first.type], workers.length);
   }
-  capacity.promise(gang, workers, -1);
+  capacity.nomination(gang, workers, -1);
   return workers.length === count ? workers : null;
 }
 

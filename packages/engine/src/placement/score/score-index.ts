@@ -9,7 +9,7 @@ import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { World } from "../../cluster/world.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import { NO_ROOM } from "./ranking.ts";
-import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";
+import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
 import {
   TIE_STEPS,
   balancedScore,
@@ -135,14 +135,14 @@ export class ScoreIndex {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
         // Sums are of what was seen of each node: what has changed since is taken over first.
-        type.settle();
+        type.markClean();
         type.forgetValues();
       }
     }
     this.#sample = sample;
     let ranked = 0;
     for (const type of this.#types.values()) {
-      type.settle();
+      type.markClean();
       ranked += type.rankedCount;
     }
     if (ranked > RANKED_MAX) for (const type of this.#types.values()) type.forgetRankings();
@@ -166,10 +166,10 @@ export class ScoreIndex {
     if (rules.placement === "fragmentation") return fragmentationScore(rules.typicalDemand ?? typicalOf(state.demand));
     const largest = largestNode(capacity.allTypes);
     if (rules.placement === "best-fit") return bestFitScore(largest);
-    const values = new Map<string, RefillValue>();
+    const values = new Map<string, RebalanceValue>();
     const sample = state.demand?.sample ?? [];
-    for (const { type } of capacity.allTypes) values.set(type, new RefillValue(sample, type));
-    return balancedScore((type) => values.get(type) as RefillValue, largest);
+    for (const { type } of capacity.allTypes) values.set(type, new RebalanceValue(sample, type));
+    return balancedScore((type) => values.get(type) as RebalanceValue, largest);
   }
 }
 

@@ -6,7 +6,7 @@ import type { NodeSlot } from "../../cluster/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
-import { RefillValue, VALUE_PER_MILLI } from "./refill-value.ts";
+import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
 import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** A node as it is now, with what is free of it as a value. */
@@ -91,7 +91,7 @@ export const TIE_STEPS = 131_072;
  * The product's own: where what has lately been asked for loses least. A place costs the difference between what the node
  * could hold of the sample of recent demand before and after.
  */
-export function balancedScore(valueFor: (type: string) => RefillValue, largest: LargestNode): Score {
+export function balancedScore(valueFor: (type: string) => RebalanceValue, largest: LargestNode): Score {
   return {
     score(node, ask) {
       const { slot, profile } = node;
@@ -110,7 +110,7 @@ export function balancedScore(valueFor: (type: string) => RefillValue, largest: 
 
 /** What the node is good for after the best way to take what is asked; of equal ones a share goes to the fullest accelerator. */
 function bestAfter(
-  value: RefillValue,
+  value: RebalanceValue,
   { slot, profile }: ScoredNode,
   ask: WorkerAsk,
 ): { readonly value: number; readonly room: number } {

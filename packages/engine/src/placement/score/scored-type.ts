@@ -80,7 +80,7 @@ export class ScoredType {
   }
 
   /** Takes over what changed; what was tried and taken back has not. */
-  settle(): void {
+  markClean(): void {
     for (const position of this.#stale) {
       this.#isStale[position] = 0;
       const node = this.#nodes[position] as NodeAsSeen;

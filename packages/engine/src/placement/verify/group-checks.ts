@@ -17,13 +17,15 @@ export function checkGroups(
   state: ReadonlyState,
   { id, spec, workers, isIncomplete }: Placed,
 ): void {
-  const { groups } = spec.gang;
+  const { taskGroups } = spec.gang;
   findings.expect(
-    workers.every(({ group }) => (groups === undefined) === (group === undefined)),
-    () => `${id} has workers ${groups === undefined ? "in groups" : "without a group"}`,
+    workers.every(({ taskGroup }) => (taskGroups === undefined) === (taskGroup === undefined)),
+    () => `${id} has workers ${taskGroups === undefined ? "in groups" : "without a group"}`,
   );
-  for (const [index, { name, workers: most, minWorkers: least = most, acceleratorTypes }] of (groups ?? []).entries()) {
-    const own = workers.filter(({ group }) => group === index);
+  for (const [index, { name, workers: most, minWorkers: least = most, acceleratorTypes }] of (
+    taskGroups ?? []
+  ).entries()) {
+    const own = workers.filter(({ taskGroup }) => taskGroup === index);
     findings.expect(
       own.length <= most && (isIncomplete || own.length >= least),
       () => `${id} has ${own.length} workers of ${name}, which may have ${least} to ${most}`,

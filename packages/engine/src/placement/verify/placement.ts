@@ -11,16 +11,11 @@ import type { Placement } from "../../cluster/request.ts";
 import { InvariantError, invariant } from "../../base/invariant.ts";
 import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
-export function verifyPlacement(
-  world: World,
-  found: PlacementClass,
-  placement: Placement,
-  layer: Layer = "idle",
-): void {
+export function verifyPlacement(world: World, found: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
   const { gang, acceleratorTypes } = found;
   const { workers, acceleratorType } = placement;
   const who = found.waiting.first()?.id ?? "nobody";
@@ -28,12 +23,12 @@ export function verifyPlacement(
     throw new InvariantError(`${who} was given ${workers.length} of ${found.workers} workers`);
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
     throw new InvariantError(`${who} was given type ${acceleratorType}`);
-  if (gang.groups !== undefined) verifyGroups(world, found, workers);
+  if (gang.taskGroups !== undefined) verifyGroups(world, found, workers);
   for (const worker of workers) {
     const node = world.state.nodes.get(worker.node);
-    if (node === undefined || node.health !== "up" || node.draining || node.spare === true)
+    if (node === undefined || node.health !== "up" || node.draining || node.hotSpare === true)
       throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);
-    if (gang.groups === undefined && node.acceleratorType !== acceleratorType)
+    if (gang.taskGroups === undefined && node.acceleratorType !== acceleratorType)
       throw new InvariantError(`${who} mixes accelerator types`);
     if (acceleratorCount(worker.accelerators) !== shapeOf(gang, worker).accelerators)
       throw new InvariantError(`${who} was given ${worker.accelerators} on ${worker.node}`);
@@ -45,11 +40,11 @@ export function verifyPlacement(
           `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
         );
     const workload = found.waiting.first();
-    if (workload !== undefined && layer !== "later" && world.state.calendar.size > 0) {
+    if (workload !== undefined && layer !== "eventual" && world.state.calendar.size > 0) {
       const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
       invariant(window === null, `${who} was placed on ${worker.node}, where it may run into ${window}`);
     }
-    if (layer === "coming") verifyComing(world, found, worker);
+    if (layer === "releasing") verifyReleasing(world, found, worker);
   }
 }
 
@@ -62,7 +57,7 @@ function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
 }
 
 /** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
-function verifyGroups(world: World, found: PlacementClass, workers: Placement["workers"]): void {
+function verifyGroups(world: World, found: QueueBucket, workers: Placement["workers"]): void {
   const growing = growingAttempt(world, found);
   const findings = new Findings();
   checkGroups(findings, world.state, {
@@ -81,25 +76,25 @@ interface Planned {
   readonly worker: WorkerAllocation;
 }
 
-function isComing(slot: NodeSlot, index: number, { shape, worker }: Planned): boolean {
+function isReleasing(slot: NodeSlot, index: number, { shape, worker }: Planned): boolean {
   if (shape.profile !== undefined) {
-    const taken = slot.slicesTaken(index, "coming");
+    const taken = slot.slicesTaken(index, "releasing");
     const slices = slicesOf(slot.node, shape, worker);
     return slices.length > 0 && slices.every((slice) => ((taken >>> (4 * slice)) & 15) === 0);
   }
   return shape.shareMilli === undefined
-    ? slot.isWhole(index, "coming")
-    : slot.room(index, "coming") >= shape.shareMilli;
+    ? slot.isWhole(index, "releasing")
+    : slot.room(index, "releasing") >= shape.shareMilli;
 }
 
 /** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
-function verifyComing({ capacity }: World, { gang }: PlacementClass, worker: Placement["workers"][number]): void {
+function verifyReleasing({ capacity }: World, { gang }: QueueBucket, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);
   const slot = capacity.slot(node);
   for (const index of acceleratorIndices(accelerators)) {
     invariant(
-      isComing(slot, index, { shape, worker }),
+      isReleasing(slot, index, { shape, worker }),
       `accelerator ${index} of ${node} is planned for and is not coming`,
     );
   }

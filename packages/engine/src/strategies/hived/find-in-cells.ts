@@ -9,34 +9,34 @@ import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts"
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import { wholeSlices } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
-import { isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import { isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "./place-in-cells.ts";
 import { findPlacement } from "../../placement/place.ts";
-import { placeWithWishes } from "../../placement/place-wishes.ts";
+import { placeConstrained } from "../../placement/place-constrained.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
-import { isEvictable, isOnAny } from "../../preemption/rights.ts";
+import { isEvictable, isOnAny } from "../../preemption/eligibility.ts";
 
-export function findInCells(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
+export function findInCells(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const { world } = batch;
   if (reason !== "reclaimed" && reason !== "preempted") return null;
-  if (!isPlacedInCells(world, beneficiary) || !isGuaranteedRequest(world, beneficiary)) return null;
+  if (!isPlacedInCells(world, preemptor) || !isGuaranteedRequest(world, preemptor)) return null;
   // Who is leaving anyway will do: nobody else has to.
-  if (findPlacement(world, beneficiary, "coming") !== null) return null;
-  if (reason === "reclaimed") return findEvictions(batch, beneficiary, []);
-  const lower = lowerInTeam(batch, beneficiary);
+  if (findPlacement(world, preemptor, "releasing") !== null) return null;
+  if (reason === "reclaimed") return findEvictions(batch, preemptor, []);
+  const lower = lowerInTeam(batch, preemptor);
   // With all of them gone it would fit, or never.
-  if (lower.length === 0 || findEvictions(batch, beneficiary, lower) === null) return null;
-  const ways = world.rules.eviction.lazy ? [relabel, findEvictions] : [findEvictions];
+  if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
+  const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
   for (const way of ways) {
-    const given = leastGiven(batch, beneficiary, { way, lower });
-    if (given !== null) return withFewest(batch, { beneficiary, way, ...given });
+    const given = leastGiven(batch, preemptor, { way, lower });
+    if (given !== null) return withFewest(batch, { preemptor, way, ...given });
   }
   return null;
 }
@@ -49,37 +49,37 @@ interface Giving {
 /** The shortest beginning of the list that suffices, by halving; `null`: not even all of it does. */
 function leastGiven(
   batch: Batch,
-  beneficiary: PlacementClass,
+  preemptor: QueueBucket,
   { way, lower }: Giving,
 ): Pick<Found, "given" | "plan"> | null {
-  let plan = way(batch, beneficiary, lower);
+  let plan = way(batch, preemptor, lower);
   if (plan === null) return null;
   let [tooFew, enough] = [0, lower.length];
   while (enough - tooFew > 1) {
     const count = (tooFew + enough) >>> 1;
-    const shorter = way(batch, beneficiary, lower.slice(0, count));
+    const shorter = way(batch, preemptor, lower.slice(0, count));
     if (shorter === null) tooFew = count;
     else [enough, plan] = [count, shorter];
   }
   return { given: lower.slice(0, enough), plan };
 }
 
-type Way = (batch: Batch, beneficiary: PlacementClass, given: readonly Attempt[]) => Plan | null;
+type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
 
 interface Found {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly way: Way;
   readonly given: readonly Attempt[];
   readonly plan: Plan;
 }
 
 /** Leaves everybody in turn his cells whose giving them up was not needed, the last to be asked first. */
-function withFewest(batch: Batch, { beneficiary, way, given, plan }: Found): Plan {
+function withFewest(batch: Batch, { preemptor, way, given, plan }: Found): Plan {
   let needed = given;
   let best = plan;
   for (const attempt of given.toReversed()) {
     const without = needed.filter((other) => other !== attempt);
-    const again = way(batch, beneficiary, without);
+    const again = way(batch, preemptor, without);
     if (again === null) continue;
     needed = without;
     best = again;
@@ -88,10 +88,10 @@ function withFewest(batch: Batch, { beneficiary, way, given, plan }: Found): Pla
 }
 
 /** Guaranteed work of lower priority in the same team, the least important first, the youngest of those. */
-function lowerInTeam(batch: Batch, beneficiary: PlacementClass): Attempt[] {
+function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
-  const head = beneficiary.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
+  const head = preemptor.waiting.first() as Workload;
+  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
   const priorityOf = ({ workloadId }: Attempt): number => workloadOf(world, workloadId).spec.priority;
   return [...world.state.attempts.values()]
     .filter((attempt) => {
@@ -99,16 +99,18 @@ function lowerInTeam(batch: Batch, beneficiary: PlacementClass): Attempt[] {
       if (spec.gang.accelerators === 0 || spec.priority >= head.spec.priority || !isOnAny(world, attempt, types))
         return false;
       return (
-        isEvictable(batch, attempt) && isGuaranteedLoan(world.rules, spec, attempt) && spec.team === beneficiary.team
+        isEvictable(batch, attempt) &&
+        isGuaranteedOpportunistic(world.rules, spec, attempt) &&
+        spec.team === preemptor.team
       );
     })
     .toSorted((left, right) => priorityOf(left) - priorityOf(right) || right.placedSequence - left.placedSequence);
 }
 
 /** A place that is idle as it is, once these have given their cells to it and stay where they are. */
-function relabel({ world }: Batch, beneficiary: PlacementClass, given: readonly Attempt[]): Plan | null {
-  const placement = placeOn(world, beneficiary, { layer: "idle", relabelled: idsOf(given) });
-  return placement === null ? null : { beneficiary, placement, victims: [], relabelled: given };
+function relabel({ world }: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
+  const placement = placeOn(world, preemptor, { layer: "idle", relabelled: idsOf(given) });
+  return placement === null ? null : { preemptor, placement, victims: [], relabelled: given };
 }
 
 const idsOf = (attempts: readonly Attempt[]): ReadonlySet<AttemptId> => new Set(attempts.map(({ id }) => id));
@@ -118,50 +120,50 @@ interface Where {
   readonly relabelled: ReadonlySet<AttemptId>;
 }
 
-function placeOn(world: World, beneficiary: PlacementClass, { layer, relabelled }: Where): Placement | null {
-  for (const type of acceptableTypes(world, beneficiary)) {
-    if (quotaReached(world, beneficiary, type.type) !== null) continue;
-    const workers = placeWithWishes(world, beneficiary, { type, layer, relabelled });
+function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: Where): Placement | null {
+  for (const type of acceptableTypes(world, preemptor)) {
+    if (quotaReached(world, preemptor, type.type) !== null) continue;
+    const workers = placeConstrained(world, preemptor, { type, layer, relabelled });
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;
 }
 
 /** A place from which work that uses idle accelerators leaves, and these, as far as they are in the way or the policy is not lazy. */
-function findEvictions(batch: Batch, beneficiary: PlacementClass, given: readonly Attempt[]): Plan | null {
+function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const { world } = batch;
   const relabelled = idsOf(given);
-  const candidates = [...loans(batch, beneficiary), ...given];
+  const candidates = [...opportunisticJobs(batch, preemptor), ...given];
   const placement = withGone(
     world,
     candidates.map((attempt) => ({ attempt, keeps: 0 })),
-    () => placeOn(world, beneficiary, { layer: "coming", relabelled }),
+    () => placeOn(world, preemptor, { layer: "releasing", relabelled }),
   );
   if (placement === null) return null;
-  const isLazy = world.rules.eviction.lazy;
+  const isLazyPreemption = world.rules.eviction.lazyPreemption;
   /** Without a lazy policy who gives up his cells leaves whole. */
-  const goes = ({ id }: Attempt): boolean => !isLazy && relabelled.has(id);
+  const goes = ({ id }: Attempt): boolean => !isLazyPreemption && relabelled.has(id);
   const all = candidates.map((attempt): Victim => ({
     attempt,
     keeps: goes(attempt) ? 0 : keptBeside(world, attempt, placement),
     right: relabelled.has(attempt.id) ? "withinTeam" : "reclaimGuarantee",
   }));
   let victims = all.filter(({ attempt, keeps }) => keeps < attempt.workers.length);
-  if (!withGone(world, victims, () => isFree(world, beneficiary, placement))) {
+  if (!withGone(world, victims, () => isFree(world, preemptor, placement))) {
     // Accelerators are not all: cores, memory or workers beside them have to be freed on those nodes too.
     const nodes = new Set(placement.workers.map(({ node }) => node));
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
     victims = all.filter(({ attempt }) => isThere(attempt) || goes(attempt)).map((victim) => ({ ...victim, keeps: 0 }));
   }
-  const missing = missingForQuota(world, { beneficiary, placement, victims, others: all });
+  const missing = missingForQuota(world, { preemptor, placement, victims, others: all });
   if (missing === null) return null;
   victims = [...victims, ...missing];
-  const leaving = new Set(victims.filter(({ keeps }) => keeps === 0).map(({ attempt }) => attempt));
-  return { beneficiary, placement, victims, relabelled: given.filter((attempt) => !leaving.has(attempt)) };
+  const terminating = new Set(victims.filter(({ keeps }) => keeps === 0).map(({ attempt }) => attempt));
+  return { preemptor, placement, victims, relabelled: given.filter((attempt) => !terminating.has(attempt)) };
 }
 
 interface Wanting {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
   /** Everybody who could go; with all of them gone the quotas allow the place. */
@@ -169,9 +171,9 @@ interface Wanting {
 }
 
 /** Who is not in the way and has to go all the same, since the quotas do not allow the place beside it; none that could stay. `null`: not even so. */
-function missingForQuota(world: World, { beneficiary, placement, victims, others }: Wanting): readonly Victim[] | null {
+function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
-    withGone(world, [...victims, ...more], () => quotaReached(world, beneficiary, placement.acceleratorType) === null);
+    withGone(world, [...victims, ...more], () => quotaReached(world, preemptor, placement.acceleratorType) === null);
   const known = new Set(victims.map(({ attempt }) => attempt));
   let missing: Victim[] = [];
   for (const victim of others) {
@@ -187,14 +189,14 @@ function missingForQuota(world: World, { beneficiary, placement, victims, others
 }
 
 /** Work on the same types that uses idle accelerators and may be evicted; never the beneficiary's own. */
-function loans(batch: Batch, beneficiary: PlacementClass): Attempt[] {
+function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
-  const head = beneficiary.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, beneficiary).map(({ type }) => type));
+  const head = preemptor.waiting.first() as Workload;
+  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
   return [...world.state.attempts.values()].filter((attempt) => {
     const { spec, id } = workloadOf(world, attempt.workloadId);
     if (id === head.id || !isOnAny(world, attempt, types)) return false;
-    return !isGuaranteedLoan(world.rules, spec, attempt) && isEvictable(batch, attempt);
+    return !isGuaranteedOpportunistic(world.rules, spec, attempt) && isEvictable(batch, attempt);
   });
 }
 
@@ -227,12 +229,12 @@ function withGone<T>(world: World, victims: readonly Victim[], ask: () => T): T 
 }
 
 /** Whether all workers of the place fit at once. */
-function isFree(world: World, beneficiary: PlacementClass, { acceleratorType, workers }: Placement): boolean {
+function isFree(world: World, preemptor: QueueBucket, { acceleratorType, workers }: Placement): boolean {
   const ledger = new Ledger(world);
   try {
     return workers.every((worker) => {
-      if (!world.capacity.slot(worker.node).couldHold(worker, beneficiary.gang, "coming")) return false;
-      ledger.occupy(beneficiary, { acceleratorType, workers: [worker] });
+      if (!world.capacity.slot(worker.node).couldHold(worker, preemptor.gang, "releasing")) return false;
+      ledger.occupy(preemptor, { acceleratorType, workers: [worker] });
       return true;
     });
   } finally {

@@ -8,9 +8,9 @@
  */
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import type { AttemptId, TeamName } from "../../model/ids.ts";
-import type { TeamShape } from "../../model/team.ts";
+import type { ReservedTopology } from "../../model/team.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
-import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { around, sizeOf } from "../../cluster/cell-tree.ts";
 import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
@@ -29,7 +29,7 @@ export interface GuaranteedWorker {
 /** A shape of a team with the cells that could be it. */
 export interface OwnedShape {
   readonly owner: TeamName;
-  readonly shape: TeamShape;
+  readonly shape: ReservedTopology;
   readonly cells: readonly Cell[];
   /** The same. */
   readonly could: ReadonlySet<Cell>;
@@ -43,20 +43,20 @@ export interface Layout {
   readonly missing: ReadonlyMap<TeamName, number>;
   /** By shape: cells with guaranteed work in them, and cells set aside for more. */
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
-  readonly spare: ReadonlyMap<OwnedShape, readonly Cell[]>;
+  readonly hotSpare: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
 /** The team, itself or above, whose shapes the work of a team may use; `null`: none owns any. */
 export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
   for (let node = teamUse.node(team) as ReturnType<typeof teamUse.node> | null; node !== null; node = node.parent)
-    if ((node.team.shapes?.length ?? 0) > 0) return node.name;
+    if ((node.team.reservedTopology?.length ?? 0) > 0) return node.name;
   return null;
 }
 
 /** All shapes that are cells of the type, those of pinned nodes first, then larger before smaller. */
 export function shapesOn({ state }: World, tree: CellTree, type: string): readonly OwnedShape[] {
-  const owned = [...state.teams.values()].flatMap(({ name, shapes = [] }) =>
-    shapes.map((shape): OwnedShape => {
+  const owned = [...state.teams.values()].flatMap(({ name, reservedTopology = [] }) =>
+    reservedTopology.map((shape): OwnedShape => {
       const cells = tree.cellsOf(shape, type);
       return { owner: name, shape, cells, could: new Set(cells) };
     }),
@@ -92,12 +92,12 @@ export function guaranteedWorkers(
     // What a plan took is somebody else's already.
     if (attempt.stop !== null && isEviction(attempt.stop.reason)) continue;
     const { spec } = workloadOf(world, attempt.workloadId);
-    if (isGuaranteedLoan(rules, spec, attempt)) add(spec.team, attempt.workers);
+    if (isGuaranteedOpportunistic(rules, spec, attempt)) add(spec.team, attempt.workers);
   }
-  for (const { workloadId, acceleratorType, workers, growth, attemptId } of state.promises.values()) {
+  for (const { workloadId, acceleratorType, workers, growth, attemptId } of state.nominations.values()) {
     const { spec } = workloadOf(world, workloadId);
-    const isLoan = growth && state.attempts.get(attemptId)?.opportunistic === true;
-    if (acceleratorType === type && !isLoan && isGuaranteed(rules, spec)) add(spec.team, workers);
+    const isOpportunistic = growth && state.attempts.get(attemptId)?.opportunistic === true;
+    if (acceleratorType === type && !isOpportunistic && isGuaranteed(rules, spec)) add(spec.team, workers);
   }
   return found;
 }
@@ -123,15 +123,15 @@ export function bestOf(all: readonly Layout[]): Layout {
 /** Whether the shapes can be laid out around the work such that nobody is worse off than in a layout from before. */
 export function staysAsGood(
   tree: CellTree,
-  { shapes, before }: Standing,
+  { reservedTopology, before }: TeamShare,
   workers: readonly GuaranteedWorker[],
 ): boolean {
-  for (const layout of layouts(tree, shapes, workers)) if (isAsGood(layout, before)) return true;
+  for (const layout of layouts(tree, reservedTopology, workers)) if (isAsGood(layout, before)) return true;
   return false;
 }
 
-interface Standing {
-  readonly shapes: readonly OwnedShape[];
+interface TeamShare {
+  readonly reservedTopology: readonly OwnedShape[];
   readonly before: Layout;
 }
 
@@ -150,38 +150,38 @@ export function isAsGood(first: Layout, second: Layout): boolean {
  */
 export function* layouts(
   tree: CellTree,
-  shapes: readonly OwnedShape[],
+  reservedTopology: readonly OwnedShape[],
   workers: readonly GuaranteedWorker[],
 ): Generator<Layout> {
-  const binding = new Binding(tree, shapes, workers);
+  const binding = new Binding(tree, reservedTopology, workers);
   let count = 0;
-  for (const order of [shapes, shapes.toReversed()]) {
+  for (const order of [reservedTopology, reservedTopology.toReversed()]) {
     for (const bound of binding.ways(order)) {
-      yield completed(tree, { shapes, workers, binding, bound });
+      yield completed(tree, { reservedTopology, workers, binding, bound });
       if (++count === LAYOUTS_MAX) return;
-      if (order === shapes && count === 1 && binding.isOpen) break;
+      if (order === reservedTopology && count === 1 && binding.isOpen) break;
     }
     if (!binding.isOpen) return;
   }
 }
 
 interface Bound {
-  readonly shapes: readonly OwnedShape[];
+  readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
   readonly binding: Binding;
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
 /** Sets cells aside for all that is owned and not in use. */
-function completed(tree: CellTree, { shapes, workers, binding, bound }: Bound): Layout {
+function completed(tree: CellTree, { reservedTopology, workers, binding, bound }: Bound): Layout {
   const open = new Open(tree, binding);
   const inUse = new Set([...bound.values()].flat());
-  const spare = new Map<OwnedShape, Cell[]>();
+  const hotSpare = new Map<OwnedShape, Cell[]>();
   const missing = new Map<TeamName, number>();
-  for (const owned of shapes) {
+  for (const owned of reservedTopology) {
     const count = owned.shape.count - (bound.get(owned)?.length ?? 0);
     const cells = setAside(owned, count, open);
-    spare.set(owned, cells);
+    hotSpare.set(owned, cells);
     const lacking = (count - cells.length) * owned.shape.accelerators;
     missing.set(owned.owner, (missing.get(owned.owner) ?? 0) + lacking);
   }
@@ -191,7 +191,7 @@ function completed(tree: CellTree, { shapes, workers, binding, bound }: Bound): 
     for (const at of around(cell)) isInside ||= inUse.has(at);
     if (!isInside) outside += leaves.length;
   }
-  return { outside, missing, bound, spare };
+  return { outside, missing, bound, hotSpare };
 }
 
 /** The ways in which guaranteed work can lie in cells of its team's shapes. */
@@ -206,13 +206,13 @@ class Binding {
   /** Work that could lie in cells of several shapes. */
   readonly #undecided: GuaranteedWorker[] = [];
 
-  constructor(tree: CellTree, shapes: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
+  constructor(tree: CellTree, reservedTopology: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
     this.holder = tree.leaves.map(() => null);
     for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
     this.taken = new Uint8Array(tree.leaves.length);
     // What could lie in cells of one shape alone goes first: the others can make room for it.
     for (const worker of workers) {
-      const options = this.#optionsFor(worker, shapes);
+      const options = this.#optionsFor(worker, reservedTopology);
       if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
       else if (!this.#isInside(worker) && options[0] !== undefined) this.#bind(options[0]);
     }

@@ -5,14 +5,14 @@
  */
 import type { TeamName } from "../../model/ids.ts";
 import type { Workload, WorkerAllocation } from "../../model/workload.ts";
-import { isGuaranteed, isGuaranteedLoan } from "../../policy/guaranteed.ts";
+import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
 import { around, sizeOf } from "../../cluster/cell-tree.ts";
 import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import type { DomainBudget } from "../../placement/place-wishes.ts";
+import type { DomainBudget } from "../../placement/place-constrained.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import {
   bestOf,
@@ -31,29 +31,23 @@ import type { Picked } from "./room.ts";
 import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
 /** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
-export const isPlacedInCells = (
-  { rules: { fabric, teams } }: Pick<World, "rules">,
-  { gang }: PlacementClass,
-): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.shapes !== undefined);
+export const isPlacedInCells = ({ rules: { fabric, teams } }: Pick<World, "rules">, { gang }: QueueBucket): boolean =>
+  gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
 
 /** Whether the request is for its team's shapes: by its priority, unless it is growth of a loan that was relabelled. */
-export function isGuaranteedRequest(world: World, found: PlacementClass): boolean {
+export function isGuaranteedRequest(world: World, found: QueueBucket): boolean {
   const { rules } = world;
   const head = found.waiting.first() as Workload | undefined;
   const growing = growingAttempt(world, found);
   const { spec } = head ?? found;
-  return growing === null ? isGuaranteed(rules, spec) : isGuaranteedLoan(rules, spec, growing);
+  return growing === null ? isGuaranteed(rules, spec) : isGuaranteedOpportunistic(rules, spec, growing);
 }
 
-function placeInCells(
-  world: World,
-  found: PlacementClass,
-  request: CandidateRequest,
-): readonly WorkerAllocation[] | null {
+function placeInCells(world: World, found: QueueBucket, request: CandidateRequest): readonly WorkerAllocation[] | null {
   const tree = world.cells.tree(request.type, world.capacity.nodesEpoch);
   if (!isGuaranteedRequest(world, found)) {
     // What cannot be evicted may not sit on what others are guaranteed.
-    if (world.rules.teams.shapes !== undefined && !found.isPreemptible) return null;
+    if (world.rules.teams.reservedTopology !== undefined && !found.isPreemptible) return null;
     return new Placing(world, found, { ...request, tree, own: null }).place();
   }
   const owner = ownerOf(world, found.team);
@@ -77,24 +71,24 @@ function placeInCells(
   return null;
 }
 
-interface Owning extends Pick<Own, "shapes" | "workers"> {
+interface Owning extends Pick<Own, "reservedTopology" | "workers"> {
   readonly layouts: readonly Layout[];
 }
 
 /** What is owned and used as of now; kept until something is recorded, since everybody who waits asks for it. */
 function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateRequest): Owning {
   const make = (): Owning => {
-    const shapes = shapesOn(world, tree, type.type);
+    const reservedTopology = shapesOn(world, tree, type.type);
     const workers = guaranteedWorkers(world, tree, type, relabelled ?? new Set());
-    return { shapes, workers, layouts: [...layouts(tree, shapes, workers)] };
+    return { reservedTopology, workers, layouts: [...layouts(tree, reservedTopology, workers)] };
   };
   return (relabelled?.size ?? 0) > 0 ? make() : world.cells.remembered(tree, world.state.sequence, make);
 }
 
 /** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */
-function roomLeft({ owner, shapes, workers }: Own): number {
+function roomLeft({ owner, reservedTopology, workers }: Own): number {
   let room = 0;
-  for (const { owner: other, shape } of shapes) if (other === owner) room += shape.count * shape.accelerators;
+  for (const { owner: other, shape } of reservedTopology) if (other === owner) room += shape.count * shape.accelerators;
   for (const { owner: other, leaves } of workers) if (other === owner) room -= leaves.length;
   return room;
 }
@@ -108,7 +102,7 @@ const UNSAFE_CELLS_MAX = 8;
 /** What guaranteed work has to keep to. */
 interface Own {
   readonly owner: TeamName;
-  readonly shapes: readonly OwnedShape[];
+  readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
   /** One that is looked at, and the best as it was before. */
   readonly layout: Layout;
@@ -128,7 +122,7 @@ interface Region {
   readonly owned: OwnedShape | null;
   /** Guaranteed work of its team lies in it already. */
   readonly isBound: boolean;
-  readonly isSpare: boolean;
+  readonly isHotSpare: boolean;
 }
 
 interface Spot {
@@ -140,7 +134,7 @@ interface Spot {
 }
 
 class Placing {
-  readonly #found: PlacementClass;
+  readonly #found: QueueBucket;
   readonly #tree: CellTree;
   readonly #own: Own | null;
   readonly #room: Room;
@@ -155,7 +149,7 @@ class Placing {
   readonly #placed: WorkerAllocation[] = [];
   #unsafeCount = 0;
 
-  constructor(world: World, found: PlacementClass, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
+  constructor(world: World, found: QueueBucket, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
     this.#found = found;
     this.#tree = tree;
     this.#own = own;
@@ -167,11 +161,11 @@ class Placing {
       if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, found.team, worker).cell);
     }
     this.#wanted = Math.max(found.workers, found.gang.workers - (growing?.workers.length ?? 0));
-    for (const owned of own?.shapes ?? [])
+    for (const owned of own?.reservedTopology ?? [])
       this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
     this.#regions =
       own === null
-        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isSpare: false }))
+        ? tree.nodes.map((cell) => ({ cell, owned: null, isBound: true, isHotSpare: false }))
         : regionsOf(tree, own);
   }
 
@@ -186,7 +180,7 @@ class Placing {
       if (!this.#isAllowed(spot)) {
         const isLast = ++this.#unsafeCount === UNSAFE_CELLS_MAX;
         const remains = (region: Region): boolean =>
-          region !== spot.region && (!isLast || region.isBound || region.isSpare);
+          region !== spot.region && (!isLast || region.isBound || region.isHotSpare);
         this.#regions = this.#regions.filter(remains);
         continue;
       }
@@ -213,11 +207,11 @@ class Placing {
     return best;
   }
 
-  #kindOf({ isBound, isSpare, owned }: Region, container: Cell): string {
+  #kindOf({ isBound, isHotSpare, owned }: Region, container: Cell): string {
     const parent = container.parent ?? container;
     const slot = container.slot as NodeSlot;
     const groups = slot.node.acceleratorGroups?.join() ?? "";
-    return `${isBound}|${isSpare}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
+    return `${isBound}|${isHotSpare}|${owned?.shape.within ?? ""}|${sizeOf(container)}|${groups}|${this.#room.freeIn(parent)}|${this.#distance(container)}`;
   }
 
   #spotIn(region: Region, container: Cell): Spot | null {
@@ -234,7 +228,7 @@ class Placing {
       this.#room.awaited(leaves),
       this.#distance(cell),
       Number(!region.isBound),
-      Number(!region.isSpare),
+      Number(!region.isHotSpare),
       sizeOf(cell),
       this.#room.freeIn(cell),
       this.#room.freeIn(parent),
@@ -302,21 +296,21 @@ class Placing {
 }
 
 /** Cells of the team's shapes that hold its work, and those that could. */
-function regionsOf(tree: CellTree, { owner, shapes, workers, layout, choice }: Own): Region[] {
+function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: Own): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
   const taken = new Uint8Array(tree.leaves.length);
   for (const cells of layout.bound.values()) for (const { first, end } of cells) taken.fill(1, first, end);
   const regions: Region[] = [];
-  for (const owned of shapes) {
+  for (const owned of reservedTopology) {
     if (owned.owner !== owner) continue;
     const bound = new Set(layout.bound.get(owned));
-    const spare = new Set(layout.spare.get(owned));
+    const hotSpare = new Set(layout.hotSpare.get(owned));
     for (const cell of owned.cells) {
       const isBound = bound.has(cell);
-      if (choice === "setAside" && !isBound && !spare.has(cell)) continue;
+      if (choice === "setAside" && !isBound && !hotSpare.has(cell)) continue;
       if (isBound || (bound.size < owned.shape.count && isOpenTo(cell, owner, { holder, taken })))
-        regions.push({ cell, owned, isBound, isSpare: spare.has(cell) });
+        regions.push({ cell, owned, isBound, isHotSpare: hotSpare.has(cell) });
     }
   }
   return regions;

@@ -6,7 +6,7 @@ import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import { partOf } from "../../placement/place-parts.ts";
 import type { PartSpot } from "../../placement/place-parts.ts";
-import type { Candidate } from "../../placement/place-wishes.ts";
+import type { Candidate } from "../../placement/place-constrained.ts";
 
 export interface Offer {
   readonly candidates: readonly Candidate[];

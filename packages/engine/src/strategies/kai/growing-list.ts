@@ -5,13 +5,13 @@
  * listed work of few nodes and then of more.
  */
 import type { Batch } from "../../batch/batch.ts";
-import type { EvictionReason, Attempt, PromisedPlace, Workload } from "../../model/workload.ts";
+import type { EvictionReason, Attempt, Nomination, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
-import { standingsOf } from "../../ordering/standing.ts";
-import type { Standings } from "../../ordering/standing.ts";
+import { teamSharesOf } from "../../ordering/team-share.ts";
+import type { TeamShares } from "../../ordering/team-share.ts";
 import { headOrder } from "../../cluster/head-order.ts";
 import { comparesRequests } from "../../ordering/team-comparison.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReached } from "../../cluster/request.ts";
@@ -19,66 +19,64 @@ import { acceptsLosses, mayReclaim } from "./share-check.ts";
 import type { Plan } from "../../preemption/plan.ts";
 import { replace } from "../../preemption/replace.ts";
 import type { Replaced } from "../../preemption/replace.ts";
-import { isEvictable, mayPreempt } from "../../preemption/rights.ts";
+import { isEvictable, mayPreempt } from "../../preemption/eligibility.ts";
 import { VictimOrder, partsOfUnit } from "../../preemption/victim-order.ts";
-import type { Giver, VictimUnit } from "../../preemption/victim-order.ts";
+import type { Donor, VictimUnit } from "../../preemption/victim-order.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { classesInLine } from "../../placement/classes-in-line.ts";
 
 export interface GrowingSearch {
   readonly batch: Batch;
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
-  readonly standings: Standings;
-  readonly givers: readonly Giver[];
+  readonly teamShares: TeamShares;
+  readonly donors: readonly Donor[];
   /**
    * Everybody else who waits, by team and best first, where teams are seen with their best request: nobody of them is placed,
    * but each holds its turn.
    */
-  readonly inLine: readonly (readonly PlacementClass[])[];
+  readonly inLine: readonly (readonly QueueBucket[])[];
 }
 
-export function findByGrowingList(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null {
+export function findByGrowingList(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const { world } = batch;
-  const standings = standingsOf(world);
-  if (reason === "reclaimed" && !mayReclaim(world, standings, beneficiary)) return null;
-  if (reason === "moved" && !(beneficiary.isPreemptible && idleSuffices(batch, beneficiary))) return null;
-  const givers = giversFor(batch, beneficiary, reason);
-  if (givers.length === 0 || isHopeless(batch, beneficiary)) return null;
+  const teamShares = teamSharesOf(world);
+  if (reason === "reclaimed" && !mayReclaim(world, teamShares, preemptor)) return null;
+  if (reason === "moved" && !(preemptor.isPreemptible && idleSuffices(batch, preemptor))) return null;
+  const donors = donorsFor(batch, preemptor, reason);
+  if (donors.length === 0 || isHopeless(batch, preemptor)) return null;
   const search: GrowingSearch = {
     batch,
-    beneficiary,
+    preemptor,
     reason,
-    standings,
-    givers,
-    inLine: inLineWith(world, beneficiary),
+    teamShares,
+    donors,
+    inLine: inLineWith(world, preemptor),
   };
   let base: readonly VictimUnit[] = [];
   let found: Replaced | null = null;
   // A part of each group is no step on the way to all of them.
-  for (const workers of isInGroups(beneficiary) ? [beneficiary.workers] : growingCounts(beneficiary.workers)) {
+  for (const workers of isInGroups(preemptor) ? [preemptor.workers] : growingCounts(preemptor.workers)) {
     found = solve(search, { workers, base });
     if (found === null) return null;
     base = found.units;
   }
-  return found === null ? null : { beneficiary, ...found };
+  return found === null ? null : { preemptor, ...found };
 }
 
-function inLineWith(world: World, beneficiary: PlacementClass): GrowingSearch["inLine"] {
+function inLineWith(world: World, preemptor: QueueBucket): GrowingSearch["inLine"] {
   if (!comparesRequests(world.rules.teams.order)) return [];
-  const others = classesInLine(world).filter((found) => found !== beneficiary);
+  const others = classesInLine(world).filter((found) => found !== preemptor);
   const byTeam = Map.groupBy(others, ({ team }) => team);
   const compareHeads = headOrder(world);
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
 /** What no victim can change: the quotas of work that must stay within its guarantee. */
-function isHopeless({ world }: Batch, beneficiary: PlacementClass): boolean {
-  if (beneficiary.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
-  const amount = amountAsked(world, beneficiary, "");
-  return (
-    world.teamUse.guaranteePassed(beneficiary.team, amount) !== null && quotaReached(world, beneficiary, "") !== null
-  );
+function isHopeless({ world }: Batch, preemptor: QueueBucket): boolean {
+  if (preemptor.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
+  const amount = amountAsked(world, preemptor, "");
+  return world.teamUse.guaranteePassed(preemptor.team, amount) !== null && quotaReached(world, preemptor, "") !== null;
 }
 
 function* growingCounts(workers: number): Generator<number> {
@@ -87,7 +85,7 @@ function* growingCounts(workers: number): Generator<number> {
 }
 
 /** Whether the fleet has as much idle in sum, parts of shared accelerators included. */
-function idleSuffices({ world }: Batch, beneficiary: PlacementClass): boolean {
+function idleSuffices({ world }: Batch, preemptor: QueueBucket): boolean {
   let idle = 0;
   for (const { slots } of world.capacity.allTypes) {
     for (const slot of slots) {
@@ -95,26 +93,26 @@ function idleSuffices({ world }: Batch, beneficiary: PlacementClass): boolean {
       for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.left(index, "idle"));
     }
   }
-  return idle >= milliIn(partsAsked(world, beneficiary));
+  return idle >= milliIn(partsAsked(world, preemptor));
 }
 
-function giversFor(batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Giver[] {
+function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Donor[] {
   const { world } = batch;
-  const head = beneficiary.waiting.first() as Workload;
+  const head = preemptor.waiting.first() as Workload;
   const hasRight = (workload: Workload): boolean => {
     if (workload === head || !isPreemptible(world.rules, workload.spec)) return false;
     if (reason === "moved") return true;
-    return reason === "preempted" ? mayPreempt(beneficiary, head, workload) : workload.spec.team !== beneficiary.team;
+    return reason === "preempted" ? mayPreempt(preemptor, head, workload) : workload.spec.team !== preemptor.team;
   };
   const running = [...world.state.attempts.values()].filter(
     (attempt) => isEvictable(batch, attempt) && hasRight(workloadOf(world, attempt.workloadId)),
   );
-  const promised = [...world.state.promises.values()].filter(
+  const nominated = [...world.state.nominations.values()].filter(
     ({ growth, workloadId }) => !growth && hasRight(workloadOf(world, workloadId)),
   );
   return [
-    ...running.map((attempt): Giver => ({ attempt, promise: null })),
-    ...promised.map((promise): Giver => ({ attempt: asAttempt(promise), promise })),
+    ...running.map((attempt): Donor => ({ attempt, nomination: null })),
+    ...nominated.map((nomination): Donor => ({ attempt: asAttempt(nomination), nomination })),
   ];
 }
 
@@ -127,7 +125,7 @@ const asAttempt = ({
   acceleratorType,
   workers,
   atMs,
-}: PromisedPlace): Attempt => ({
+}: Nomination): Attempt => ({
   id,
   workloadId,
   task,
@@ -153,8 +151,8 @@ function solve(search: GrowingSearch, step: Step): Replaced | null {
 }
 
 /** Lists as they grow, the newest unit last. */
-function* lists({ batch, standings, givers }: GrowingSearch): Generator<readonly VictimUnit[]> {
-  const order = new VictimOrder(batch.world, standings, givers);
+function* lists({ batch, teamShares, donors }: GrowingSearch): Generator<readonly VictimUnit[]> {
+  const order = new VictimOrder(batch.world, teamShares, donors);
   const list: VictimUnit[] = [];
   for (let unit = order.next(); unit !== null; unit = order.next()) {
     list.push(unit);
@@ -198,9 +196,9 @@ function solveByNodes(search: GrowingSearch, step: Step): Replaced | null {
 }
 
 /** Whether what is free on the nodes and what would be given up add up to the request. */
-function couldCover({ beneficiary, batch }: GrowingSearch, { workers }: Step, units: readonly VictimUnit[]): boolean {
-  const { gang } = beneficiary;
-  const asked = isInGroups(beneficiary) ? partsAsked(batch.world, beneficiary) : [{ shape: gang, workers }];
+function couldCover({ preemptor, batch }: GrowingSearch, { workers }: Step, units: readonly VictimUnit[]): boolean {
+  const { gang } = preemptor;
+  const asked = isInGroups(preemptor) ? partsAsked(batch.world, preemptor) : [{ shape: gang, workers }];
   const needed = milliIn(asked);
   const nodes = new Set(units.flatMap(nodesOf));
   let room = 0;

@@ -1,30 +1,30 @@
 /** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
-import { claimToKeep } from "../../ordering/standing.ts";
+import { entitlementToKeep } from "../../ordering/team-share.ts";
 import { COMPARED, amountAt } from "../../cluster/team-node.ts";
-import type { Standing, Standings } from "../../ordering/standing.ts";
+import type { TeamShare, TeamShares } from "../../ordering/team-share.ts";
 import type { GrowingSearch } from "./growing-list.ts";
 import type { Replaced } from "../../preemption/replace.ts";
 import { amountAsked } from "../../cluster/request.ts";
 import { partsOfUnit } from "../../preemption/victim-order.ts";
 import type { VictimUnit } from "../../preemption/victim-order.ts";
 
-const requestOf = (world: World, found: PlacementClass): Amount => amountAsked(world, found, "");
+const requestOf = (world: World, found: QueueBucket): Amount => amountAsked(world, found, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
-export function mayReclaim(world: World, standings: Standings, beneficiary: PlacementClass): boolean {
-  const node = world.teamUse.node(beneficiary.team);
-  const { fair, fairByPresent } = standings.get(node) as Standing;
-  const request = requestOf(world, beneficiary);
+export function mayReclaim(world: World, teamShares: TeamShares, preemptor: QueueBucket): boolean {
+  const node = world.teamUse.node(preemptor.team);
+  const { fair, fairByPresent } = teamShares.get(node) as TeamShare;
+  const request = requestOf(world, preemptor);
   const withinFair = COMPARED.every(
     (position) =>
       usedAt(node, position) + amountAt(request, position) <=
       Math.min(fair[position] as number, fairByPresent[position] as number),
   );
-  return withinFair && (beneficiary.isPreemptible || world.teamUse.guaranteePassed(beneficiary.team, request) === null);
+  return withinFair && (preemptor.isPreemptible || world.teamUse.guaranteePassed(preemptor.team, request) === null);
 }
 
 function pathOf(node: TeamNode): readonly TeamNode[] {
@@ -49,18 +49,18 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
 
 /** Every unit that is really lost is taken from a team that holds more than it may claim, or against the beneficiary's guarantee. */
 export function acceptsLosses(
-  { batch, beneficiary, standings }: GrowingSearch,
+  { batch, preemptor, teamShares }: GrowingSearch,
   { lost }: Pick<Replaced, "lost">,
 ): boolean {
   const { world } = batch;
   const { teamUse } = world;
-  const own = teamUse.node(beneficiary.team);
-  const request = requestOf(world, beneficiary);
+  const own = teamUse.node(preemptor.team);
+  const request = requestOf(world, preemptor);
   const taken = new Map<TeamNode, number[]>();
   for (const unit of lost.toSorted(byWorkersKept)) {
     const node = teamUse.node(unit.workload.spec.team);
     const [ours, theirs] = siblingsBelow(own, node);
-    if (!isFair({ standings, ours, theirs, request, taken })) return false;
+    if (!isFair({ teamShares, ours, theirs, request, taken })) return false;
     const amount = teamUse.amountOfParts(partsOfUnit(unit), () => "");
     for (const at of pathOf(node)) {
       const before = taken.get(at) ?? [0, 0, 0];
@@ -70,7 +70,7 @@ export function acceptsLosses(
       );
     }
   }
-  return keepsBalance(standings, { own, request, taken });
+  return keepsBalance(teamShares, { own, request, taken });
 }
 
 /** The extra workers of a gang go before its core. */
@@ -78,22 +78,22 @@ const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
   left.attempt === right.attempt ? right.keeps - left.keeps : 0;
 
 interface Sides {
-  readonly standings: Standings;
+  readonly teamShares: TeamShares;
   readonly ours: TeamNode;
   readonly theirs: TeamNode;
   readonly request: Amount;
   readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
 }
 
-function isFair({ standings, ours, theirs, request, taken }: Sides): boolean {
-  const theirStanding = standings.get(theirs) as Standing;
-  const ourStanding = standings.get(ours) as Standing;
+function isFair({ teamShares, ours, theirs, request, taken }: Sides): boolean {
+  const theirShare = teamShares.get(theirs) as TeamShare;
+  const ourShare = teamShares.get(ours) as TeamShare;
   const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
-  if (COMPARED.some((position) => held(position) > claimToKeep(theirStanding, position))) return true;
+  if (COMPARED.some((position) => held(position) > entitlementToKeep(theirShare, position))) return true;
   const withinOurs = COMPARED.every(
-    (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteed(ourStanding, position),
+    (position) => usedAt(ours, position) + amountAt(request, position) <= guaranteed(ourShare, position),
   );
-  return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirStanding, position));
+  return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirShare, position));
 }
 
 interface Balance {
@@ -103,12 +103,12 @@ interface Balance {
 }
 
 /** Nobody ends above its own fair share and above that of a sibling which it took from. */
-function keepsBalance(standings: Standings, { own, request, taken }: Balance): boolean {
+function keepsBalance(teamShares: TeamShares, { own, request, taken }: Balance): boolean {
   for (let at: TeamNode | null = own; at !== null; at = at.parent) {
-    const { fair } = standings.get(at) as Standing;
+    const { fair } = teamShares.get(at) as TeamShare;
     for (const [sibling, amounts] of taken) {
       if (sibling === at || sibling.parent !== at.parent) continue;
-      const siblingFair = (standings.get(sibling) as Standing).fair;
+      const siblingFair = (teamShares.get(sibling) as TeamShare).fair;
       const unbalanced = COMPARED.some((position) => {
         if (amountAt(request, position) === 0) return false;
         const after = (usedAt(at, position) + amountAt(request, position)) / (fair[position] as number);
@@ -121,4 +121,4 @@ function keepsBalance(standings: Standings, { own, request, taken }: Balance): b
   return true;
 }
 
-const guaranteed = ({ node }: Standing, position: number): number => node.guaranteed[position] as number;
+const guaranteed = ({ node }: TeamShare, position: number): number => node.guaranteed[position] as number;

@@ -15,7 +15,7 @@ import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { holderOf } from "../../cluster/holdings.ts";
 import { Ledger } from "../../cluster/ledger.ts";
-import type { PlacementClass } from "../../cluster/queue.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
 import type { QuotaIndex } from "../../cluster/quota-index.ts";
 import type { Amount } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
@@ -24,7 +24,7 @@ import { placeGroups } from "../../placement/place-groups.ts";
 import { acceptableTypes, amountAsked, guaranteeReached, isInGroups } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
-import { isEvictable } from "../../preemption/rights.ts";
+import { isEvictable } from "../../preemption/eligibility.ts";
 
 interface Candidate extends VictimCandidate {
   readonly attempt: Attempt;
@@ -40,31 +40,31 @@ const byShare: Choose = (search, { rules }) => {
   return victimsByShare(search, { first: shareRules[first], second: second === "initial" ? "belowInitial" : null });
 };
 
-export const findByShare = (batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null =>
-  findByQuota(batch, { beneficiary, reason, choose: byShare });
+export const findByShare = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null =>
+  findByQuota(batch, { preemptor, reason, choose: byShare });
 
-export const findByAdvantage = (batch: Batch, beneficiary: PlacementClass, reason: EvictionReason): Plan | null =>
-  findByQuota(batch, { beneficiary, reason, choose: victimsByAdvantage });
+export const findByAdvantage = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null =>
+  findByQuota(batch, { preemptor, reason, choose: victimsByAdvantage });
 
 /** What teams may do that say nothing about it. */
 const STANDARD_RIGHTS: TeamPreemption = { within: "lowerPriority", reclaim: "any" };
 
 interface Search {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
   readonly choose: Choose;
 }
 
-function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Plan | null {
+function findByQuota(batch: Batch, { preemptor, reason, choose }: Search): Plan | null {
   const { world } = batch;
   const { quota } = world.teamUse;
   if (reason !== "reclaimed" || quota === null) return null;
-  const head = beneficiary.waiting.first() as Workload;
+  const head = preemptor.waiting.first() as Workload;
   const { spec } = head;
-  for (const { type } of acceptableTypes(world, beneficiary)) {
-    const amount = amountAsked(world, beneficiary, type);
+  for (const { type } of acceptableTypes(world, preemptor)) {
+    const amount = amountAsked(world, preemptor, type);
     const amounts = quota.amounts(amount);
-    const leaf = quota.leaf(beneficiary.team);
+    const leaf = quota.leaf(preemptor.team);
     let placement: Placement | null = null;
     const teams = candidatesByTeam(batch, quota, compareCandidates);
     const search: VictimSearch<Candidate> = {
@@ -77,18 +77,18 @@ function findByQuota(batch: Batch, { beneficiary, reason, choose }: Search): Pla
         // Of what it does not ask for nothing is available either, where more was promised or lent than there is.
         needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
       },
-      rights: world.teamUse.node(beneficiary.team).team.preemption ?? STANDARD_RIGHTS,
+      rights: world.teamUse.node(preemptor.team).team.preemption ?? STANDARD_RIGHTS,
       candidatesOf: (team) => teams.get(team) ?? [],
       order: compareCandidates,
       fits: (victims) => {
-        placement = placeWithout(world, { beneficiary, type, victims });
+        placement = placeWithout(world, { preemptor, type, victims });
         return placement !== null;
       },
     };
     const victims = choose(search, world);
     // The last look was at another list where a victim was tried and kept; the place is looked for once more.
-    if (victims !== null) placement = placeWithout(world, { beneficiary, type, victims });
-    if (victims !== null && placement !== null) return { beneficiary, placement, victims: victims.map(victimOf) };
+    if (victims !== null) placement = placeWithout(world, { preemptor, type, victims });
+    if (victims !== null && placement !== null) return { preemptor, placement, victims: victims.map(victimOf) };
   }
   return null;
 }
@@ -139,7 +139,7 @@ function compareCandidates(left: Candidate, right: Candidate): number {
 }
 
 interface Without {
-  readonly beneficiary: PlacementClass;
+  readonly preemptor: QueueBucket;
   readonly type: string;
   readonly victims: readonly QuotaVictim<Candidate>[];
 }
@@ -148,25 +148,25 @@ interface Without {
  * A place on the type without the victims; what they hold counts as leaving. What teams lend is the search's own business;
  * limits of resources that nobody is guaranteed are not in its tree.
  */
-function placeWithout(world: World, { beneficiary, type, victims }: Without): Placement | null {
+function placeWithout(world: World, { preemptor, type, victims }: Without): Placement | null {
   const { teamUse } = world;
   const freed = victims.map(({ candidate: { attempt, workload } }) => ({
     ...holderOf(workload),
     amount: amountHeld(world, workload.spec.gang, attempt),
   }));
   const isWithin = (amount: Amount): boolean =>
-    teamUse.limitReached(beneficiary, amount, freed) === null && guaranteeReached(world, beneficiary, amount) === null;
-  if (!isWithin(amountAsked(world, beneficiary, type))) return null;
+    teamUse.limitReached(preemptor, amount, freed) === null && guaranteeReached(world, preemptor, amount) === null;
+  if (!isWithin(amountAsked(world, preemptor, type))) return null;
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
-    if (isInGroups(beneficiary)) {
-      const placed = placeGroups(world, beneficiary, { layer: "coming", heedsQuotas: false });
+    if (isInGroups(preemptor)) {
+      const placed = placeGroups(world, preemptor, { layer: "releasing", heedsQuotas: false });
       // Which types its groups get is known only now.
-      return placed !== null && isWithin(amountHeld(world, beneficiary.gang, placed)) ? placed : null;
+      return placed !== null && isWithin(amountHeld(world, preemptor.gang, placed)) ? placed : null;
     }
     const found = world.capacity.type(type);
-    const workers = found === undefined ? null : placeOnType(world, beneficiary, { type: found, layer: "coming" });
+    const workers = found === undefined ? null : placeOnType(world, preemptor, { type: found, layer: "releasing" });
     return workers === null ? null : { acceleratorType: type, workers };
   } finally {
     ledger.rollback();

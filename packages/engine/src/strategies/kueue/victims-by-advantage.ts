@@ -19,14 +19,14 @@ import {
 } from "./victims.ts";
 
 /** By what the candidates of a team may be taken. */
-type Standing = "byAdvantage" | "byPriority" | "ownTeam";
+type TeamShare = "byAdvantage" | "byPriority" | "ownTeam";
 
 /** A team that may have to give. */
 interface Source {
   readonly team: number;
   /** The lowest team above both this one and the incoming work's; -1 for its own. */
   readonly meetingPoint: number;
-  readonly standing: Standing;
+  readonly teamShare: TeamShare;
 }
 
 /** The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. */
@@ -49,13 +49,13 @@ function runsOf<Candidate extends VictimCandidate>(
   sources: readonly Source[],
 ): readonly Borrowing[] {
   const { tree, incoming, rights } = search;
-  if (sources.every((source) => source.standing === "ownTeam")) return ["mayBorrow"];
+  if (sources.every((source) => source.teamShare === "ownTeam")) return ["mayBorrow"];
   if (rights.whileBorrowing !== undefined) return ["mayBorrow", "withinGuarantee"];
   const isBelowGuarantee = incoming.needed.every(
     (resource) => tree.usage(incoming.team, resource) < tree.guarantee(incoming.team, resource),
   );
   if (!isBelowGuarantee) return ["mayBorrow"];
-  const hasAdvantage = sources.some((source) => source.standing === "byAdvantage");
+  const hasAdvantage = sources.some((source) => source.teamShare === "byAdvantage");
   return hasAdvantage ? ["mayBorrow", "withinGuarantee"] : ["withinGuarantee", "mayBorrow"];
 }
 
@@ -66,7 +66,7 @@ function runsOf<Candidate extends VictimCandidate>(
  */
 function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
-  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, standing: "ownTeam" }];
+  const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, teamShare: "ownTeam" }];
   if (rights.reclaim !== "never") {
     const asked = askedFor(incoming);
     const remaining = [...incoming.amounts];
@@ -74,8 +74,8 @@ function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candi
     takeOffLocal(search, incoming.team, remaining);
     let done = incoming.team;
     for (let at = tree.parentOf(incoming.team); at >= 0; done = at, at = tree.parentOf(at)) {
-      const standing = hasAdvantage ? "byAdvantage" : "byPriority";
-      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, standing });
+      const teamShare = hasAdvantage ? "byAdvantage" : "byPriority";
+      for (const team of borrowersBelow(search, at, done)) sources.push({ team, meetingPoint: at, teamShare });
       hasAdvantage ||= tree.isWithinQuotaWith(at, remaining, asked);
       takeOffLocal(search, at, remaining);
     }
@@ -118,8 +118,8 @@ function takeInOrder<Candidate extends VictimCandidate>(
   const { tree } = search;
   const sourceOf = new Map(sources.map((source) => [source.team, source]));
   const taken: Victim<Candidate>[] = [];
-  for (const standing of ["byAdvantage", "byPriority", "ownTeam"] as const) {
-    const teams = sources.filter((source) => source.standing === standing);
+  for (const teamShare of ["byAdvantage", "byPriority", "ownTeam"] as const) {
+    const teams = sources.filter((source) => source.teamShare === teamShare);
     const queues = teams.map((source) => new TeamCandidates(search, source.team));
     const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) => search.order(left, right));
     for (let next = merged.pop(); next !== undefined; next = merged.pop()) {
@@ -150,11 +150,11 @@ function reasonFor<Candidate extends VictimCandidate>(
   borrowing: Borrowing,
 ): VictimReason | null {
   const { tree, incoming, rights } = search;
-  if (source.standing === "ownTeam") return { kind: "withinTeam" };
+  if (source.teamShare === "ownTeam") return { kind: "withinTeam" };
   for (let at = source.team; at !== source.meetingPoint; at = tree.parentOf(at)) {
     if (!tree.isBeyondQuotaIn(at, incoming.needed)) return null;
   }
-  if (source.standing === "byAdvantage") return { kind: "reclaimGuarantee" };
+  if (source.teamShare === "byAdvantage") return { kind: "reclaimGuarantee" };
   const { priority } = candidate;
   const priorityMax = rights.whileBorrowing?.priorityMax ?? Number.MAX_SAFE_INTEGER;
   if (rights.whileBorrowing !== undefined && priority < incoming.priority && priority <= priorityMax) {

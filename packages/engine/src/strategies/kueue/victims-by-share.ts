@@ -76,7 +76,7 @@ interface Queue<Candidate> {
   pop(): Candidate;
 }
 
-class SparedCandidates<Candidate> implements Queue<Candidate> {
+class HotSpareCandidates<Candidate> implements Queue<Candidate> {
   readonly team: number;
   readonly list: Candidate[] = [];
   #position = 0;
@@ -218,7 +218,7 @@ class ShareRound<Candidate extends VictimCandidate> {
   readonly victims: Victim<Candidate>[] = [];
   readonly #search: VictimSearch<Candidate>;
   readonly #teams: readonly TeamCandidates<Candidate>[];
-  readonly #spared = new Map<number, SparedCandidates<Candidate>>();
+  readonly #viaHotSpares = new Map<number, HotSpareCandidates<Candidate>>();
 
   constructor(search: VictimSearch<Candidate>, teams: readonly TeamCandidates<Candidate>[]) {
     this.#search = search;
@@ -244,7 +244,7 @@ class ShareRound<Candidate extends VictimCandidate> {
 
   /** The second chance of those that the first rule spared: one a team, judged by its share before the loss. */
   takeByInitialShare(): boolean {
-    const order = new ShareOrder<Candidate>(this.#search, this.#spared.values());
+    const order = new ShareOrder<Candidate>(this.#search, this.#viaHotSpares.values());
     for (let team = order.next(); team >= 0; team = order.next()) {
       const sides = this.#sidesOf(team);
       const candidate = order.pop(team);
@@ -265,18 +265,18 @@ class ShareRound<Candidate extends VictimCandidate> {
           ? compareShares(sides.incomingShare, reason.holderShareAfter) <= 0
           : compareShares(sides.incomingShare, sides.holderShareBefore) < 0;
       if (isAllowed) return this.#take(order, team, { candidate, reason });
-      this.#spare(candidate, team);
+      this.#hotSpare(candidate, team);
     }
     return false;
   }
 
-  #spare(candidate: Candidate, team: number): void {
-    let spared = this.#spared.get(team);
-    if (spared === undefined) {
-      spared = new SparedCandidates(team);
-      this.#spared.set(team, spared);
+  #hotSpare(candidate: Candidate, team: number): void {
+    let viaHotSpares = this.#viaHotSpares.get(team);
+    if (viaHotSpares === undefined) {
+      viaHotSpares = new HotSpareCandidates(team);
+      this.#viaHotSpares.set(team, viaHotSpares);
     }
-    spared.list.push(candidate);
+    viaHotSpares.list.push(candidate);
   }
 
   /** Takes a victim out of the tree; returns whether there is room now. */

@@ -1,6 +1,6 @@
 import { cleanLine } from "../../trace/delimited.ts";
 import type { TraceLines } from "../../trace/trace.ts";
-import type { RequestBook } from "./request-book.ts";
+import type { RequestLedger } from "./request-book.ts";
 
 /** One JSON object of a JSONL file. The first thing that is wrong with it makes it broken. */
 export class JsonRow {
@@ -58,17 +58,17 @@ function objectOf(text: string): object | undefined {
 }
 
 /** Calls `visit` with every object of a JSONL file. Lines that are none, and rows that `visit` fails, count as broken. */
-export function readJsonLines(source: TraceLines, book: RequestBook, visit: (row: JsonRow) => void): void {
+export function readJsonLines(source: TraceLines, ledger: RequestLedger, visit: (row: JsonRow) => void): void {
   let line = 0;
   for (const raw of source.lines) {
     line += 1;
     const text = cleanLine(raw, line);
     if (text.trim() === "") continue;
-    book.row();
+    ledger.row();
     const value = objectOf(text);
     const row = new JsonRow(value ?? {});
     if (value === undefined) row.fail("expected a JSON object");
     else visit(row);
-    if (row.problem !== undefined) book.broken({ file: source.file, line, message: row.problem });
+    if (row.problem !== undefined) ledger.broken({ file: source.file, line, message: row.problem });
   }
 }

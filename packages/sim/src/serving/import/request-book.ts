@@ -8,7 +8,7 @@ export type RequestImport =
   | { readonly kind: "refused"; readonly reason: string; readonly report: ImportReport };
 
 /** Keeps the books of one import of requests. */
-export class RequestBook {
+export class RequestLedger {
   #rowCount = 0;
   #brokenCount = 0;
   readonly #problems: TraceProblem[] = [];

@@ -9,7 +9,7 @@ import type { Row } from "../../trace/row.ts";
 import type { ImportOptions, TraceLines } from "../../trace/trace.ts";
 import { plainRequest, requestBounds } from "../request-trace.ts";
 import { readJsonLines } from "./json-rows.ts";
-import { RequestBook } from "./request-book.ts";
+import { RequestLedger } from "./request-book.ts";
 import type { RequestImport } from "./request-book.ts";
 import { utcMs } from "./utc-time.ts";
 
@@ -24,25 +24,25 @@ function timeIn(row: Row, column: string): number {
 }
 
 export function importAzure(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
-  const book = new RequestBook();
-  const complaint = readTable(source, commas(["TIMESTAMP", "ContextTokens", "GeneratedTokens"]), book, (row) => {
+  const ledger = new RequestLedger();
+  const complaint = readTable(source, commas(["TIMESTAMP", "ContextTokens", "GeneratedTokens"]), ledger, (row) => {
     const request = {
       ...plainRequest,
       arrivalMs: timeIn(row, "TIMESTAMP"),
       promptTokens: row.integer("ContextTokens", tokens),
       outputTokens: row.integer("GeneratedTokens", tokens),
     };
-    if (row.problem === null) book.request(request);
+    if (row.problem === null) ledger.request(request);
   });
-  return complaint === null ? book.finish(0, skipBroken) : book.refuse(complaint);
+  return complaint === null ? ledger.finish(0, skipBroken) : ledger.refuse(complaint);
 }
 
 /** Tokens of a block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
 const mooncakePageTokens = 512;
 
 export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
-  const book = new RequestBook();
-  readJsonLines(source, book, (row) => {
+  const ledger = new RequestLedger();
+  readJsonLines(source, ledger, (row) => {
     const request = {
       ...plainRequest,
       arrivalMs: row.number("timestamp", arrivalMs),
@@ -51,24 +51,24 @@ export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions
       pages: row.integers("hash_ids", pages),
     };
     if (request.pages.length > Math.ceil(request.promptTokens / mooncakePageTokens)) row.fail("hash_ids: too many");
-    if (row.problem === undefined) book.request(request);
+    if (row.problem === undefined) ledger.request(request);
   });
-  return book.finish(mooncakePageTokens, skipBroken);
+  return ledger.finish(mooncakePageTokens, skipBroken);
 }
 
 /** Request logs of a vLLM benchmark: arrival and lengths; what the engine made of them is left aside. */
 export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
-  const book = new RequestBook();
-  readJsonLines(source, book, (row) => {
+  const ledger = new RequestLedger();
+  readJsonLines(source, ledger, (row) => {
     const request = {
       ...plainRequest,
       arrivalMs: row.number("arrival_time", arrivalMs) * 1000,
       promptTokens: row.integer("input_toks", tokens),
       outputTokens: row.integer("output_toks", tokens),
     };
-    if (row.problem === undefined) book.request(request);
+    if (row.problem === undefined) ledger.request(request);
   });
-  return book.finish(0, skipBroken);
+  return ledger.finish(0, skipBroken);
 }
 
 /**
@@ -76,9 +76,9 @@ export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions)
  * lines of one id replace earlier ones; requests that failed are left out, aborted ones generate what they generated.
  */
 export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
-  const book = new RequestBook();
-  const byId = new Map<string, { readonly outcome: string; readonly request: Parameters<RequestBook["request"]>[0] }>();
-  readJsonLines(source, book, (row) => {
+  const ledger = new RequestLedger();
+  const byId = new Map<string, { readonly outcome: string; readonly request: Parameters<RequestLedger["request"]>[0] }>();
+  readJsonLines(source, ledger, (row) => {
     const atMs = row.has("atMs") ? row.number("atMs", arrivalMs) : utcMs(row.text("at"));
     if (atMs === undefined) row.fail("at: expected a time such as 2026-01-31T18:17:03.979Z");
     const request = {
@@ -93,10 +93,10 @@ export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptio
     if (row.problem === undefined) byId.set(id, { outcome, request });
   });
   for (const { outcome, request } of byId.values()) {
-    if (outcome === "failed" || outcome === "open") book.leaveOut(outcome);
-    else book.request(request);
+    if (outcome === "failed" || outcome === "open") ledger.leaveOut(outcome);
+    else ledger.request(request);
   }
-  return book.finish(0, skipBroken);
+  return ledger.finish(0, skipBroken);
 }
 
 /** Length of the steps into which a run of an image model is cut, ms. */
@@ -107,19 +107,19 @@ export const imageStepMs = 100;
  * own, cut into steps, and needs its base model and adapters loaded.
  */
 export function importGenai(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
-  const book = new RequestBook();
+  const ledger = new RequestLedger();
   const required = ["gmt_create", "predict_status", "exec_time_seconds", "checkpoint_model_version_id"];
-  const complaint = readTable(source, commas(required), book, (row) => {
+  const complaint = readTable(source, commas(required), ledger, (row) => {
     const seconds = Number(row.text("exec_time_seconds"));
     const at = timeIn(row, "gmt_create");
     if (row.problem !== null) return;
-    if (row.text("predict_status") !== "SUCCEED") book.leaveOut("notSucceeded");
-    else if (!(seconds > 0 && seconds < 86_400)) book.leaveOut("noTime");
+    if (row.text("predict_status") !== "SUCCEED") ledger.leaveOut("notSucceeded");
+    else if (!(seconds > 0 && seconds < 86_400)) ledger.leaveOut("noTime");
     else {
       const outputTokens = Math.max(1, Math.round((seconds * 1000) / imageStepMs));
       const adapter = row.text("checkpoint_model_version_id");
-      book.request({ ...plainRequest, arrivalMs: at, promptTokens: 1, outputTokens, adapter });
+      ledger.request({ ...plainRequest, arrivalMs: at, promptTokens: 1, outputTokens, adapter });
     }
   });
-  return complaint === null ? book.finish(0, skipBroken) : book.refuse(complaint);
+  return complaint === null ? ledger.finish(0, skipBroken) : ledger.refuse(complaint);
 }

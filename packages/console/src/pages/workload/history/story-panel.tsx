@@ -1,6 +1,6 @@
 /** What was decided about a workload and what happened to it, the newest first. */
 import type { EvictionPlan } from "@headroom/protocol";
-import { standingsOf, type StoryLine } from "@headroom/views";
+import { teamSharesOf, type StoryLine } from "@headroom/views";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { Button } from "../../../parts/button.tsx";
@@ -45,26 +45,26 @@ function Line({ line }: { readonly line: StoryLine }): ReactElement {
         <Moment atMs={line.atMs} />
       </span>
       <span>{line.sentence}</span>
-      {line.plan === undefined ? null : <Standings plan={line.plan} />}
+      {line.plan === undefined ? null : <TeamShares plan={line.plan} />}
     </li>
   );
 }
 
-const STANDINGS_SHOWN = 12;
+const TEAM_SHARES_SHOWN = 12;
 
 /** Both sides as they were recorded: parts of what each team may claim, without the plan and with it. */
-function Standings({ plan }: { readonly plan: EvictionPlan }): ReactElement | null {
-  const rows = standingsOf(plan);
+function TeamShares({ plan }: { readonly plan: EvictionPlan }): ReactElement | null {
+  const rows = teamSharesOf(plan);
   if (rows.length === 0) return null;
   return (
     <ul aria-label="Standing of both sides" className="text-xs text-ink-3 sm:col-start-2">
-      {rows.slice(-STANDINGS_SHOWN).map(({ side, team, who, before, after, right }) => (
+      {rows.slice(-TEAM_SHARES_SHOWN).map(({ side, team, who, before, after, right }) => (
         <li key={`${side} ${who}`}>
           {team} {side === "gets" ? "gets the place" : "gives"} ({who}): {before} to {after} of its claim
           {right === "" ? "" : `, ${right}`}
         </li>
       ))}
-      {rows.length > STANDINGS_SHOWN ? <li>{rows.length - STANDINGS_SHOWN} more give as well.</li> : null}
+      {rows.length > TEAM_SHARES_SHOWN ? <li>{rows.length - TEAM_SHARES_SHOWN} more give as well.</li> : null}
     </ul>
   );
 }

@@ -1,0 +1,128 @@
+/**
+ * Wishes for nodes and fabric, judged from declarations alone: whether workers lie as their gang asked, and whether rooms could
+ * hold it so. Part of the second opinion: neither the placement tree nor the placing code is used.
+ */
+import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
+
+export interface Constraints {
+  readonly fabric?: FabricSpec;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly spread?: SpreadSpec;
+  readonly data?: DataSpec;
+}
+
+/** A node, and how many workers it has or could have. */
+export interface Share {
+  readonly node: Node;
+  readonly workers: number;
+}
+
+/** Whether its workers may be on the node at all: by its labels, and by the rule that its data are under. */
+export const isSelected = (state: ReadonlyState, node: Node, constraints: Constraints): boolean =>
+  hasLabels(node, constraints) && isAdmitted(state, node, constraints);
+
+const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Constraints): boolean =>
+  Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);
+
+/** Whether the rule of its data, if they are under one, is admitted where the node is. */
+export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }: Constraints): boolean {
+  if (data?.rule === undefined) return true;
+  const pool = state.pools.get(name);
+  const site = pool === undefined ? undefined : state.sites.get(pool.site);
+  const own = pool?.data?.rules;
+  return (own === undefined ? site?.data?.rules : own)?.includes(data.rule) === true;
+}
+
+/** The domain of a level that the node lies in, with the path down to it; `null`: its site knows no such level. */
+function domainOf(state: ReadonlyState, node: Node, level: string): string | null {
+  const site = state.sites.get(state.pools.get(node.pool)?.site as SiteName);
+  if (site === undefined) return null;
+  const depth = [...site.fabricLevels, "node"].indexOf(level);
+  if (depth < 0) return null;
+  const path = [...site.fabricLevels.map((_, at) => node.fabric[at] ?? ""), node.id];
+  return JSON.stringify([site.name, ...path.slice(0, depth + 1)]);
+}
+
+const sumOf = (shares: readonly Share[]): number => shares.reduce((sum, { workers }) => sum + workers, 0);
+const valueOf = ({ labels, id }: Node, { topologyKey }: SpreadSpec): string => labels?.[topologyKey] ?? id;
+
+function byDomain(state: ReadonlyState, shares: readonly Share[], level: string): readonly (readonly Share[])[] {
+  const domains = Map.groupBy(shares, ({ node }) => domainOf(state, node, level));
+  return [...domains].flatMap(([domain, inside]) => (domain === null ? [] : [inside]));
+}
+
+/** What of its wishes a gang was not given; `isWhole`: it is to be in slices. */
+export function brokenConstraints(
+  state: ReadonlyState,
+  constraints: Constraints,
+  shares: readonly Share[],
+  isWhole: boolean,
+): string[] {
+  const { fabric = {}, spread } = constraints;
+  const broken = shares
+    .filter(({ node }) => !hasLabels(node, constraints))
+    .map(({ node }) => `${node.id} lacks labels that were asked for`);
+  const all = sumOf(shares);
+  const { within, slices = [] } = fabric;
+  if (within !== undefined && !byDomain(state, shares, within).some((inside) => sumOf(inside) === all))
+    broken.push(`it does not lie within one ${within}`);
+  if (spread !== undefined) {
+    for (const [value, inside] of Map.groupBy(shares, ({ node }) => valueOf(node, spread)))
+      if (sumOf(inside) > spread.maxPerDomain)
+        broken.push(`${sumOf(inside)} workers share ${spread.topologyKey} ${value}, ${spread.maxPerDomain} may`);
+  }
+  for (const slice of isWhole ? slices : []) {
+    const domains = byDomain(state, shares, slice.within);
+    const isSliced = domains.every((inside) => sumOf(inside) % slice.workers === 0);
+    if (!isSliced || domains.reduce((sum, inside) => sum + sumOf(inside), 0) !== all)
+      broken.push(`slices of ${slice.workers} do not share a ${slice.within}`);
+  }
+  return broken;
+}
+
+/** Whether it can be told at all what holds such wishes: not of both spreading and slices, nor where several sites exist. */
+export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Constraints): boolean =>
+  (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
+
+/**
+ * Whether rooms could hold this many workers as they wish. Exact for a required level, for spreading and for slices each by
+ * itself and for a required level with either; `null` where it cannot be told.
+ */
+export function couldHold(
+  state: ReadonlyState,
+  constraints: Constraints,
+  rooms: readonly Share[],
+  workers: number,
+): boolean | null {
+  const { fabric = {}, spread } = constraints;
+  const { within, slices = [] } = fabric;
+  const selected = rooms.filter(({ node }) => isSelected(state, node, constraints));
+  if (sumOf(selected) < workers) return false;
+  if (!canBeTold(state, constraints)) return null;
+  const groups = within === undefined ? [selected] : byDomain(state, selected, within);
+  if (spread !== undefined) return groups.some((group) => spreadRoom(group, spread) >= workers);
+  const [widest] = slices;
+  const divides = slices.every(
+    ({ workers: size }, at) => (at === 0 ? workers : (slices[at - 1]?.workers ?? 0)) % size === 0,
+  );
+  if (widest !== undefined && !divides) return false;
+  return groups.some((group) => slicedRoom(state, group, slices) >= workers);
+}
+
+/** With at most so many for each value of the label, as many fit as the values allow, one by one. */
+function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
+  let room = 0;
+  for (const [, inside] of Map.groupBy(rooms, ({ node }) => valueOf(node, spread)))
+    room += Math.min(spread.maxPerDomain, sumOf(inside));
+  return room;
+}
+
+/** Workers in whole slices, the widest first, each made of whole slices of the next. */
+function slicedRoom(state: ReadonlyState, rooms: readonly Share[], slices: NonNullable<FabricSpec["slices"]>): number {
+  const [slice, ...narrower] = slices;
+  if (slice === undefined) return sumOf(rooms);
+  return byDomain(state, rooms, slice.within).reduce((sum, inside) => {
+    const room = slicedRoom(state, inside, narrower);
+    return sum + room - (room % slice.workers);
+  }, 0);
+}

@@ -1,0 +1,65 @@
+/** What must hold for a place that is kept for somebody: it is what the gang asked for, on nodes that take work, for work that waits. */
+import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
+import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
+import { isUsable } from "./recount.ts";
+
+export function checkNomination(findings: Findings, state: ReadonlyState, nomination: Nomination): void {
+  const { attemptId, workloadId, acceleratorType, workers, growth, afterAttempt } = nomination;
+  const workload = state.workloads.get(workloadId);
+  findings.expect(workload !== undefined, () => `a place is promised to ${workloadId}, which does not exist`);
+  if (workload === undefined) return;
+  const { gang, acceleratorTypes } = workload.spec;
+  const running = state.attempts.get(attemptId);
+  findings.expect(!workload.stopRequested || running !== undefined, () => `${workloadId} is to stop and has a promise`);
+  findings.expect(
+    growth === (running !== undefined),
+    () => `${attemptId} ${growth ? "does not run and is to grow" : "runs and is to start"}`,
+  );
+  if (afterAttempt !== undefined) {
+    const moving = state.attempts.get(afterAttempt);
+    findings.expect(
+      moving?.stop?.reason === "moved",
+      () => `${attemptId} waits for ${afterAttempt} to move, which does not`,
+    );
+    findings.expect(
+      moving?.task === nomination.task,
+      () => `${attemptId} is to go on with another task than ${afterAttempt}`,
+    );
+  }
+  const least = growth ? 1 : (gang.minWorkers ?? gang.workers);
+  findings.expect(
+    workers.length >= least && workers.length <= gang.workers,
+    () => `${attemptId} is promised ${workers.length} of ${least} workers`,
+  );
+  const before = growth ? (running?.workers ?? []) : [];
+  checkGroups(findings, state, {
+    id: attemptId,
+    spec: workload.spec,
+    workers: [...before, ...workers],
+    isIncomplete: growth,
+  });
+  findings.expect(
+    gang.taskGroups !== undefined ||
+      (growth
+        ? acceleratorType === running?.acceleratorType
+        : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)),
+    () => `${attemptId} is promised ${acceleratorType}, which it does not accept`,
+  );
+  for (const worker of workers) {
+    const { node: id, accelerators } = worker;
+    const node = state.nodes.get(id);
+    findings.expect(
+      node !== undefined && isUsable(node),
+      () => `${attemptId} is promised a place on ${id}, which takes no work`,
+    );
+    findings.expect(
+      gang.taskGroups !== undefined || node?.acceleratorType === acceleratorType,
+      () => `${attemptId} is promised ${acceleratorType} on ${id}`,
+    );
+    const count = acceleratorCount(accelerators);
+    const shape = shapeOf(gang, worker);
+    const needed = shape.accelerators;
+    checkPart(findings, attemptId, { node, shape, worker });
+    findings.expect(count === needed, () => `${attemptId} is promised ${count} of ${needed} accelerators on ${id}`);
+  }
+}

@@ -1,0 +1,70 @@
+/** The record of past use as events change what is held. The only writers of `state.decayedUsage`. */
+import type { TeamName } from "../model/ids.ts";
+import type { Workload } from "../model/workload.ts";
+import { freshUse, rebased, useAsOf } from "../usage/decayed-usage.ts";
+import type { World } from "../cluster/world.ts";
+
+/** Brings the record up to now for everybody for whom the work counts: what it holds is about to change. */
+export function recordDecayedUsage(world: World, workload: Workload): void {
+  if (world.decayedUsage.halfLife === null) return;
+  forgetOldest(world);
+  for (const key of world.decayedUsage.keysOf(workload)) record(world, key);
+}
+
+/** Brings everything up to now: teams are about to change. */
+export function recordAllDecayedUsage(world: World): void {
+  if (world.decayedUsage.halfLife === null) return;
+  for (const key of Array.from(world.state.decayedUsage.keys())) record(world, key);
+}
+
+/** After teams changed: what is held counts for others, from now on. */
+export function recountDecayedUsage(world: World): void {
+  const { decayedUsage, rules } = world;
+  if (decayedUsage.halfLife === null) return;
+  decayedUsage.rebuild(rules);
+  for (const key of decayedUsage.rates().keys()) record(world, key);
+}
+
+/** After the policy changed: without a half-life nothing is remembered; with another one the averages stay. */
+export function renewDecayedUsage(world: World): void {
+  const { state, decayedUsage, rules } = world;
+  const before = decayedUsage.halfLife;
+  if (before !== null) recordAllDecayedUsage(world);
+  decayedUsage.rebuild(rules);
+  if (decayedUsage.halfLife === null) return state.decayedUsage.clear();
+  if (before !== null && before.stepMs !== decayedUsage.halfLife.stepMs)
+    for (const [key, use] of Array.from(state.decayedUsage))
+      state.decayedUsage.set(key, rebased(use, decayedUsage.halfLife));
+  for (const key of decayedUsage.rates().keys()) record(world, key);
+}
+
+/** The team is gone, and with it all that was remembered of it. */
+export function forgetDecayedUsage({ state }: World, team: TeamName): void {
+  for (const key of Array.from(state.decayedUsage.keys()))
+    if (key === team || key.startsWith(`${team}\n`)) state.decayedUsage.delete(key);
+}
+
+/** Whoever is recorded goes to the end: the first is the one that was not looked at for longest. */
+function record({ state, decayedUsage }: World, key: string): void {
+  const { halfLife } = decayedUsage;
+  if (halfLife === null) return;
+  const { nowMs } = state;
+  const use = state.decayedUsage.get(key);
+  state.decayedUsage.delete(key);
+  state.decayedUsage.set(
+    key,
+    use === undefined ? freshUse(nowMs) : useAsOf(use, halfLife, { rate: decayedUsage.rate(key), nowMs }),
+  );
+}
+
+/** With every change one of the others is looked at, and dropped where nothing is left: so users who are gone are forgotten. */
+function forgetOldest(world: World): void {
+  const { state, decayedUsage } = world;
+  const [key] = state.decayedUsage.keys();
+  if (key === undefined) return;
+  record(world, key);
+  const use = state.decayedUsage.get(key);
+  const isNothing = (amount: number): boolean => amount === 0;
+  if (use?.average.every(isNothing) && use.pending.every(isNothing) && decayedUsage.rate(key).every(isNothing))
+    state.decayedUsage.delete(key);
+}

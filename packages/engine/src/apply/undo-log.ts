@@ -1,0 +1,239 @@
+/**
+ * Takes back what was recorded that was only tried, on a fork that goes on with the next trial: what a round decided, and ends that
+ * came before it. Everything that was written to leaves the indexes and comes back as it was, by the same steps by which indexes are
+ * built from the state. All of it happens at one instant, so that nothing was used up in between.
+ */
+import type { Event } from "../contract/events.ts";
+import type { Account } from "../model/budget.ts";
+import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { Nomination } from "../model/workload.ts";
+import { predictsRuns } from "../usage/run-times.ts";
+import type { DemandMix } from "../state/demand-mix.ts";
+import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { growthOf, holdAttempt, holdNomination, releaseAttempt } from "../cluster/holdings.ts";
+import type { World } from "../cluster/world.ts";
+import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
+
+/** What is written to, and what it said before that. */
+interface Known<Entity> {
+  readonly entity: Entity;
+  readonly before: Entity;
+}
+
+export class UndoLog {
+  readonly #world: World;
+  readonly #sequence: number;
+  readonly #queueEventCount: number;
+  readonly #submittedCount: number;
+  readonly #endedCount: number;
+  readonly #endedKeptCount: number;
+  readonly #endedDropped: number;
+  /** `null`: it was not there. */
+  readonly #attempts = new Map<AttemptId, Known<AttemptEntity> | null>();
+  /** All attempts in their order, once any of them ends. */
+  #order: readonly AttemptId[] | null = null;
+  readonly #workloads = new Map<WorkloadId, WorkloadEntity>();
+  /** All promises in their order, once any of them is written to. */
+  #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
+  /** What was used up as of when it was last looked at; it is the same, looked at or not. */
+  readonly #accounts: ReadonlyMap<TeamName, Account> | null;
+  /** Past use, in its order; `null`: none is kept. */
+  readonly #decayedUsage: World["state"]["decayedUsage"] | null;
+  readonly #submitted = new Set<WorkloadId>();
+  /** What was asked for until anything was submitted. */
+  #demand: DemandMix | null = null;
+  #isKnown = true;
+
+  /** Of what is recorded from now on. */
+  constructor(world: World) {
+    this.#world = world;
+    this.#sequence = world.state.sequence;
+    this.#queueEventCount = world.queueEventCount;
+    const { accounts } = world.state;
+    this.#accounts = accounts.size === 0 ? null : new Map(accounts);
+    this.#decayedUsage = world.decayedUsage.halfLife === null ? null : new Map(world.state.decayedUsage);
+    this.#submittedCount = world.state.submittedCount;
+    this.#endedCount = world.state.endedCount;
+    this.#endedKeptCount = world.endedKept.length;
+    this.#endedDropped = world.endedDropped;
+  }
+
+  /** Told of every event before it is applied. */
+  note(event: Event): void {
+    switch (event.kind) {
+      case "gangPlaced":
+        this.#noteAttempt(event.attemptId);
+        return this.#noteWorkload(event.workloadId);
+      case "placementNominated":
+        return this.#noteNomination(event.nomination);
+      case "nominationWithdrawn": {
+        const withdrawn = this.#world.state.nominations.get(event.attemptId);
+        return withdrawn === undefined ? undefined : this.#noteNomination(withdrawn);
+      }
+      case "attemptStarted":
+      case "attemptStopRequested":
+      case "checkpointRequested":
+      case "gangShrinkRequested":
+      case "gangGrown":
+        return this.#noteAttempt(event.attemptId);
+      case "attemptEnded":
+        return this.#noteEnd(event);
+      case "workloadSubmitted":
+        return this.#noteSubmission(event);
+      case "workloadStopRequested":
+      case "workloadHeld":
+        return this.#noteWorkload(event.workloadId);
+      case "workloadEnded":
+        this.#isKnown &&= isForItself(this.#world, event.workloadId);
+        return this.#noteWorkload(event.workloadId);
+      case "evictionPlanned":
+        // What was moved for others' sake rests, and that is remembered in an order.
+        this.#isKnown &&= event.pairsGathered === undefined;
+        return;
+      default:
+        this.#isKnown = false;
+    }
+  }
+
+  #noteAttempt(id: AttemptId): void {
+    const { state } = this.#world;
+    if (state.nominations.has(id)) this.#nominations ??= new Map(state.nominations);
+    if (this.#attempts.has(id)) return;
+    const attempt = activeAttempt(this.#world, id);
+    this.#attempts.set(id, attempt === undefined ? null : { entity: attempt, before: { ...attempt } });
+    if (attempt !== undefined) this.#noteWorkload(attempt.workloadId);
+  }
+
+  /** What such work takes is learned from an end where runs are predicted, and a retry has its own time. */
+  #noteEnd({ attemptId, outcome }: Event & { readonly kind: "attemptEnded" }): void {
+    const { state, rules } = this.#world;
+    this.#isKnown &&= outcome === "succeeded" && !predictsRuns(rules);
+    this.#order ??= [...state.attempts.keys()];
+    this.#noteAttempt(attemptId);
+  }
+
+  #noteSubmission({ workloadId, spec, waitsFor }: Event & { readonly kind: "workloadSubmitted" }): void {
+    this.#isKnown &&= spec.startWindow === undefined && waitsFor === undefined;
+    if (this.#submitted.size === 0) this.#demand = this.#world.state.demand?.copy() ?? null;
+    this.#submitted.add(workloadId);
+  }
+
+  #noteWorkload(id: WorkloadId): void {
+    if (this.#workloads.has(id) || this.#submitted.has(id)) return;
+    const workload = workloadOf(this.#world, id);
+    const { activeAttempts } = workload;
+    const own = activeAttempts.length === 0 ? activeAttempts : [...activeAttempts];
+    this.#workloads.set(id, { ...workload, activeAttempts: own });
+  }
+
+  #noteNomination({ attemptId, workloadId, afterAttempt }: Nomination): void {
+    this.#nominations ??= new Map(this.#world.state.nominations);
+    this.#noteAttempt(attemptId);
+    if (afterAttempt !== undefined) this.#noteAttempt(afterAttempt);
+    this.#noteWorkload(workloadId);
+  }
+
+  /** False: more was recorded than can be taken back, and nothing is. */
+  undo(): boolean {
+    const world = this.#world;
+    const { state, capacity, queue } = world;
+    if (!this.#isKnown || world.endedDropped !== this.#endedDropped) return false;
+    if (state.sequence === this.#sequence) return true;
+    const after = this.#nominations === null ? [] : [...state.nominations.values()];
+    const before = this.#nominations === null ? [] : [...this.#nominations.values()];
+    for (const nomination of after) holdNomination(world, nomination, -1);
+    this.#release();
+    if (this.#nominations !== null) {
+      state.nominations.clear();
+      for (const nomination of before) state.nominations.set(nomination.attemptId, nomination);
+    }
+    for (const [team, account] of this.#accounts ?? []) state.accounts.set(team, account);
+    if (this.#decayedUsage !== null) {
+      state.decayedUsage.clear();
+      for (const [key, used] of this.#decayedUsage) state.decayedUsage.set(key, used);
+    }
+    this.#undoSubmissions();
+    this.#restoreAttempts();
+    this.#restoreWorkloads();
+    this.#holdAgain();
+    for (const nomination of before) holdNomination(world, nomination, 1);
+    state.sequence = this.#sequence;
+    state.endedCount = this.#endedCount;
+    world.endedKept.length = this.#endedKeptCount;
+    world.queueEventCount = this.#queueEventCount;
+    // What was remembered of a sequence is of another one now.
+    world.scratch.forgetUndone();
+    world.cells.forget();
+    capacity.freedEpoch++;
+    queue.markDirty();
+    return true;
+  }
+
+  #release(): void {
+    const world = this.#world;
+    for (const [id, known] of this.#attempts) {
+      const attempt = activeAttempt(world, id);
+      if (attempt === undefined) continue;
+      releaseAttempt(world, attempt);
+      world.queue.setGrowth(workloadOf(world, attempt.workloadId), id, 0);
+      if (known === null) removeAttempt(world, id);
+    }
+  }
+
+  /** Those that have ended stand where they stood among the others. */
+  #restoreAttempts(): void {
+    const { attempts } = this.#world.state;
+    for (const known of this.#attempts.values()) if (known !== null) restore(known.entity, known.before);
+    if (this.#order === null) return;
+    const still = new Map(attempts);
+    attempts.clear();
+    for (const id of this.#order) {
+      const attempt = still.get(id) ?? this.#attempts.get(id)?.entity;
+      if (attempt !== undefined) attempts.set(id, attempt);
+    }
+  }
+
+  #undoSubmissions(): void {
+    if (this.#submitted.size === 0) return;
+    const { state, queue } = this.#world;
+    for (const id of this.#submitted) {
+      queue.remove(workloadOf(this.#world, id));
+      removeWorkload(this.#world, id);
+    }
+    state.submittedCount = this.#submittedCount;
+    state.demand = this.#demand;
+  }
+
+  #restoreWorkloads(): void {
+    const { queue } = this.#world;
+    for (const before of this.#workloads.values()) {
+      const workload = workloadOf(this.#world, before.id);
+      const waited = before.placementClass !== null;
+      queue.remove(workload);
+      restore(workload, before);
+      workload.placementClass = null;
+      if (waited) queue.add(workload);
+    }
+  }
+
+  #holdAgain(): void {
+    const world = this.#world;
+    for (const known of this.#attempts.values()) {
+      if (known === null) continue;
+      const attempt = known.entity;
+      const workload = workloadOf(world, attempt.workloadId);
+      holdAttempt(world, attempt);
+      world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
+    }
+  }
+}
+
+/** Whether nothing but itself changes when it ends: nobody waits for it, and it has no times of its own. */
+const isForItself = ({ dependents, state }: World, id: WorkloadId): boolean =>
+  !dependents.has(id) && state.workloads.get(id)?.spec.startWindow === undefined;
+
+/** What an entity says is what it said before, and nothing else. */
+function restore<Entity extends object>(entity: Entity, before: Entity): void {
+  for (const key of Object.keys(entity) as (keyof Entity)[]) if (!(key in before)) delete entity[key];
+  Object.assign(entity, before);
+}

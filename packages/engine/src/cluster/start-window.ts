@@ -1,0 +1,64 @@
+/** When work that waits for cheap or clean power may start: in such a window, or when it can wait no longer. */
+import type { WorkloadSpec } from "../model/workload.ts";
+import { statedDurationMs } from "../usage/expected-duration.ts";
+import type { World } from "./world.ts";
+import type { PowerForecast } from "../energy/power-forecast.ts";
+import { nextTariffChangeMs } from "../energy/tariffs.ts";
+
+/** When it starts anyway: at its latest start, or so that it is expected to be done by its deadline; `null`: never. */
+export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null {
+  const { startWindow, deadlineMs } = spec;
+  const byDeadlineMs = deadlineMs === undefined ? null : Math.max(0, deadlineMs - statedDurationMs(world.rules, spec));
+  const latestMs = startWindow?.latestStartMs ?? null;
+  if (byDeadlineMs === null || latestMs === null) return byDeadlineMs ?? latestMs;
+  return Math.min(byDeadlineMs, latestMs);
+}
+
+/** Whether power is as wanted in a piece of what is to come. A figure that no tariff states is not met. */
+function isMet(world: World, spec: WorkloadSpec, { forecast, index }: Looked): boolean {
+  const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs } = spec.startWindow ?? {};
+  const { microUsdPerKwh, gramsPerKwh } = forecast.at(index)?.figures ?? { microUsdPerKwh: null, gramsPerKwh: null };
+  const within = (figure: number | null, most: number | undefined): boolean =>
+    most === undefined || (figure !== null && figure <= most);
+  if (!within(microUsdPerKwh, microUsdPerKwhMax) || !within(gramsPerKwh, gramsPerKwhMax)) return false;
+  if (cheapestMs === undefined && cleanestMs === undefined) return true;
+  // The time that it can wait is what the least is taken of; without an end to it all is taken that tariffs tell.
+  const untilMs = latestStartAtMs(world, spec) ?? Number.POSITIVE_INFINITY;
+  if ((forecast.at(index)?.fromMs ?? untilMs) >= untilMs) return false;
+  const isLeast = (figure: "microUsdPerKwh" | "gramsPerKwh", leastMs: number | undefined): boolean =>
+    leastMs === undefined || forecast.isAmongLeast(index, figure, { leastMs, untilMs });
+  return isLeast("microUsdPerKwh", cheapestMs) && isLeast("gramsPerKwh", cleanestMs);
+}
+
+interface Looked {
+  readonly forecast: PowerForecast;
+  readonly index: number;
+}
+
+/** `outlook` begins at `nowMs`. */
+export function mayStart(world: World, spec: WorkloadSpec, forecast: PowerForecast, nowMs: number): boolean {
+  if (spec.startWindow === undefined || isMet(world, spec, { forecast, index: 0 })) return true;
+  const latestStartMs = latestStartAtMs(world, spec);
+  return latestStartMs !== null && latestStartMs <= nowMs;
+}
+
+/** When the next window opens, as far as tariffs are known; `null`: none is known. */
+export function opensAtMs(world: World, spec: WorkloadSpec, forecast: PowerForecast): number | null {
+  for (let index = 1, piece = forecast.at(index); piece !== undefined; piece = forecast.at(++index))
+    if (isMet(world, spec, { forecast, index })) return piece.fromMs;
+  return null;
+}
+
+/** The next instant at which any of the work may have to be told apart anew; `null`: time alone changes nothing. */
+export function nextLookMs(world: World, nowMs: number): number | null {
+  const { waiting } = world.startWindow;
+  if (waiting.size === 0) return null;
+  const instants = [...waiting].flatMap((id) => {
+    const workload = world.state.workloads.get(id);
+    return workload === undefined ? [] : [latestStartAtMs(world, workload.spec)];
+  });
+  const releasing = [nextTariffChangeMs(world.state, nowMs), ...instants].filter(
+    (instant): instant is number => instant !== null && instant > nowMs,
+  );
+  return releasing.length === 0 ? null : Math.min(...releasing);
+}

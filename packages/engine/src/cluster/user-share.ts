@@ -1,0 +1,23 @@
+/** How much users hold of their teams, for those who go by it: now, and lately where past use counts. */
+import type { QueueBucket } from "./queue.ts";
+import { usageKey } from "./decayed-usage-index.ts";
+import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
+import type { World } from "./world.ts";
+import { COMPARED } from "./team-node.ts";
+import { fleetTotal } from "./fleet-total.ts";
+
+/**
+ * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on
+ * average added where past use counts.
+ */
+export function userShare(world: World): (found: Pick<QueueBucket, "team" | "actor">) => number {
+  const total = fleetTotal(world);
+  return ({ team, actor }) => {
+    const used = world.teamUse.users.used(team, actor);
+    const decayedUsage = world.decayedUsage.average(usageKey(team, actor));
+    return COMPARED.reduce<number>((most, position) => {
+      const amount = (used[position] ?? 0) + decayedUsage[position] / AVERAGE_ONE;
+      return Math.max(most, amount / Math.max(1, total[position] as number));
+    }, 0);
+  };
+}

@@ -1,0 +1,24 @@
+/** What a team held on average lately, as of the engine's clock. */
+import { clockOf, worldOf } from "../../engine/engine.ts";
+import type { TeamName } from "../../model/ids.ts";
+import { AVERAGE_ONE } from "../../usage/decayed-usage.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { usageKey } from "../../cluster/decayed-usage-index.ts";
+
+export interface DecayedUsageView {
+  readonly accelerators: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+/** `null`: past use does not count under the policy in force. */
+export function decayedUsageOf(engine: Engine, team: TeamName): DecayedUsageView | null {
+  const { decayedUsage } = worldOf(engine);
+  if (decayedUsage.halfLife === null) return null;
+  const [cores, memory, accelerators] = decayedUsage.average(usageKey(team), clockOf(engine));
+  return {
+    accelerators: Math.round(accelerators / AVERAGE_ONE) / 1000,
+    coresMilli: Math.round(cores / AVERAGE_ONE),
+    memoryMib: Math.round(memory / AVERAGE_ONE),
+  };
+}

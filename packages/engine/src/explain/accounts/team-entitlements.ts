@@ -1,0 +1,79 @@
+/** What a team may claim by what everybody asks for now, and whether work that waits is within it. */
+import { worldOf } from "../../engine/engine.ts";
+import type { TeamName, WorkloadId } from "../../model/ids.ts";
+import { ALL_ACCELERATORS } from "../../model/team.ts";
+import type { Engine } from "../../engine/ready.ts";
+import { firstBeyondEntitlement } from "../../preemption/eligibility.ts";
+import type { TeamShare } from "../../ordering/team-share.ts";
+import { entitlementOf, entitlementToPreempt, teamSharesOf } from "../../ordering/team-share.ts";
+import { ACCELERATORS_AT, isUnder } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
+
+/**
+ * The larger of its guarantee and its fair share, within its limit, of every resource by which teams are compared: cores in
+ * thousandths, memory in MiB, accelerators (in all, and of each type that any team states) by number. `null`: the policy in force
+ * compares no teams.
+ */
+export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<string, number> | null {
+  const world = worldOf(engine);
+  if (world.rules.teams.order.length === 0) return null;
+  const teamShare = teamSharesOf(world).get(world.teamUse.node(team));
+  if (teamShare === undefined) return null;
+  const mostMilli = limitInAll(world, team) * 1000;
+  return new Map(
+    teamShare.positions.map((position) => {
+      const entitlement = Math.min(
+        entitlementOf(teamShare, position),
+        position >= ACCELERATORS_AT ? mostMilli : Number.POSITIVE_INFINITY,
+      );
+      return [
+        world.teamUse.resources[position] as string,
+        position >= ACCELERATORS_AT ? entitlement / 1000 : entitlement,
+      ];
+    }),
+  );
+}
+
+export interface EntitlementExceeded {
+  /** The team of the work, or one above it. */
+  readonly team: TeamName;
+  readonly resource: string;
+  /** In the unit in which teams state the resource. */
+  readonly entitlement: number;
+  readonly held: number;
+}
+
+/**
+ * Why nobody outside a team gives way to work that waits, though somebody could: with it the team, the work's own or one above it, would
+ * hold more than it may claim. `null`: it may claim what it asks for, there is nobody, or the policy takes by other rights.
+ */
+export function entitlementExceeded(engine: Engine, id: WorkloadId): EntitlementExceeded | null {
+  const world = worldOf(engine);
+  const { rules, evictable, teamUse } = world;
+  const workload = world.state.workloads.get(id);
+  if (workload === undefined || !rules.phases.includes("reclaim") || rules.eviction.search !== "lowest-cost")
+    return null;
+  const teamShares = teamSharesOf(world);
+  const beyond = firstBeyondEntitlement(world, teamShares, world.queue.classOf(workload));
+  if (beyond === null) return null;
+  const { node, positions } = beyond;
+  const somebodyCould = [...evictable.keys()].some((team) => !isUnder(teamUse.node(team), node));
+  // Of a type, where it is both more of that and more in all.
+  const position = positions.at(-1);
+  if (!somebodyCould || position === undefined) return null;
+  const unit = position >= ACCELERATORS_AT ? 1000 : 1;
+  return {
+    team: node.name,
+    resource: teamUse.resources[position] as string,
+    entitlement: entitlementToPreempt(teamShares.get(node) as TeamShare, position) / unit,
+    held: (node.used[position] ?? 0) / unit,
+  };
+}
+
+/** Accelerators of whatever type that the team and those above it allow: no type of them can be more. */
+function limitInAll({ state }: World, team: TeamName): number {
+  let most = Number.POSITIVE_INFINITY;
+  for (let at: TeamName | null = team; at !== null; at = state.teams.get(at)?.parent ?? null)
+    most = Math.min(most, state.teams.get(at)?.limit[ALL_ACCELERATORS] ?? Number.POSITIVE_INFINITY);
+  return most;
+}

@@ -1,0 +1,125 @@
+/**
+ * What others could bring, tried line by line on one fork: what came about for one value is gone on from for a larger one, taken
+ * back for a smaller one, and stated as it was before the next line.
+ */
+import { worldOf } from "../../engine/engine.ts";
+import type { Input } from "../../contract/inputs.ts";
+import type { Change, StartingChange } from "./change.ts";
+import { admittedData, fewerHotSpares, laterWindows, resumedNodes } from "./fleet-changes.ts";
+import { afterEnds, moreNodes } from "./other-changes.ts";
+import type { OtherChange, OtherLine } from "./other-changes.ts";
+import { smallestOf } from "./smallest-of.ts";
+import { largerGuarantees, largerLimits } from "./team-amounts.ts";
+import type { Outcome, Question, Stage } from "./counterfactuals.ts";
+
+/** A line, and its first value that is not ruled out. */
+interface Hoped {
+  readonly line: OtherLine;
+  readonly first: number;
+}
+
+/** What there is to try, read off the undisturbed stage; nothing: there is no hope at all. */
+export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target }: Question): readonly Hoped[] {
+  const world = worldOf(undisturbed.engine);
+  const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
+  if (waiting === undefined) return [];
+  const found = world.queue.classOf(waiting);
+  const fleet = [
+    ...resumedNodes(world, found),
+    ...laterWindows(world, found),
+    ...fewerHotSpares(world, found),
+    ...admittedData(world, found),
+  ];
+  const lines = [
+    ...largerGuarantees(world, found),
+    ...largerLimits(world, found),
+    ...fleet,
+    afterEnds(world, counterfactuals.nowMs),
+    ...moreNodes(world, found),
+  ];
+  counterfactuals.giveBack(undisturbed);
+  const stage = counterfactuals.stage(target, spec);
+  const lowerBound = counterfactuals.lowerBound(stage);
+  if (lowerBound === null) return [];
+  const hoped = lines.map((line) => ({ line, first: line.firstLowerBound(lowerBound) }));
+  lowerBound.end();
+  // What the fleet was said to be is stated anew for the hopes that follow, and not for trials.
+  if (target !== null && fleet.length === 0) counterfactuals.giveBack(stage);
+  return hoped;
+}
+
+export const findOther = (question: Question, lines: readonly Hoped[]): readonly StartingChange[] =>
+  onePerKind(lines.flatMap((hoped) => smallestOnLine(question, hoped) ?? []));
+
+function smallestOnLine(question: Question, { line, first }: Hoped): StartingChange | null {
+  const counterfactual = new OtherCounterfactuals(question, line);
+  const found = smallestOf(line.values, {
+    firstLowerBound: () => first,
+    couldStart: () => true,
+    tries: (change) => counterfactual.tries(change),
+    beyond: (index, missing) => line.beyond?.(index, missing) ?? index + 1,
+  });
+  counterfactual.end();
+  return found;
+}
+
+/** Values of one line, tried on a fork on which nothing else has come about. */
+class OtherCounterfactuals {
+  readonly #question: Question;
+  readonly #line: OtherLine;
+  #stage: Stage | null = null;
+  /** What has come about on the stage, one after the other. */
+  readonly #reached: OtherChange[] = [];
+
+  constructor(question: Question, line: OtherLine) {
+    this.#question = question;
+    this.#line = line;
+  }
+
+  tries(change: OtherChange): Outcome {
+    const { counterfactuals, spec, target } = this.#question;
+    let inputs = this.#further(change);
+    if (this.#stage === null || inputs === null) {
+      this.#stage = counterfactuals.stage(target);
+      this.#reached.length = 0;
+      inputs = this.#line.inputs(change, null) ?? [];
+    }
+    this.#reached.push(change);
+    return target === null
+      ? counterfactuals.submit(this.#stage, spec, inputs)
+      : counterfactuals.run(this.#stage, inputs);
+  }
+
+  /** What leads there from where the stage is, or has been; `null`: nothing does. */
+  #further(change: OtherChange): readonly Input[] | null {
+    const stage = this.#stage;
+    if (stage === null) return null;
+    for (; !stage.isUsed && this.#reached.length > 0; this.#reached.pop()) {
+      const inputs = this.#line.inputs(change, this.#reached.at(-1) ?? null);
+      if (inputs !== null) return inputs;
+      this.#question.counterfactuals.goBack(stage);
+    }
+    return null;
+  }
+
+  end(): void {
+    const stage = this.#stage;
+    if (stage === null || stage.isUsed || this.#question.target === null) return;
+    this.#question.counterfactuals.giveBack(stage, this.#line.before);
+  }
+}
+
+/** Of several lines of one kind (types, teams) the one with the smallest step. */
+function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
+  const best = new Map<Change["kind"], StartingChange>();
+  for (const each of changes) {
+    const known = best.get(each.change.kind);
+    if (known === undefined || stepOf(each.change) < stepOf(known.change)) best.set(each.change.kind, each);
+  }
+  return [...best.values()];
+}
+
+function stepOf(change: Change): number {
+  if (change.kind === "largerLimit" || change.kind === "largerGuarantee") return change.to - (change.from ?? 0);
+  return change.kind === "moreNodes" ? change.count : 0;
+}

@@ -1,0 +1,122 @@
+/**
+ * What others could bring at most, without a round: how soon there is any hope for the work in question as running work ends,
+ * nodes join or a quota is raised. Everything that may be evicted counts as gone, for the work in question or for others, and
+ * everybody else who waits stands still: what could not start here does not start in a round either.
+ */
+import type { Input } from "../../contract/inputs.ts";
+import type { NodeId } from "../../model/ids.ts";
+import type { Attempt } from "../../model/workload.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { isInGroups, quotaReached } from "../../cluster/request.ts";
+import { ReleasingRoom } from "../../placement/releasing-room.ts";
+import { Ledger } from "../../cluster/ledger.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import type { OtherChange } from "./other-changes.ts";
+import type { Values } from "./values.ts";
+
+/** Places are looked for after every end until so many looks were in vain; then ever fewer ends are followed by one. */
+const LOOKS_IN_A_ROW = 16;
+/** Phases in which somebody may be asked to leave. */
+const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
+
+export class OtherLowerBound {
+  readonly #world: World;
+  readonly #found: QueueBucket;
+  readonly #ledger: Ledger;
+  readonly #isEvicting: boolean;
+  readonly takeIn: (inputs: readonly Input[]) => void;
+
+  /** Of a world that nobody goes on with; `takeIn` takes inputs in there, without a round. */
+  constructor(world: World, found: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
+    this.#world = world;
+    this.#found = found;
+    this.takeIn = takeIn;
+    this.#ledger = new Ledger(world);
+    this.#isEvicting = EVICTING.some((phase) => world.rules.phases.includes(phase));
+    if (!this.#isEvicting) return;
+    for (const { attempts } of world.evictable.values())
+      for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
+  }
+
+  /** Nothing more is asked: who counted as gone is there again. */
+  end(): void {
+    this.#ledger.rollback();
+  }
+
+  /** Whether there is any, as things are. */
+  isThere(): boolean {
+    return couldEverFit(this.#world, this.#found) && findPlacement(this.#world, this.#found, "releasing") !== null;
+  }
+
+  /** The first of ever larger amounts of a team with which there is; their count: there is none with any of them. */
+  underTeam(values: Values<OtherChange>, inputsOf: (change: OtherChange) => readonly Input[]): number {
+    const isThereWith = (index: number): boolean => {
+      this.takeIn(inputsOf(values.at(index)));
+      return this.isThere();
+    };
+    let ruledOut = -1;
+    let first = values.count;
+    if (first === 0 || !isThereWith(first - 1)) return first;
+    for (first -= 1; first - ruledOut > 1;) {
+      const middle = (ruledOut + first) >> 1;
+      if (isThereWith(middle)) first = middle;
+      else ruledOut = middle;
+    }
+    return first;
+  }
+
+  /** How many nodes like this one have to join at the least; `null`: it does not help however many do. */
+  nodesLike(id: NodeId): number | null {
+    // Workers of several shapes are not counted.
+    if (isInGroups(this.#found) || this.isThere()) return 1;
+    const world = this.#world;
+    const { gang, workers } = this.#found;
+    const like = world.capacity.slot(id);
+    const { acceleratorType } = like.node;
+    if (quotaReached(world, this.#found, acceleratorType) !== null) return null;
+    const missing = workers - new ReleasingRoom(world, this.#found).of(acceleratorType);
+    return Math.max(1, Math.ceil(missing / emptyNodeWorkers(like, gang)));
+  }
+
+  /** How many of these have to end at the least; more than there are: it does not help if all do. */
+  afterEnds(attempts: readonly Attempt[]): number {
+    if (!couldEverFit(this.#world, this.#found)) return attempts.length + 1;
+    const mark = this.#ledger.mark();
+    try {
+      return this.#lookAfterEnds(attempts);
+    } finally {
+      this.#ledger.rollback(mark);
+    }
+  }
+
+  #isVacated(attempt: Attempt): boolean {
+    const { evictable, state } = this.#world;
+    const team = state.workloads.get(attempt.workloadId)?.spec.team;
+    return this.#isEvicting && team !== undefined && evictable.get(team)?.has(attempt) === true;
+  }
+
+  #lookAfterEnds(attempts: readonly Attempt[]): number {
+    const world = this.#world;
+    const room = new ReleasingRoom(world, this.#found);
+    let looks = 0;
+    let ruledOut = 0;
+    let next = 0;
+    for (const [index, known] of attempts.entries()) {
+      const attempt = world.state.attempts.get(known.id);
+      if (attempt === undefined) continue;
+      if (attempt.stop === null && !this.#isVacated(attempt)) this.#ledger.vacate(attempt, 0);
+      room.changed(attempt.workers);
+      const isLast = index === attempts.length - 1;
+      if (!room.suffices) ruledOut = index + 1;
+      if (!room.suffices || (index < next && !isLast)) continue;
+      if (findPlacement(world, this.#found, "releasing") !== null) return ruledOut + 1;
+      ruledOut = index + 1;
+      looks++;
+      next = index + 1 + Math.max(0, looks - LOOKS_IN_A_ROW);
+    }
+    return attempts.length + 1;
+  }
+}

@@ -1,0 +1,108 @@
+/** Where a request may lie beside what lies there: neither may keep away from the other, in whichever order they came. */
+import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import type { Node } from "../model/fleet.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { ALONE, avoiderKey, memberKey } from "../cluster/marks.ts";
+import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { growingAttempt } from "../cluster/request.ts";
+import type { Placement } from "../cluster/request.ts";
+
+export type MayLie = (slot: NodeSlot) => boolean;
+const ANYWHERE: MayLie = () => true;
+
+/** Whether the request has to look at who is where at all. */
+export const looksAround = ({ capacity }: Pick<World, "capacity">, { gang }: Pick<QueueBucket, "gang">): boolean =>
+  gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
+
+export function antiAffinityCheck(world: World, found: QueueBucket, layer: Layer): MayLie {
+  if (found.heedsNobody || !looksAround(world, found)) return ANYWHERE;
+  const { marks } = world.capacity;
+  const { sets = [], from = [], exclusive } = found.gang.antiAffinity ?? {};
+  const own = ownWorkers(world, found);
+  const nodes = new Set<NodeSlot>();
+  const domains = new Set<string>();
+  const visit = (key: string, isOwn: boolean, block: (slot: NodeSlot) => void): void => {
+    for (const [slot, count] of marks.on(key, layer)) if (count > (isOwn ? (own.get(slot) ?? 0) : 0)) block(slot);
+  };
+  visit(ALONE, exclusive === true, (slot) => nodes.add(slot));
+  for (const rule of from)
+    visit(memberKey(rule.set), sets.includes(rule.set), (slot) => domains.add(domainOf(world, rule, slot.node)));
+  const said = new Set(from.map(avoiderKey));
+  const rules: AntiAffinityFrom[] = [...from];
+  for (const set of sets) {
+    for (const [key, rule] of marks.avoidersOf(set)) {
+      rules.push(rule);
+      visit(key, said.has(key), (slot) => domains.add(domainOf(world, rule, slot.node)));
+    }
+  }
+  return (slot) =>
+    !nodes.has(slot) &&
+    !(exclusive === true && slot.workersBooked(layer) > (own.get(slot) ?? 0)) &&
+    (domains.size === 0 || !rules.some((rule) => domains.has(domainOf(world, rule, slot.node))));
+}
+
+/** Whether all of these workers keep apart from whoever is there, as of the layer. */
+export function respectsAntiAffinity(
+  world: World,
+  found: QueueBucket,
+  { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
+): boolean {
+  const mayLie = antiAffinityCheck(world, found, layer);
+  return mayLie === ANYWHERE || workers.every(({ node }) => mayLie(world.capacity.slot(node)));
+}
+
+const NAMED_MAX = 3;
+
+/** Whose work the request would lie too near to in a place, by the order of their starts; of those the first few. */
+export function inTheWay(world: World, found: QueueBucket, { workers }: Pick<Placement, "workers">): WorkloadId[] {
+  const { state, capacity } = world;
+  const named = new Set<WorkloadId>();
+  const grows = growingAttempt(world, found)?.id;
+  const slots = new Set(workers.map(({ node }) => capacity.slot(node)));
+  for (const holder of [...state.attempts.values(), ...state.nominations.values()]) {
+    if (named.size === NAMED_MAX) break;
+    if (("id" in holder ? holder.id : holder.attemptId) === grows) continue;
+    const other = workloadOf(world, holder.workloadId).spec.gang.antiAffinity ?? {};
+    const near = holder.workers.some(({ node }) => {
+      const theirs = capacity.slot(node);
+      return [...slots].some((slot) => areTooNear(world, [found.gang.antiAffinity ?? {}, slot], [other, theirs]));
+    });
+    if (near) named.add(holder.workloadId);
+  }
+  return [...named];
+}
+
+type Lying = readonly [antiAffinity: AntiAffinitySpec, slot: NodeSlot];
+
+function areTooNear(world: World, [one, slot]: Lying, [other, theirs]: Lying): boolean {
+  if ((one.exclusive === true || other.exclusive === true) && slot === theirs) return true;
+  const against = (left: AntiAffinitySpec, right: AntiAffinitySpec): readonly AntiAffinityFrom[] =>
+    (left.from ?? []).filter(({ set }) => right.sets?.includes(set) === true);
+  return [...against(one, other), ...against(other, one)].some(
+    (rule) => domainOf(world, rule, slot.node) === domainOf(world, rule, theirs.node),
+  );
+}
+
+/** Workers of its own gang, by node: nobody keeps away from itself. */
+function ownWorkers(world: World, found: QueueBucket): ReadonlyMap<NodeSlot, number> {
+  const own = new Map<NodeSlot, number>();
+  const running = growingAttempt(world, found)?.workers.slice(0, found.ownKept) ?? [];
+  for (const { node } of [...running, ...found.beside]) {
+    const slot = world.capacity.slot(node);
+    own.set(slot, (own.get(slot) ?? 0) + 1);
+  }
+  return own;
+}
+
+/** The domain of the rule that a node lies in, as a name of its own; where there is none, the node. */
+function domainOf({ state }: World, rule: AntiAffinityFrom, { id, labels, pool, fabric }: Node): string {
+  if ("topologyKey" in rule) return `${rule.topologyKey}=${labels?.[rule.topologyKey] ?? `node ${id}`}`;
+  const site = state.sites.get(state.pools.get(pool)?.site as never);
+  const depth = site?.fabricLevels.indexOf(rule.within) ?? -1;
+  if (site === undefined || depth < 0) return `node ${id}`;
+  return `${rule.within} ${JSON.stringify([site.name, ...fabric.slice(0, depth + 1)])}`;
+}

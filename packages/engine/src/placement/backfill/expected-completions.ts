@@ -1,0 +1,32 @@
+/** Expected ends of what runs, in order, read from the index only as far as somebody looks. */
+import type { Attempt, GangSpec } from "../../model/workload.ts";
+import type { World } from "../../cluster/world.ts";
+
+export interface ExpectedEnd {
+  readonly attempt: Attempt;
+  readonly gang: GangSpec;
+  /** Never before the next instant: what runs over its time ends at any moment. */
+  readonly endMs: number;
+}
+
+export class ExpectedEnds {
+  readonly #rest: ReturnType<World["completions"]["inOrder"]>;
+  readonly #notBeforeMs: number;
+  readonly #read: ExpectedEnd[] = [];
+
+  constructor({ completions }: World, nowMs: number) {
+    this.#rest = completions.inOrder();
+    this.#notBeforeMs = nowMs + 1;
+  }
+
+  /** The one at a position; `undefined`: there are no more. */
+  at(position: number): ExpectedEnd | undefined {
+    while (this.#read.length <= position) {
+      const next = this.#rest.next();
+      if (next.done === true) return undefined;
+      const { attempt, gang, endMs } = next.value;
+      this.#read.push({ attempt, gang, endMs: Math.max(endMs, this.#notBeforeMs) });
+    }
+    return this.#read[position];
+  }
+}

@@ -1,0 +1,30 @@
+/** The fleet as it would be if nothing ran, to ask the placing code what it could ever hold. */
+import { Capacity } from "../cluster/capacity.ts";
+import { Slot } from "../cluster/scratch.ts";
+import type { World } from "../cluster/world.ts";
+
+/** Places by counts and wishes alone: neither scores nor cells, which know of what runs, have a say. */
+export function emptied(world: World): World {
+  const { rules } = world;
+  const { reservedTopology: _shapes, ...teams } = rules.teams;
+  const fabric = rules.fabric.choose === "cells" ? ({ ...rules.fabric, choose: "fullest" } as const) : rules.fabric;
+  return Object.assign(Object.create(world) as World, {
+    capacity: emptyCapacity(world),
+    rules: { ...rules, placement: "pack", teams, fabric },
+  });
+}
+
+/** Capacity of the usable fleet with nothing running, as of a `Capacity.fleetEpoch`. */
+const emptiedCapacity = new Slot(() => ({ fleetEpoch: -1, capacity: new Capacity() }), { survivesUndo: true });
+
+function emptyCapacity(world: World): Capacity {
+  const { fleetEpoch, nodesEpoch } = world.capacity;
+  const known = world.scratch.get(emptiedCapacity);
+  if (known.fleetEpoch === fleetEpoch) return known.capacity;
+  const capacity = new Capacity();
+  for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
+  // The same nodes: what is remembered of their places in the fabric is true of both.
+  capacity.nodesEpoch = nodesEpoch;
+  world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });
+  return capacity;
+}

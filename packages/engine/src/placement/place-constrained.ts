@@ -1,0 +1,238 @@
+/**
+ * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
+ * count on what will be free. Looks once at every usable node of the type that may have room.
+ */
+import type { NodeId } from "../model/ids.ts";
+import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import { workerAsk } from "../state/demand-mix.ts";
+import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
+import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import type { World } from "../cluster/world.ts";
+import type { Where } from "./place-on-type.ts";
+import { antiAffinityCheck } from "./anti-affinity.ts";
+import { isClosedBy, windowsInTheWay } from "./closed-nodes.ts";
+import { partsOn } from "./place-parts.ts";
+import { isScored } from "./score/place-by-score.ts";
+import { nodeOrder } from "./score/node-order.ts";
+import { dataPlaces } from "./data-places.ts";
+import type { DataPlaces } from "./data-places.ts";
+import { fewestDomains } from "./fabric-fewest.ts";
+import { domainOf, fabricChoices } from "./fabric-choice.ts";
+import { growingAttempt } from "../cluster/request.ts";
+import { scoresOf } from "./score/score-index.ts";
+import { placementStrategy } from "./strategy.ts";
+
+/** A node that could take workers of the request, and how many at most. */
+export interface Candidate {
+  readonly slot: NodeSlot;
+  readonly fits: number;
+}
+
+export function placeConstrained(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
+  // Whole where most of what it reads lies, if it can be; in the end anywhere, those nodes first.
+  for (const inputsHeldMin of dataPlaces(world, found.spec).tiers) {
+    if (inputsHeldMin < found.inputsHeldMin) break;
+    const near = inputsHeldMin === 0 ? found : Object.assign(Object.create(found) as QueueBucket, { inputsHeldMin });
+    const workers = placeNear(world, near, where);
+    if (workers !== null) return workers;
+  }
+  return null;
+}
+
+function placeNear(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
+  const { layer } = where;
+  const byDomains = choosesDomains(world, found);
+  // How much more than the request a node holds tells the tightest, where domains are chosen by that.
+  const windows = windowsInTheWay(world, found);
+  const candidates = candidatesOn(world, {
+    found,
+    where,
+    most: byDomains ? WORKERS_COUNTED_MAX : found.workers,
+  }).filter(({ slot }) => !isClosedBy(windows, slot.node.id));
+  const spreadOver = (): DomainBudget => domainBudget(world, found);
+  const strategy = placementStrategy(world, found);
+  const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
+    strategy === null
+      ? assign(world, found, { candidates: chosen, layer })
+      : strategy.place(world, found, { ...where, candidates: chosen, spreadOver });
+  if (byDomains) {
+    const chosen = fewestDomains(world, found, withinBudget(world, found, candidates));
+    const workers = chosen === null ? null : placeOn(chosen);
+    return workers === null ? null : ranked(world, found, workers);
+  }
+  for (const choice of fabricChoices(world, found, candidates)) {
+    const workers = placeOn(choice);
+    if (workers !== null) return ranked(world, found, workers);
+  }
+  return null;
+}
+
+/** Ranks follow the fabric where work wishes for anything there: neighbours lie near each other, and every slice is a run of ranks. */
+function ranked(
+  world: World,
+  { spec, workers: count, isGrowth }: QueueBucket,
+  workers: readonly WorkerAllocation[],
+): readonly WorkerAllocation[] {
+  if (spec.fabric === undefined || isGrowth || count === 1) return workers;
+  const [first] = workers;
+  const site = world.fabric.sites(world.capacity.nodesEpoch).find(({ leafOf }) => leafOf.has(first?.node as NodeId));
+  if (site === undefined) return workers;
+  return groupedByDomain(site, workers);
+}
+
+/** Whoever shares a domain lies together, from the widest level down; the domains come in the order in which they were filled. */
+function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[]): readonly WorkerAllocation[] {
+  const { levels } = site.tree;
+  const firstOf = levels.map(() => new Map<number, number>());
+  const placed = workers.map((worker, at) => {
+    // A gang within one site or none; of several, those elsewhere come last, as they were.
+    const leaf = site.leafOf.get(worker.node) ?? -1;
+    const firsts = levels.map((_, level) => {
+      const domain = leaf < 0 ? -1 : domainOf(site, level, leaf);
+      const first = firstOf[level]?.get(domain) ?? (domain < 0 ? workers.length : at);
+      firstOf[level]?.set(domain, first);
+      return first;
+    });
+    return { worker, firsts };
+  });
+  const compare = (left: readonly number[], right: readonly number[]): number =>
+    left.map((first, level) => first - (right[level] as number)).find((difference) => difference !== 0) ?? 0;
+  return placed.toSorted((left, right) => compare(left.firsts, right.firsts)).map(({ worker }) => worker);
+}
+
+const WORKERS_COUNTED_MAX = 1_000_000;
+
+/**
+ * Whether the request is placed by the fewest domains of the fabric: for what it wishes there, or where work without wishes
+ * uses up remnants. The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
+ */
+function choosesDomains({ rules }: World, { spec: { fabric, spread } }: QueueBucket): boolean {
+  if (fabric?.slices !== undefined) return true;
+  if (rules.fabric.choose !== "fewest" || spread !== undefined) return false;
+  return fabric !== undefined || rules.fabric.unconstrainedToFullest;
+}
+
+interface Looked {
+  readonly found: QueueBucket;
+  readonly where: Where;
+  readonly most: number;
+}
+
+function candidatesOn(world: World, { found, where: { type, layer }, most }: Looked): Candidate[] {
+  const { gang, spec, among, inputsHeldMin } = found;
+  const data = dataPlaces(world, spec);
+  const mayLie = antiAffinityCheck(world, found, layer);
+  const candidates: Candidate[] = [];
+  for (const slot of type.roomy(needsPart(gang) ? 0 : gang.accelerators, layer)) {
+    const whole = slot.freeCount + (layer === "idle" ? 0 : slot.releasingCount);
+    if ((!needsPart(gang) && whole < gang.accelerators) || !slot.usable) continue;
+    if (among?.has(slot.node.id) === false) continue;
+    if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin || !mayLie(slot)) continue;
+    const fits = slot.workersThatFit(gang, most, layer);
+    if (fits > 0) candidates.push({ slot, fits });
+  }
+  return candidates;
+}
+
+/** Whether the work may lie on the node by what it says itself of single nodes, room aside. */
+export const isOpenTo = ({ nodeSelector }: WorkloadSpec, slot: NodeSlot, data: DataPlaces): boolean =>
+  (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot);
+
+export const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
+  Object.entries(selector).every(([label, value]) => node.labels?.[label] === value);
+
+interface Assignment {
+  readonly candidates: readonly Candidate[];
+  readonly layer: Layer;
+}
+
+/** Fills the candidates in the policy's order; `null` if they do not hold all workers asked for. */
+function assign(
+  world: World,
+  found: QueueBucket,
+  { candidates, layer }: Assignment,
+): readonly WorkerAllocation[] | null {
+  const { workers: count } = found;
+  const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
+  if (room < count) return null;
+  const spread = domainBudget(world, found);
+  const workers: WorkerAllocation[] = [];
+  for (const { slot, fits } of nodeOrder(world, found, { candidates, layer })) {
+    const most = Math.min(fits, count - workers.length, spread.left(slot));
+    spread.take(slot, most);
+    workers.push(...workersOn(world, found, { slot, count: most, layer }));
+    if (workers.length === count) return workers;
+  }
+  return null;
+}
+
+/** Workers of a gang on one node, each with its own accelerators or its part of one. */
+function workersOn(world: World, { gang }: QueueBucket, { slot, count, layer }: OnNode): WorkerAllocation[] {
+  const node = slot.node.id;
+  if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
+  if (gang.shareMilli !== undefined) {
+    const byScore = layer === "idle" && isScored(world, gang);
+    const first = byScore ? scoresOf(world).acceleratorOf(world, slot, workerAsk(gang)) : -1;
+    return sharesOn(gang.shareMilli, { slot, count, layer }, first).map((accelerators) => ({ node, accelerators }));
+  }
+  return Array.from({ length: count }, (_, index) => ({
+    node,
+    accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators, layer),
+  }));
+}
+
+interface OnNode {
+  readonly slot: NodeSlot;
+  readonly count: number;
+  readonly layer: Layer;
+}
+
+/** A share goes to the fullest accelerator that has room for it, ties to the lowest; the first to where the scores want it (-1: alike). */
+function sharesOn(milli: number, { slot, count, layer }: OnNode, first: number): string[] {
+  const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
+  return Array.from({ length: count }, (_, position) => {
+    let best = position === 0 ? first : -1;
+    rooms.forEach((room, index) => {
+      if (position === 0 && first >= 0) return;
+      if (room >= milli && (best < 0 || room < (rooms[best] as number))) best = index;
+    });
+    rooms[best] = (rooms[best] as number) - milli;
+    return acceleratorSetOf([best]);
+  });
+}
+
+export interface DomainBudget {
+  left(slot: NodeSlot): number;
+  take(slot: NodeSlot, count: number): void;
+}
+
+/**
+ * The candidates with no more workers than may be spread over them, the roomiest first: whatever is chosen among them keeps to
+ * the most that may share a value.
+ */
+export function withinBudget(world: World, found: QueueBucket, candidates: readonly Candidate[]): readonly Candidate[] {
+  if (found.spec.spread === undefined) return candidates;
+  const budget = domainBudget(world, found);
+  return candidates
+    .toSorted((left, right) => right.fits - left.fits || left.slot.position - right.slot.position)
+    .flatMap(({ slot, fits }) => {
+      const most = Math.min(fits, budget.left(slot));
+      budget.take(slot, most);
+      return most === 0 ? [] : [{ slot, fits: most }];
+    });
+}
+
+/** How many more workers of the gang may carry a node's value of the label over which it is spread. */
+export function domainBudget(world: World, found: QueueBucket): DomainBudget {
+  const { spread } = found.spec;
+  if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
+  const used = new Map<string, number>();
+  const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.topologyKey] ?? node.id;
+  const take = (slot: NodeSlot, count: number): void =>
+    void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
+  for (const { node } of [...(growingAttempt(world, found)?.workers ?? []), ...found.beside])
+    take(world.capacity.slot(node), 1);
+  return { left: (slot) => Math.max(0, spread.maxPerDomain - (used.get(valueOf(slot)) ?? 0)), take };
+}

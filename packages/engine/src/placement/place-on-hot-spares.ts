@@ -1,0 +1,93 @@
+/**
+ * Places on spares, for gangs that lost workers with their nodes: those that run and have them replaced, and those that start
+ * again. As few spares as can be, and never more than the workers that were lost would fill. What is taken is a node like
+ * any other from then on.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { WorkloadId } from "../model/ids.ts";
+import { takesWork } from "../model/fleet.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { emptyNodeWorkers } from "./place-on-type.ts";
+import { acceptableTypes, growingAttempt } from "../cluster/request.ts";
+import type { Placement } from "../cluster/request.ts";
+
+export interface PlacementOnHotSpares {
+  readonly placement: Placement;
+  readonly taken: readonly NodeSlot[];
+}
+
+/** Fleets have a handful of spares; of many more not every choice is tried. */
+const CHOICES_MAX = 64;
+
+/** A place with the help of spares, as `find` finds it while they are open; `null`: they do not help. */
+export function placeOnHotSpares(
+  world: World,
+  found: QueueBucket,
+  find: (hotSpares: readonly NodeSlot[]) => Placement | null,
+): PlacementOnHotSpares | null {
+  for (const hotSpares of choicesOfHotSpares(world, found)) {
+    const placement = world.capacity.opened(hotSpares, () => find(hotSpares));
+    if (placement === null) continue;
+    const nodes = new Set(placement.workers.map(({ node }) => node));
+    return { placement, taken: hotSpares.filter(({ node }) => nodes.has(node.id)) };
+  }
+  return null;
+}
+
+/** The spares are nodes like any other from now on; the placement that takes them is recorded next. */
+export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: PlacementOnHotSpares): void {
+  for (const { node } of taken)
+    batch.emit({
+      kind: "hotSpareReleased",
+      version: 1,
+      atMs: batch.nowMs,
+      nodeId: node.id,
+      reason: "taken",
+      workloadId,
+    });
+}
+
+/** Which spares to open at once: one, two, up to as many as the lost workers would fill, neighbours in the fabric together. */
+export function choicesOfHotSpares(world: World, found: QueueBucket): readonly (readonly NodeSlot[])[] {
+  if (found.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
+  const choices: NodeSlot[][] = [];
+  for (const { type } of acceptableTypes(world, found)) {
+    const hotSpares = hotSparesOf(world, found, type);
+    const needed = neededOf(hotSpares, found);
+    for (let count = 1; count <= needed; count++)
+      for (let first = 0; first + count <= hotSpares.length; first++)
+        choices.push(hotSpares.slice(first, first + count));
+  }
+  return choices.slice(0, CHOICES_MAX);
+}
+
+/** Spares that could hold a worker: the nearest to the workers that a running gang still has, then in the order of the fabric. */
+function hotSparesOf(world: World, found: QueueBucket, type: string): readonly NodeSlot[] {
+  const [beside] = growingAttempt(world, found)?.workers ?? [];
+  const near = beside === undefined ? [] : world.capacity.slot(beside.node).node.fabric;
+  const able = [...world.capacity.hotSpares]
+    .filter(({ node }) => node.acceleratorType === type && takesWork(node))
+    .filter((slot) => emptyNodeWorkers(slot, found.gang) > 0)
+    .toSorted((left, right) => left.node.ordinal - right.node.ordinal);
+  // Neighbours beside each other, the place first of which a node joined first: names order nothing.
+  return [...Map.groupBy(able, ({ node }) => JSON.stringify(node.fabric)).values()]
+    .flat()
+    .toSorted((left, right) => sharedDepth(right.node.fabric, near) - sharedDepth(left.node.fabric, near));
+}
+
+function sharedDepth(path: readonly string[], other: readonly string[]): number {
+  let depth = 0;
+  while (depth < other.length && path[depth] === other[depth]) depth++;
+  return depth;
+}
+
+/** How many of the spares the lost workers would fill, at most all. */
+function neededOf(hotSpares: readonly NodeSlot[], { gang, lostWorkers }: QueueBucket): number {
+  const smallestFirst = hotSpares.map((slot) => emptyNodeWorkers(slot, gang)).toSorted((left, right) => left - right);
+  let left = lostWorkers;
+  let needed = 0;
+  while (left > 0 && needed < smallestFirst.length) left -= smallestFirst[needed++] as number;
+  return needed;
+}

@@ -1,0 +1,97 @@
+/**
+ * Counts of the workers that would fit as others leave, kept node by node: plain sums that every placement needs, so that the
+ * placing code is asked only where they suffice.
+ */
+import type { NodeId } from "../model/ids.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
+import type { TypeCapacity } from "../cluster/capacity.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { acceptableTypes, isInGroups, wholeNeeded } from "../cluster/request.ts";
+
+/** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
+export class ReleasingRoom {
+  readonly #world: World;
+  readonly #preemptor: QueueBucket;
+  readonly #types: ReadonlyMap<string, TypeCapacity>;
+  readonly #byNode = new Map<NodeSlot, number>();
+  readonly #byType = new Map<string, number>();
+
+  constructor(world: World, preemptor: QueueBucket) {
+    this.#world = world;
+    this.#preemptor = preemptor;
+    this.#types = new Map(acceptableTypes(world, preemptor).map((type) => [type.type, type]));
+    for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
+  }
+
+  /** What the nodes of these workers hold is counted anew. */
+  changed(workers: readonly WorkerAllocation[]): void {
+    let last: NodeId | null = null;
+    for (const { node } of workers) {
+      const slot = this.#world.capacity.slot(node);
+      if (node !== last && this.#types.has(slot.node.acceleratorType)) this.#count(slot.node.acceleratorType, slot);
+      last = node;
+    }
+  }
+
+  #count(type: string, slot: NodeSlot): void {
+    if (!slot.usable) return;
+    const { gang, workers } = this.#preemptor;
+    const fits = slot.workersThatFit(gang, workers, "releasing");
+    const before = this.#byNode.get(slot) ?? 0;
+    if (fits === before) return;
+    this.#byNode.set(slot, fits);
+    this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
+  }
+
+  /** Workers that the nodes of one type hold, at most all of them on each. */
+  of(type: string): number {
+    return this.#byType.get(type) ?? 0;
+  }
+
+  /** Whether one type holds as many workers as are asked for, wherever they lie; of unlike workers that is not counted. */
+  get suffices(): boolean {
+    if (isInGroups(this.#preemptor)) return true;
+    for (const count of this.#byType.values()) if (count >= this.#preemptor.workers) return true;
+    return false;
+  }
+}
+
+/**
+ * Whether one type had enough whole accelerators, node by node, if all of these left each; a share that leaves frees no more than
+ * the accelerator that it is of. Looks only at nodes that have room and at those that somebody would leave.
+ */
+export function couldSuffice(
+  world: World,
+  preemptor: QueueBucket,
+  given: Iterable<ReadonlyMap<NodeId, number>>,
+): boolean {
+  if (wholeNeeded(preemptor) === 0) return true;
+  const { capacity } = world;
+  const { workers } = preemptor;
+  const { accelerators } = preemptor.gang;
+  const roomOf = ({ freeCount, releasingCount, totalCount }: NodeSlot, more: number): number =>
+    Math.floor(Math.min(freeCount + releasingCount + more, totalCount) / accelerators);
+  const rooms = new Map<string, number>();
+  for (const type of acceptableTypes(world, preemptor)) {
+    let room = 0;
+    for (const slot of type.roomy(accelerators, "releasing")) if (slot.usable) room += roomOf(slot, 0);
+    if (room >= workers) return true;
+    rooms.set(type.type, room);
+  }
+  const givenSoFar = new Map<NodeId, number>();
+  for (const byNode of given)
+    for (const [node, more] of byNode) {
+      const slot = capacity.slot(node);
+      const { acceleratorType } = slot.node;
+      const before = rooms.get(acceleratorType);
+      if (before === undefined || !slot.usable) continue;
+      const sofar = givenSoFar.get(node) ?? 0;
+      givenSoFar.set(node, sofar + more);
+      const room = before + roomOf(slot, sofar + more) - roomOf(slot, sofar);
+      if (room >= workers) return true;
+      rooms.set(acceleratorType, room);
+    }
+  return false;
+}

@@ -1,0 +1,140 @@
+/**
+ * What a node in some state is still good for: how much of the sample of recent demand would go into it. Each queue of the
+ * sample is filled into a copy of the node, in order and from the start again, until nothing of it fits any more: all that
+ * goes in counts alike, so that demand of one kind loses nothing by filling one node before another. Integers only.
+ */
+import { WHOLE_MILLI } from "../../model/gang.ts";
+import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
+import type { DemandKind } from "../../state/demand-mix.ts";
+import type { FreeProfile } from "./free-profile.ts";
+
+/** A thousandth of an accelerator, in the units of `value`. */
+export const VALUE_PER_MILLI: number = SAMPLE_QUEUES;
+
+/** A queue is gone through so often at most: parts of a hundredth would fill a node by the thousand. */
+const PASSES_MAX = 16;
+
+export class RebalanceValue {
+  readonly #cores: Float64Array;
+  readonly #memory: Float64Array;
+  readonly #accelerators: Int32Array;
+  readonly #milli: Int32Array;
+  /** The queues one after the other, as positions of kinds. */
+  readonly #order: Uint16Array;
+  readonly #fits: Uint8Array;
+  #parts = new Int32Array(64);
+  /** For a thousandth of an accelerator nothing of the sample uses more than this: states with more are alike. */
+  readonly #coresPerMilli: number;
+  readonly #memoryPerMilli: number;
+
+  /** For nodes of one type: what would not go there is passed over. */
+  constructor(sample: readonly DemandKind[], type: string) {
+    const kinds = [...new Set(sample)];
+    const positions = new Map(kinds.map((kind, position) => [kind, position]));
+    const queues = queuesOf(sample);
+    this.#cores = Float64Array.from(kinds, ({ coresMilli }) => coresMilli);
+    this.#memory = Float64Array.from(kinds, ({ memoryMib }) => memoryMib);
+    const goesThere = ({ types }: DemandKind): boolean => types.length === 0 || types.includes(type);
+    // What would not go there asks for more accelerators than any node has.
+    this.#accelerators = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.accelerators : 1 << 30));
+    this.#milli = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.milli : WHOLE_MILLI));
+    this.#order = Uint16Array.from(queues.flat(), (kind) => positions.get(kind) as number);
+    this.#fits = new Uint8Array(kinds.length);
+    const going = kinds.filter(goesThere);
+    this.#coresPerMilli = Math.max(0, ...going.map((kind) => Math.ceil(kind.coresMilli / askedMilli(kind))));
+    this.#memoryPerMilli = Math.max(0, ...going.map((kind) => Math.ceil(kind.memoryMib / askedMilli(kind))));
+  }
+
+  value(profile: FreeProfile, coresMilli: number, memoryMib: number): number {
+    const cores = Math.min(coresMilli, this.#coresPerMilli * profile.freeMilli);
+    const memory = Math.min(memoryMib, this.#memoryPerMilli * profile.freeMilli);
+    let byMemory = profile.values.get(cores);
+    if (byMemory === undefined) profile.values.set(cores, (byMemory = new Map()));
+    let value = byMemory.get(memory);
+    if (value === undefined) byMemory.set(memory, (value = this.#fill(profile, cores, memory)));
+    return value;
+  }
+
+  #fill(profile: FreeProfile, cores: number, memory: number): number {
+    if (!this.#markWhatFits(profile, cores, memory)) return 0;
+    let used = 0;
+    for (let start = 0; start < this.#order.length; start += SAMPLE_LENGTH)
+      used += this.#fillQueue(start, profile, cores, memory);
+    return used;
+  }
+
+  /** Which kinds could go into the node as it is: the others need no look in any queue. */
+  #markWhatFits({ whole, parts }: FreeProfile, cores: number, memory: number): boolean {
+    const roomMost = whole > 0 ? WHOLE_MILLI : (parts.at(-1) ?? 0);
+    let any = false;
+    for (let kind = 0; kind < this.#fits.length; kind++) {
+      const milli = this.#milli[kind] as number;
+      const hasAccelerators = milli === WHOLE_MILLI ? (this.#accelerators[kind] as number) <= whole : milli <= roomMost;
+      const fits =
+        hasAccelerators && (this.#cores[kind] as number) <= cores && (this.#memory[kind] as number) <= memory;
+      this.#fits[kind] = fits ? 1 : 0;
+      any ||= fits;
+    }
+    return any;
+  }
+
+  #fillQueue(start: number, profile: FreeProfile, coresFree: number, memoryFree: number): number {
+    let cores = coresFree;
+    let memory = memoryFree;
+    let { whole } = profile;
+    let partCount = profile.parts.length;
+    if (this.#parts.length < partCount + whole) this.#parts = new Int32Array(2 * (partCount + whole));
+    this.#parts.set(profile.parts);
+    let used = 0;
+    // Until a whole queue has passed of which nothing fitted.
+    for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH && index < PASSES_MAX * SAMPLE_LENGTH; index++) {
+      const kind = this.#order[start + (index % SAMPLE_LENGTH)] as number;
+      if (this.#fits[kind] === 0) continue;
+      if ((this.#cores[kind] as number) > cores || (this.#memory[kind] as number) > memory) continue;
+      const milli = this.#milli[kind] as number;
+      const count = this.#accelerators[kind] as number;
+      if (milli === WHOLE_MILLI) {
+        if (count > whole) continue;
+        whole -= count;
+        used += count * WHOLE_MILLI;
+      } else {
+        const left = this.#takeShare(milli, partCount, whole > 0);
+        if (left < 0) continue;
+        if (left > partCount) whole--;
+        partCount = left;
+        used += milli;
+      }
+      last = index;
+      cores -= this.#cores[kind] as number;
+      memory -= this.#memory[kind] as number;
+      if (whole === 0 && partCount === 0) break;
+    }
+    return used;
+  }
+
+  /**
+   * Takes a share from the fullest accelerator with room for it, else from a whole one; how many rooms there are then (one
+   * more: it came from a whole one), or -1.
+   */
+  #takeShare(milli: number, partCount: number, hasWhole: boolean): number {
+    const parts = this.#parts;
+    let at = 0;
+    while (at < partCount && (parts[at] as number) < milli) at++;
+    const opens = at === partCount;
+    if (opens && !hasWhole) return -1;
+    const left = (opens ? WHOLE_MILLI : (parts[at] as number)) - milli;
+    for (; at > 0 && (parts[at - 1] as number) > left; at--) parts[at] = parts[at - 1] as number;
+    parts[at] = left;
+    return opens ? partCount + 1 : partCount;
+  }
+}
+
+/** Deals the sample, which is sorted, so that each queue has of everything in its own order; then large ones come first. */
+function queuesOf(sample: readonly DemandKind[]): readonly (readonly DemandKind[])[] {
+  return Array.from({ length: SAMPLE_QUEUES }, (_, queue) =>
+    Array.from(
+      { length: SAMPLE_LENGTH },
+      (__, place) => sample[((7 * place + 5 * queue) % SAMPLE_LENGTH) * SAMPLE_QUEUES + queue] as DemandKind,
+    ).toSorted((left, right) => right.accelerators - left.accelerators),
+  );
+}

@@ -1,0 +1,174 @@
+/** Who may be evicted for whom, by the product's own rules. */
+import type { Batch } from "../batch/batch.ts";
+import type { TeamName } from "../model/ids.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import { amountHeld } from "../cluster/amounts.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { FIRST_TYPE_AT, amountAt } from "../cluster/team-node.ts";
+import type { Amount, TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { entitlementToKeep, entitlementToPreempt } from "../ordering/team-share.ts";
+import { amountCompared } from "../cluster/request.ts";
+import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
+
+/** Runs, may be evicted, and ran as long as it was promised to. */
+export function isEvictable({ world, nowMs }: Batch, attempt: Attempt): boolean {
+  if (attempt.stop !== null || attempt.terminating !== undefined || attempt.workers.length === 0) return false;
+  const { spec } = workloadOf(world, attempt.workloadId);
+  if (!isPreemptible(world.rules, spec)) return false;
+  return spec.minRuntimeMs === undefined || nowMs - attempt.placedAtMs >= spec.minRuntimeMs;
+}
+
+/** Whether it holds something on one of the types; of a gang of groups each may be on another. */
+export function isOnAny({ capacity, state }: World, attempt: Attempt, types: ReadonlySet<string>): boolean {
+  if (types.has(attempt.acceleratorType)) return true;
+  if (state.workloads.get(attempt.workloadId)?.spec.gang.taskGroups === undefined) return false;
+  return attempt.workers.some(({ node }) => types.has(capacity.slot(node).node.acceleratorType));
+}
+
+/** In the same team, by higher priority alone. */
+export function mayPreempt(preemptor: QueueBucket, head: Workload, victim: Workload): boolean {
+  return victim.spec.team === preemptor.team && victim.spec.priority < head.spec.priority;
+}
+
+/** From whom a request may be claimed: from every team `below` this one; `null`: from every team there is. */
+export interface PreemptionScope {
+  readonly below: TeamNode | null;
+}
+
+/**
+ * How far the request may be claimed: with it the team and all above it up to there stay within what they may claim. What a team
+ * takes from a sister changes nothing of what those above both hold, so those are not asked. `null`: it may claim nothing.
+ */
+export function scopeOf({ world }: Batch, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
+  const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
+  return beyond?.node.name === preemptor.team ? null : { below: beyond?.node ?? null };
+}
+
+interface BeyondEntitlement {
+  readonly node: TeamNode;
+  readonly positions: readonly number[];
+}
+
+/** The first team, from the request's own up, that would hold more than it may claim with it, and of what; `null`: none. */
+export function firstBeyondEntitlement(
+  world: World,
+  teamShares: TeamShares,
+  preemptor: QueueBucket,
+): BeyondEntitlement | null {
+  const request = amountCompared(world, preemptor);
+  for (let node: TeamNode | null = world.teamUse.node(preemptor.team); node !== null; node = node.parent) {
+    const { used } = node;
+    const teamShare = teamShares.get(node) as TeamShare;
+    const positions = teamShare.positions.filter((position) => {
+      const more = amountAt(request, position);
+      return more > 0 && (used[position] ?? 0) + more > entitlementToPreempt(teamShare, position);
+    });
+    if (positions.length > 0) return { node, positions };
+  }
+  return null;
+}
+
+export function isInScope({ teamUse }: World, { below }: PreemptionScope, team: TeamName): boolean {
+  if (below === null) return true;
+  for (let at = teamUse.node(team) as TeamNode | null; at !== null; at = at.parent) if (at === below) return true;
+  return false;
+}
+
+/** Workers that would leave for somebody. */
+interface Taking {
+  readonly preemptor: QueueBucket;
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  readonly keeps: number;
+  readonly upTo: number;
+}
+
+/**
+ * Whether workers may be taken for another team: at the two teams just below the lowest one they share, the victim's holds more
+ * than it may claim of something that is asked for, and what would leave is a part of that.
+ */
+export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, taking: Taking): boolean {
+  const { teamUse } = world;
+  const { preemptor, attempt, workload, keeps, upTo } = taking;
+  const { gang, team } = workload.spec;
+  const path = pathToSide(world, preemptor.team, team);
+  const side = path.at(-1);
+  if (side === undefined) return false;
+  const given = amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) });
+  if (path.some((at) => holdsByRight(teamShares.get(at) as TeamShare, given))) return false;
+  const teamShare = teamShares.get(side) as TeamShare;
+  const request = amountCompared(world, preemptor);
+  return teamShare.positions.some(
+    (position) =>
+      amountAt(request, position) > 0 &&
+      amountAt(given, position) > 0 &&
+      isAbove(teamShare, position) &&
+      gives(teamShares, { node: teamUse.node(team), side, position }),
+  );
+}
+
+/** Of a type that its guarantee states it holds no more than it may claim: of other types it may hold too much. */
+export const holdsByRight = (teamShare: TeamShare, given: Amount): boolean =>
+  teamShare.positions.some(
+    (position) =>
+      position >= FIRST_TYPE_AT &&
+      Number.isFinite(teamShare.node.guarantee[position] ?? Number.POSITIVE_INFINITY) &&
+      amountAt(given, position) > 0 &&
+      !isAbove(teamShare, position),
+  );
+
+export const isAbove = (teamShare: TeamShare, position: number): boolean =>
+  (teamShare.node.used[position] ?? 0) > entitlementToKeep(teamShare, position);
+
+/**
+ * Whether a team gives of what the side that it lies below holds too much of: from there down to it everyone holds more than it may
+ * claim itself, or nobody beside it does and the team above has no work of its own.
+ */
+function gives(teamShares: TeamShares, { node, side, position }: Giving): boolean {
+  for (let at = node; at !== side; at = at.parent as TeamNode) {
+    if (isAbove(teamShares.get(at) as TeamShare, position)) continue;
+    const { children, used } = at.parent as TeamNode;
+    if (children.some((sister) => isAbove(teamShares.get(sister) as TeamShare, position))) return false;
+    const below = children.reduce((sum, child) => sum + (child.used[position] ?? 0), 0);
+    if ((used[position] ?? 0) > below) return false;
+  }
+  return true;
+}
+
+interface Giving {
+  readonly node: TeamNode;
+  readonly side: TeamNode;
+  readonly position: number;
+}
+
+interface Asked {
+  readonly preemptor: QueueBucket;
+  readonly teamShares: TeamShares;
+  readonly scope: PreemptionScope;
+}
+
+/** Whether anything at all may be taken from a team for the request, as it stands now: what is taken only brings it down. */
+export function holdsAboveEntitlement(world: World, { preemptor, teamShares, scope }: Asked, team: TeamName): boolean {
+  if (!isInScope(world, scope, team)) return false;
+  const node = sideOf(world, preemptor.team, team);
+  if (node === null) return false;
+  const teamShare = teamShares.get(node) as TeamShare;
+  const request = amountCompared(world, preemptor);
+  return teamShare.positions.some((position) => amountAt(request, position) > 0 && isAbove(teamShare, position));
+}
+
+/** Of the two teams just below the lowest one that both lie below, the other's; `null`: the other is above, or the same. */
+export const sideOf = (world: World, own: TeamName, other: TeamName): TeamNode | null =>
+  pathToSide(world, own, other).at(-1) ?? null;
+
+/** From the other team up to that one. */
+export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): readonly TeamNode[] {
+  const above = new Set<TeamNode>();
+  for (let at: TeamNode | null = teamUse.node(own); at !== null; at = at.parent) above.add(at);
+  const path: TeamNode[] = [];
+  for (let at: TeamNode | null = teamUse.node(other); at !== null && !above.has(at); at = at.parent) path.push(at);
+  return path;
+}

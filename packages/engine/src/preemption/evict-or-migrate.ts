@@ -1,0 +1,146 @@
+/**
+ * A plan out of what has to go: who may be asked to leave leaves, and whoever else stands in the way, by right, moves within the plan:
+ * to what is idle, or to what others who hold too much give up for it elsewhere.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Attempt } from "../model/workload.ts";
+import { amountHeld } from "../cluster/amounts.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { World } from "../cluster/world.ts";
+import { findPlacement } from "../placement/place.ts";
+import { isInGroups } from "../cluster/request.ts";
+import type { Placement } from "../cluster/request.ts";
+import { drainCandidatesFor, merged } from "./drain-candidates.ts";
+import { piecesOf } from "./victim-candidates.ts";
+import type { VictimCandidate } from "./victim-candidates.ts";
+import { MOVES_MAX } from "./consolidate.ts";
+import type { Plan } from "./plan.ts";
+import { requestOf, markClean, victimsOf } from "./replace.ts";
+import type { Returning } from "./replace.ts";
+import { hasRight } from "./search.ts";
+import type { Search } from "./search.ts";
+
+/** Who would have to move and cannot. */
+export interface Stuck {
+  readonly stuck: VictimCandidate;
+}
+
+export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
+
+/** A further worker is worth no move, and a place that is forgotten after the round is none to move to. */
+const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: QueueBucket): boolean =>
+  !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
+
+/** Whether work of those who hold no more than they may claim moves as well: where the policy makes room by moving. */
+export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean =>
+  isWorthMoves(world, preemptor) && !isInGroups(preemptor) && world.rules.phases.includes("consolidate");
+
+/** Whoever is as large as one that found no place would not find one either; for single workers of a gang none was looked for. */
+export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate[]): boolean =>
+  stuck.some(
+    ({ attempt, workload, keeps }) =>
+      keeps === 0 &&
+      unit.attempt.workers.length >= attempt.workers.length &&
+      unit.workload.spec.gang.accelerators >= workload.spec.gang.accelerators,
+  );
+
+interface Cleared {
+  readonly placement: Placement;
+  readonly needed: readonly VictimCandidate[];
+  /** Whoever moves is smaller than these. */
+  readonly stuck?: readonly VictimCandidate[];
+}
+
+/** Who may be asked to leave does, everybody else who is needed moves. */
+export function planFor(batch: Batch, search: Search, { placement, needed, stuck = [] }: Cleared): Plan | Stuck | null {
+  const { world } = batch;
+  const { preemptor, ledger, tentativeEvictions } = search;
+  tentativeEvictions.returnAll();
+  const staying = takeByRight(batch, search, merged(needed));
+  if (staying.length === 0) return { preemptor, placement, victims: victimsOf(needed, []) };
+  if (!isWorthMoves(world, preemptor)) return null;
+  if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
+  if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
+  const worker = staying.find(({ keeps }) => keeps > 0);
+  if (worker !== undefined) return { stuck: worker };
+  for (const mover of staying) tentativeEvictions.take(mover);
+  ledger.occupy(preemptor, placement);
+  const moving: Returning[] = [];
+  for (const unit of staying) {
+    const found = requestOf(world, unit);
+    const again = findPlacement(world, found, "releasing") ?? placeBesideOthers(batch, search, { found, placement });
+    if (again === null) return { stuck: unit };
+    ledger.occupy(found, again);
+    moving.push({ unit, found, placement: again });
+  }
+  const terminating = tentativeEvictions.taken.filter(
+    ({ attempt }) => !staying.some((unit) => unit.attempt === attempt),
+  );
+  const gone = terminating.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
+  const settled = markClean(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
+  tentativeEvictions.returnAll();
+  // Who could stay where it is would not have had to move, nor somebody else to leave for it.
+  if (settled === null || settled.moves.length < staying.length) return null;
+  // Who left for those who move was not among them when they were taken by size.
+  if (takeByRight(batch, search, merged(terminating)).length > 0) return null;
+  return { preemptor, placement: settled.placement, victims: settled.victims, moves: settled.moves };
+}
+
+interface Moving {
+  readonly found: QueueBucket;
+  /** The beneficiary's place. */
+  readonly placement: Placement;
+}
+
+/** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
+function placeBesideOthers(batch: Batch, search: Search, { found, placement: kept }: Moving): Placement | null {
+  const { tentativeEvictions } = search;
+  if (found.workers > 1 || isInGroups(found)) return null;
+  const taken = new Set<Attempt>(tentativeEvictions.taken.map(({ attempt }) => attempt));
+  const mayLeave = (unit: VictimCandidate): boolean =>
+    tentativeEvictions.tentatively(() => takeIfByRight(batch, search, unit));
+  const whole = search.victimCandidates.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
+  const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
+  const cleared = new Set<NodeId>(kept.workers.map(({ node }) => node));
+  for (const drainCandidate of drainCandidatesFor(batch, search, { found, units })) {
+    if (cleared.has(drainCandidate.slot.node.id)) continue;
+    const leave = (): Placement | null =>
+      drainCandidate.units.every((unit) => takeIfByRight(batch, search, unit))
+        ? findPlacement(batch.world, found, "releasing")
+        : null;
+    const placement = tentativeEvictions.tentatively(leave, (place) => place !== null);
+    if (placement !== null) return placement;
+  }
+  return null;
+}
+
+/** Takes all of a unit, worker by worker where its gang could give them so, if each may be asked to leave; else nothing of it. */
+function takeIfByRight(batch: Batch, search: Search, unit: VictimCandidate): boolean {
+  const { donors, tentativeEvictions } = search;
+  if (!donors.has(unit.workload.spec.team)) return false;
+  const pieces = piecesOf(batch, unit);
+  const takeAll = (): boolean => {
+    for (const piece of pieces) {
+      if (!hasRight(batch, search, piece)) return false;
+      tentativeEvictions.take(piece);
+    }
+    return true;
+  };
+  // A single piece is taken or not: there is nothing to take back, and thousands may be asked.
+  return pieces.length === 1 ? takeAll() : tentativeEvictions.tentatively(takeAll, (isTaken) => isTaken);
+}
+
+/**
+ * Takes of what is needed what may be asked to leave, lower priority first; then nobody leaves without whom its team would be within
+ * its claim as well: so it is counted once more, the largest first. Answers what holds its place by right.
+ */
+function takeByRight(batch: Batch, search: Search, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
+  const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: VictimCandidate): number =>
+    amountHeld(batch.world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) }).acceleratorsMilli;
+  const bySize = needed.toSorted((left, right) => sizeOf(right) - sizeOf(left));
+  const byPriority = bySize.toSorted((left, right) => left.workload.spec.priority - right.workload.spec.priority);
+  const asked = new Set(byPriority.filter((unit) => takeIfByRight(batch, search, unit)));
+  search.tentativeEvictions.returnAll();
+  return bySize.filter((unit) => !(asked.has(unit) && takeIfByRight(batch, search, unit)));
+}

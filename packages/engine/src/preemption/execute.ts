@@ -1,0 +1,131 @@
+/** Carrying out a plan that was checked: its right is recorded, victims are asked to leave, the place is given or promised. */
+import type { Batch } from "../batch/batch.ts";
+import { shrinkOf } from "../transitions/attempt-effects.ts";
+import { requestStop } from "../transitions/stop-attempt.ts";
+import type { PlannedVictim, RecordedTeamShare } from "../contract/events.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { EvictionReason, Workload } from "../model/workload.ts";
+import { amountHeld, negative } from "../cluster/amounts.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { isIdle } from "../cluster/ledger.ts";
+import { readyTask } from "../state/ready-task.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { Amount } from "../cluster/team-node.ts";
+import { amountCompared } from "../cluster/request.ts";
+import { dominantShare, teamSharesOf } from "../ordering/team-share.ts";
+import type { TeamShare } from "../ordering/team-share.ts";
+import { respectsAntiAffinity } from "../placement/anti-affinity.ts";
+import { withdraw } from "../transitions/nominations.ts";
+import { nomination, nominateMigration, start } from "../transitions/start.ts";
+import type { Move, Plan, Victim } from "./plan.ts";
+
+export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void {
+  const { world, nowMs: atMs } = batch;
+  const preemptor = plan.preemptor.waiting.first() as Workload;
+  if (plan.victims.length > 0) {
+    batch.emit({
+      kind: "evictionPlanned",
+      version: 2,
+      atMs,
+      workloadId: preemptor.id,
+      task: readyTask(preemptor, atMs) ?? 0,
+      reason,
+      victims: recordVictims(batch, plan.victims),
+      preemptor: recordPreemptor(batch, plan.preemptor),
+    });
+  }
+  for (const given of plan.withdrawn ?? []) withdraw(batch, given, `the place is needed by ${preemptor.id}`);
+  for (const victim of plan.victims) {
+    const { attempt, keeps } = victim;
+    if (keeps === 0) {
+      requestStop(batch, attempt, reasonFor(victim, reason));
+      continue;
+    }
+    batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
+    batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
+  }
+  for (const { id: attemptId } of plan.relabelled ?? [])
+    batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });
+  // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not. Where promises
+  // are not kept, everybody for whom somebody leaves asks again in the next round.
+  const areKept = world.rules.eviction.nominations === "kept";
+  if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
+  else nomination(batch, plan.preemptor, plan.placement);
+  const beyond = nominationMoves(batch, plan.moves ?? []);
+  if (areKept) return;
+  // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
+  for (const { found, placement } of beyond) batch.ledger.occupy(found, placement);
+}
+
+/**
+ * Promises places to those who move, one for each attempt: for all of a gang that leaves, for the first of the further workers of
+ * one that shrinks, for whoever had only a promise. The workers beyond ask again when the gang has grown so far: their moves are
+ * given back.
+ */
+function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
+  const { state } = batch.world;
+  const kept = new Set<AttemptId>();
+  const beyond: Move[] = [];
+  for (const move of moves) {
+    const { attempt, found, placement } = move;
+    const running = state.attempts.get(attempt.id);
+    const leavesWhole = running !== undefined && running.stop !== null;
+    const isBeyond =
+      kept.has(attempt.id) ||
+      leavesWhole !== (running !== undefined && found.grows === null) ||
+      (running === undefined && readyTask(found.waiting.first() as Workload, batch.nowMs) === null);
+    if (isBeyond) {
+      beyond.push(move);
+      continue;
+    }
+    kept.add(attempt.id);
+    if (leavesWhole) nominateMigration(batch, attempt, placement);
+    else nomination(batch, found, placement);
+  }
+  return beyond;
+}
+
+function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): EvictionReason {
+  if (moving > 0) return "moved";
+  if (right === "withinTeam") return "preempted";
+  return right === "reclaimGuarantee" ? "reclaimed" : reason;
+}
+
+/** A plan may free a quota and not a place: then the place is idle already. */
+export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
+  const { gang } = preemptor;
+  // Whom it keeps away from may have to leave another place than its own.
+  if (!respectsAntiAffinity(world, preemptor, { workers: placement.workers, layer: "idle" })) return false;
+  world.capacity.nomination(gang, placement.workers, 1);
+  const idle = isIdle(world, placement.workers);
+  world.capacity.nomination(gang, placement.workers, -1);
+  return idle;
+}
+
+/** How the beneficiary's team stands before it gets its place, and with it. */
+function recordPreemptor({ world }: Batch, found: QueueBucket): RecordedTeamShare {
+  const teamShare = teamSharesOf(world).get(world.teamUse.node(found.team)) as TeamShare;
+  const share = (more: Amount | null): number => Math.round(dominantShare(teamShare, more) * 1000);
+  return { team: found.team, shareBeforeMilli: share(null), shareAfterMilli: share(amountCompared(world, found)) };
+}
+
+/** How the victims' teams stand before and after, as parts of their claims. */
+export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
+  const teamShares = teamSharesOf(world);
+  return victims.map(({ attempt, keeps, right, moving = 0 }) => {
+    const { spec } = workloadOf(world, attempt.workloadId);
+    const node = world.teamUse.node(spec.team);
+    const workers = attempt.workers.slice(keeps + moving);
+    const lost = negative(amountHeld(world, spec.gang, { ...attempt, workers }));
+    const teamShare = teamShares.get(node) as TeamShare;
+    return {
+      attemptId: attempt.id,
+      keeps,
+      team: spec.team,
+      teamShareBeforeMilli: Math.round(dominantShare(teamShare, null) * 1000),
+      teamShareAfterMilli: Math.round(dominantShare(teamShare, lost) * 1000),
+      ...(right === undefined ? {} : { right }),
+      ...(workers.length === 0 ? { moves: true as const } : {}),
+    };
+  });
+}

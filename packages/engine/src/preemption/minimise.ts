@@ -1,0 +1,77 @@
+/**
+ * Whoever takes the place of others of its own team may take what is idle beside it, and bring the team above its claim. While
+ * others wait for what they may claim, that would be taken back at once: those evicted for it would have left for nothing, and
+ * two teams that make room for their large work so, each of what the other has just taken back, would never be at rest.
+ */
+import type { Batch } from "../batch/batch.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { amountHeld } from "../cluster/amounts.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { amountAt } from "../cluster/team-node.ts";
+import type { TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { couldEverFit } from "../placement/could-ever.ts";
+import { entitlementToKeep } from "../ordering/team-share.ts";
+import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
+import { acceptableTypes, amountCompared } from "../cluster/request.ts";
+import type { Plan } from "./plan.ts";
+import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
+
+/** Whether the plan brings a team above its claim of something that another, who waits, may claim of it there. */
+export function wouldBeUndone(batch: Batch, teamShares: TeamShares, plan: Plan): boolean {
+  const { world } = batch;
+  if (!world.rules.phases.includes("reclaim")) return false;
+  const { team } = plan.preemptor;
+  const passed = positionsPassed(world, teamShares, plan);
+  if (passed.size === 0) return false;
+  return world.queue.waitingClasses().some((found) => {
+    if (found.team === team) return false;
+    const side = sideOf(world, found.team, team);
+    const positions = side === null ? [] : (passed.get(side) ?? []);
+    const asked = amountCompared(world, found);
+    if (!positions.some((position) => amountAt(asked, position) > 0)) return false;
+    return goesThere(world, found, plan) && mayPreemptOf(batch, teamShares, { found, team });
+  });
+}
+
+/** What each team from the beneficiary's up holds more of than before, and then more than it may claim. */
+function positionsPassed(
+  world: World,
+  teamShares: TeamShares,
+  { preemptor, victims }: Plan,
+): ReadonlyMap<TeamNode, readonly number[]> {
+  const asked = amountCompared(world, preemptor);
+  const given = victims.map(({ attempt, keeps }) => {
+    const { gang } = workloadOf(world, attempt.workloadId).spec;
+    return amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps) });
+  });
+  const more = (position: number): number =>
+    given.reduce((rest, amount) => rest - amountAt(amount, position), amountAt(asked, position));
+  const passed = new Map<TeamNode, readonly number[]>();
+  for (let node: TeamNode | null = world.teamUse.node(preemptor.team); node !== null; node = node.parent) {
+    const { used } = node;
+    const teamShare = teamShares.get(node) as TeamShare;
+    const positions = teamShare.positions.filter(
+      (position) =>
+        more(position) > 0 && (used[position] ?? 0) + more(position) > entitlementToKeep(teamShare, position),
+    );
+    if (positions.length > 0) passed.set(node, positions);
+  }
+  return passed;
+}
+
+/** Whether it will do with accelerators of the type that the plan is about. */
+const goesThere = (world: World, found: QueueBucket, { placement }: Plan): boolean =>
+  couldEverFit(world, found) && acceptableTypes(world, found).some(({ type }) => type === placement.acceleratorType);
+
+interface Entitled {
+  readonly found: QueueBucket;
+  readonly team: QueueBucket["team"];
+}
+
+function mayPreemptOf(batch: Batch, teamShares: TeamShares, { found, team }: Entitled): boolean {
+  if (spentBudget(batch.world.state, found.team) !== null) return false;
+  const scope = scopeOf(batch, teamShares, found);
+  return scope !== null && isInScope(batch.world, scope, team);
+}

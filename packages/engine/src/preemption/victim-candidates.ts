@@ -1,0 +1,230 @@
+/** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
+import type { Batch } from "../batch/batch.ts";
+import type { Event } from "../contract/events.ts";
+import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
+import { throughputMilli } from "../model/throughput.ts";
+import { withoutLast } from "../model/slices.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Attempt, EvictionReason, GangSpec, WorkerAllocation, Workload } from "../model/workload.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { canResize } from "../cluster/holdings.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { isSameList } from "../base/collections/same-list.ts";
+import { Slot } from "../cluster/scratch.ts";
+import type { World } from "../cluster/world.ts";
+import { acceptableTypes } from "../cluster/request.ts";
+import { evictionCost } from "./eviction-cost.ts";
+import { isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
+import type { VictimUnit } from "./victim-order.ts";
+
+export interface VictimCandidate extends VictimUnit {
+  /** Work that would be lost. */
+  readonly cost: number;
+  /** What its gang gets done less, by its curve, in thousandths of a worker; 0 where the policy does not ask. */
+  readonly slowerMilli: number;
+}
+
+interface Asked {
+  readonly preemptor: QueueBucket;
+  readonly reason: EvictionReason;
+  /** Teams whose work may be asked to leave. */
+  readonly donors: readonly TeamName[];
+}
+
+/** What is asked of whom: alike for all who may ask the same work to leave. */
+interface Group {
+  readonly reason: EvictionReason;
+  readonly teams: readonly TeamName[];
+  readonly types: readonly string[];
+  /** What is preempted has a lower one than this. */
+  readonly priority: number;
+}
+
+/** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
+export function victimCandidatesFor(batch: Batch, asked: Asked): VictimCandidates {
+  const { world, events } = batch;
+  const group = groupOf(world, asked);
+  const known = batch.scratch.get(lastVictimCandidates);
+  if (known !== null && isSameGroup(known.group, group) && known.goOn(world, events)) return known;
+  const found = new VictimCandidates(group, gather(batch, asked, group), events.length);
+  batch.scratch.set(lastVictimCandidates, found);
+  return found;
+}
+
+/** The list that was gathered last in the batch. */
+const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { survivesUndo: false });
+
+const groupOf = (world: World, { preemptor, reason, donors }: Asked): Group => ({
+  reason,
+  teams: donors,
+  types: acceptableTypes(world, preemptor).map(({ type }) => type),
+  priority: reason === "preempted" ? (preemptor.waiting.first() as Workload).spec.priority : 0,
+});
+
+const isSameGroup = (left: Group, right: Group): boolean =>
+  left.reason === right.reason &&
+  left.priority === right.priority &&
+  isSameList(left.teams, right.teams) &&
+  isSameList(left.types, right.types);
+
+interface Units {
+  readonly hotSpare: VictimCandidate[];
+  readonly whole: VictimCandidate[];
+}
+
+function gather(batch: Batch, { preemptor, reason }: Asked, group: Group): Units {
+  const { world } = batch;
+  const head = preemptor.waiting.first() as Workload;
+  const types = new Set(group.types);
+  const hotSpare: VictimCandidate[] = [];
+  const whole: VictimCandidate[] = [];
+  for (const team of group.teams) {
+    for (const attempt of world.evictable.get(team)?.attempts ?? []) {
+      if (!isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
+      const workload = workloadOf(world, attempt.workloadId);
+      if (reason === "preempted" && !mayPreempt(preemptor, head, workload)) continue;
+      const core = coreOf(batch, workload, attempt);
+      hotSpare.push(
+        ...hotSpareOf(batch, { attempt, workload, nomination: null, keeps: core, upTo: attempt.workers.length }),
+      );
+      whole.push({ ...wholeOf(batch, workload, attempt), upTo: core });
+    }
+  }
+  return { hotSpare: hotSpare.sort(steadily), whole: whole.sort(steadily) };
+}
+
+/** All that an attempt holds. */
+export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: Attempt): VictimCandidate {
+  const cost = evictionCost(world, attempt, nowMs);
+  return { attempt, workload, nomination: null, keeps: 0, upTo: attempt.workers.length, cost, slowerMilli: 0 };
+}
+
+/**
+ * Who may leave, kept for the next plan of the batch: gathering thousands anew for each of thousands of plans is what those would
+ * cost. What a plan records takes away those who left and nobody else; after any other event all are gathered again.
+ */
+export class VictimCandidates {
+  readonly group: Group;
+  /** In an order that no time changes. */
+  readonly steady: readonly VictimCandidate[];
+  /** The same list where the order is the same. */
+  readonly cheapest: readonly VictimCandidate[];
+  /** Accelerators that would leave each node. */
+  readonly givenBy: Map<NodeId, number> = new Map();
+  readonly #isElastic: boolean;
+  /** Events of the batch that were taken note of. */
+  #eventCount: number;
+
+  constructor(group: Group, { hotSpare, whole }: Units, eventCount: number) {
+    this.group = group;
+    this.#isElastic = hotSpare.length > 0;
+    this.#eventCount = eventCount;
+    this.steady = [...hotSpare, ...whole];
+    const cheapest = [...hotSpare, ...whole.toSorted(byCost)];
+    this.cheapest = isSameList(this.steady, cheapest) ? this.steady : cheapest;
+    for (const { attempt, workload, keeps, upTo } of this.steady)
+      this.#give(attempt.workers.slice(keeps, upTo), workload.spec.gang.accelerators);
+  }
+
+  #give(workers: readonly WorkerAllocation[], accelerators: number): void {
+    for (const { node } of workers) this.givenBy.set(node, (this.givenBy.get(node) ?? 0) + accelerators);
+  }
+
+  /** Takes note of what happened since; false: more than that somebody was asked to leave. */
+  goOn(world: World, events: readonly Event[]): boolean {
+    for (let index = this.#eventCount; index < events.length; index++) {
+      const event = events[index] as Event;
+      switch (event.kind) {
+        case "attemptStopRequested":
+        case "gangShrinkRequested":
+          this.#remove(world, event.attemptId);
+          break;
+        case "evictionPlanned":
+        case "checkpointRequested":
+        case "placementNominated":
+        case "nominationWithdrawn":
+        case "opportunisticJobRelabelled":
+          break;
+        default:
+          return false;
+      }
+    }
+    this.#eventCount = events.length;
+    return true;
+  }
+
+  #remove(world: World, id: AttemptId): void {
+    const attempt = activeAttempt(world, id);
+    if (attempt === undefined || !this.#removeFrom(this.steady, attempt)) return;
+    if (this.cheapest !== this.steady) this.#removeFrom(this.cheapest, attempt);
+    const { accelerators } = workloadOf(world, attempt.workloadId).spec.gang;
+    this.#give(attempt.workers, -accelerators);
+    this.#give(attempt.terminating ?? [], -accelerators);
+  }
+
+  /** Mostly found near the front: the lists are in the order of leaving. False: it is not there. */
+  #removeFrom(list: readonly VictimCandidate[], attempt: Attempt): boolean {
+    let found = false;
+    for (let at = 0; at < list.length;) {
+      if (list[at]?.attempt !== attempt) at++;
+      else {
+        (list as VictimCandidate[]).splice(at, 1);
+        found = true;
+        if (!this.#isElastic) break;
+      }
+    }
+    return found;
+  }
+}
+
+const byCost = (left: VictimCandidate, right: VictimCandidate): number =>
+  left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
+
+/** Whose gang misses it least, then the last placed first, of a gang its last worker. */
+export const steadily = (left: VictimCandidate, right: VictimCandidate): number =>
+  left.workload.spec.priority - right.workload.spec.priority ||
+  left.slowerMilli - right.slowerMilli ||
+  right.attempt.placedSequence - left.attempt.placedSequence ||
+  right.keeps - left.keeps;
+
+/**
+ * Workers beyond the core, the last first. A worker is not asked before those behind it, so it is as dear as the dearest of them: a
+ * curve may fall again.
+ */
+function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
+  const { gang } = workload.spec;
+  const victimCandidates: VictimCandidate[] = [];
+  let slowerMilli = 0;
+  for (let last = upTo; last > core;) {
+    const keeps = Math.max(core, withoutLast(workload.spec, attempt.workers, last));
+    if (world.rules.elastic.by === "throughput")
+      slowerMilli = Math.max(slowerMilli, Math.floor(lossOf(gang, keeps, last) / (last - keeps)));
+    victimCandidates.push({ attempt, workload, nomination: null, keeps, upTo: last, cost: 0, slowerMilli });
+    last = keeps;
+  }
+  return victimCandidates;
+}
+
+const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
+  throughputMilli(gang, last) - throughputMilli(gang, keeps);
+
+/** What a unit gives, worker by worker as far as its gang could give them so, the last first; then the rest together. */
+export function piecesOf(batch: Batch, unit: VictimCandidate): readonly VictimCandidate[] {
+  const core = coreOf(batch, unit.workload, unit.attempt);
+  if (core >= unit.upTo) return [unit];
+  const pieces: VictimCandidate[] = [];
+  const least = Math.max(core, unit.keeps);
+  for (let upTo = unit.upTo; upTo > least;) {
+    const keeps = Math.max(least, withoutLast(unit.workload.spec, unit.attempt.workers, upTo));
+    pieces.push({ ...unit, keeps, upTo });
+    upTo = keeps;
+  }
+  return unit.keeps < core ? [...pieces, { ...unit, upTo: core }] : pieces;
+}
+
+/** How many workers leave only together: all, where the gang cannot be smaller. */
+function coreOf({ world }: Batch, { spec }: Workload, attempt: Attempt): number {
+  const { length } = attempt.workers;
+  const least = minWorkersOf(spec.gang);
+  return least < length && canResize(world.state, attempt) ? least : length;
+}

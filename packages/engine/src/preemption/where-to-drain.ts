@@ -1,0 +1,164 @@
+/**
+ * Where nodes would have to be cleared so that work has room as it wishes: only nodes that it accepts count, within one domain of
+ * the level that it requires, over as many values as it has to be spread over, for whole slices. What is chosen is a proposal by
+ * counts: whether it leads to a place is found by placing everybody (`replace.ts`).
+ */
+import type { NodeId } from "../model/ids.ts";
+import type { FabricSpec } from "../model/workload.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { SiteFabric } from "../cluster/fabric-index.ts";
+import type { World } from "../cluster/world.ts";
+import { antiAffinityCheck, looksAround } from "../placement/anti-affinity.ts";
+import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
+import { dataPlaces } from "../placement/data-places.ts";
+import { domainOf } from "../placement/fabric-choice.ts";
+import { domainBudget, isOpenTo } from "../placement/place-constrained.ts";
+import type { Candidate, DomainBudget } from "../placement/place-constrained.ts";
+import type { DrainCandidate } from "./consolidate.ts";
+
+/** Nodes with room, and nodes that could be cleared for another worker each, the cheapest first. */
+export interface Area {
+  readonly roomy: readonly Candidate[];
+  readonly drainCandidates: readonly DrainCandidate[];
+}
+
+export type Accepts = (slot: NodeSlot) => boolean;
+const EVERYWHERE: Accepts = () => true;
+
+export const acceptsAll = (accepts: Accepts): boolean => accepts === EVERYWHERE;
+
+/** Whether the request may lie on a node, by what can be said of single nodes. */
+export function acceptsOf(world: World, found: QueueBucket): Accepts {
+  const { spec } = found;
+  const windows = windowsInTheWay(world, found);
+  if (spec.nodeSelector === undefined && spec.data === undefined && windows.length === 0) return EVERYWHERE;
+  const data = dataPlaces(world, spec);
+  return (slot) => isOpenTo(spec, slot, data) && !isClosedBy(windows, slot.node.id);
+}
+
+/** Nodes that somebody there keeps it away from have no room; they are cleared where no others can be: he may be who moves. */
+export function antiAffinityFrom(world: World, found: QueueBucket, { roomy, drainCandidates }: Area): Area {
+  if (!looksAround(world, found)) return { roomy, drainCandidates };
+  const mayLie = antiAffinityCheck(world, found, "idle");
+  const isOpen = ({ slot }: DrainCandidate): number => Number(!mayLie(slot));
+  return {
+    roomy: roomy.filter(({ slot }) => mayLie(slot)),
+    drainCandidates: drainCandidates.toSorted((left, right) => isOpen(left) - isOpen(right)),
+  };
+}
+
+/** The parts of the fleet of which each could hold all of the request: those that it requires to lie in, else one. */
+export function areasFor(world: World, { spec: { fabric } }: QueueBucket, area: Area): readonly Area[] {
+  const level = fabric?.within;
+  return level === undefined ? [area] : byDomain(world, level, area);
+}
+
+/** The domains of a level in which there is anything, site by site; nodes of a site that has no such level are left out. */
+function byDomain(world: World, name: string, area: Area): readonly Area[] {
+  return world.fabric.sites(world.capacity.nodesEpoch).flatMap((site) => {
+    const level = site.tree.levels.indexOf(name);
+    if (level < 0) return [];
+    const domain = ({ slot }: { readonly slot: NodeSlot }): number => domainAt(site, level, slot.node.id);
+    const roomy = Map.groupBy(area.roomy, domain);
+    const drainCandidates = Map.groupBy(area.drainCandidates, domain);
+    return [...new Set([...roomy.keys(), ...drainCandidates.keys()])]
+      .filter((at) => at >= 0)
+      .toSorted((left, right) => left - right)
+      .map((at) => ({ roomy: roomy.get(at) ?? [], drainCandidates: drainCandidates.get(at) ?? [] }));
+  });
+}
+
+const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
+  const leaf = site.leafOf.get(node);
+  return leaf === undefined ? -1 : domainOf(site, level, leaf);
+};
+
+/**
+ * The cheapest nodes of an area to clear until it holds the request by counts; empty: it does already, and it is not room that
+ * keeps the request from there; `null`: it never would.
+ */
+export function chooseIn(world: World, found: QueueBucket, area: Area): readonly DrainCandidate[] | null {
+  const [slice, ...inside] = found.spec.fabric?.slices ?? [];
+  return slice === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice, inside });
+}
+
+function oneByOne(
+  world: World,
+  found: QueueBucket,
+  { roomy, drainCandidates }: Area,
+): readonly DrainCandidate[] | null {
+  const budget = domainBudget(world, found);
+  let missing = found.workers - workersOn(roomy, budget);
+  const chosen: DrainCandidate[] = [];
+  for (const drainCandidate of drainCandidates) {
+    if (missing <= 0) break;
+    if (budget.left(drainCandidate.slot) === 0) continue;
+    budget.take(drainCandidate.slot, 1);
+    chosen.push(drainCandidate);
+    missing--;
+  }
+  return missing <= 0 ? chosen : null;
+}
+
+function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
+  let count = 0;
+  for (const { slot, fits } of roomy) {
+    const more = Math.min(fits, budget.left(slot));
+    budget.take(slot, more);
+    count += more;
+  }
+  return count;
+}
+
+type Slice = NonNullable<FabricSpec["slices"]>[number];
+
+interface Sliced {
+  readonly area: Area;
+  readonly slice: Slice;
+  /** Slices inside the slices, the wider first. */
+  readonly inside: readonly Slice[];
+}
+
+/** Workers that fit on the nodes in whole slices of each kind. */
+function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly Slice[]): number {
+  if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
+  return byDomain(world, next.within, { roomy, drainCandidates: [] }).reduce((sum, part) => {
+    const fits = fitsInSlices(world, part.roomy, rest);
+    return sum + fits - (fits % next.workers);
+  }, 0);
+}
+
+/** Nodes to clear for one slice more in a domain. */
+interface SliceMore {
+  readonly drainCandidates: readonly DrainCandidate[];
+  readonly cost: number;
+}
+
+/** Slice by slice, the cheapest first, in each domain of their level in turn. Nodes to clear are counted without the slices inside. */
+function bySlices(world: World, found: QueueBucket, { area, slice, inside }: Sliced): readonly DrainCandidate[] | null {
+  let missing = found.workers / slice.workers;
+  const more: SliceMore[] = [];
+  for (const { roomy, drainCandidates } of byDomain(world, slice.within, area)) {
+    const fits = fitsInSlices(world, roomy, inside);
+    missing -= Math.floor(fits / slice.workers);
+    let cost = 0;
+    for (let at = 0, next = slice.workers - (fits % slice.workers); at + next <= drainCandidates.length;) {
+      const chosen = drainCandidates.slice(at, at + next);
+      // The next slice of a domain is not had before this one, so it counts as no cheaper.
+      cost = Math.max(cost, costOf(chosen));
+      more.push({ drainCandidates: chosen, cost });
+      at += next;
+      next = slice.workers;
+    }
+  }
+  const count = Math.max(0, missing);
+  if (more.length < count) return null;
+  return more
+    .toSorted((left, right) => left.cost - right.cost)
+    .slice(0, count)
+    .flatMap(({ drainCandidates }) => drainCandidates);
+}
+
+const costOf = (drainCandidates: readonly DrainCandidate[]): number =>
+  drainCandidates.reduce((sum, { cost }) => sum + cost, 0);

@@ -1,0 +1,124 @@
+/**
+ * Which nodes are kept as spares: of each pool as many as it states, as long as so many of it are empty. Chosen so that they
+ * lie in as many domains of the fabric as can be, widest level first; ties go to the node that joined first. One that takes no
+ * work any more, or that the calendar has for something else, is none, and the next is chosen.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { HotSpareEnd } from "../contract/events.ts";
+import { HOT_SPARE_AHEAD_MS, takesWork } from "../model/fleet.ts";
+import type { Pool } from "../model/fleet.ts";
+import type { PoolName } from "../model/ids.ts";
+import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { World } from "../cluster/world.ts";
+
+export function keepHotSpares(batch: Batch): void {
+  const { capacity, calendar, state } = batch.world;
+  if (!mayHaveHotSpares(batch.world)) return;
+  // Nothing became empty, and no node takes less or more work than it did.
+  if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
+  for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
+    const reason = whyNone(batch, slot);
+    if (reason !== null) release(batch, slot, reason);
+  }
+  const byPool = Map.groupBy(capacity.hotSpares, ({ node }) => node.pool);
+  const joined = firstJoined(batch.world);
+  // One of which no node is known keeps none; neither names nor the order of declaring decides who goes first.
+  const pools = [...state.pools.values()].filter(({ name }) => joined.has(name));
+  pools.sort((left, right) => (joined.get(left.name) as number) - (joined.get(right.name) as number));
+  for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
+  capacity.hotSparesSettledAt = capacity.freedEpoch;
+}
+
+/** The ordinal of the node of each pool that joined first. */
+function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
+  const first = new Map<PoolName, number>();
+  for (const { pool, ordinal } of state.nodes.values()) first.set(pool, Math.min(ordinal, first.get(pool) ?? ordinal));
+  return first;
+}
+
+const byOrdinal = (left: NodeSlot, right: NodeSlot): number => left.node.ordinal - right.node.ordinal;
+
+/** Whether any pool states spares, or any node still is one. */
+export const mayHaveHotSpares = ({ hotSparesStated, capacity }: World): boolean =>
+  hotSparesStated > 0 || capacity.hotSpares.size > 0;
+
+function keepOf(batch: Batch, { name, hotSpares: wanted = 0 }: Pool, kept: readonly NodeSlot[]): void {
+  const crowd = new Crowd(kept);
+  const hotSpares = [...kept];
+  while (hotSpares.length > wanted) {
+    const last = hotSpares.reduce((most, each) => (crowd.compare(each, most) > 0 ? each : most));
+    hotSpares.splice(hotSpares.indexOf(last), 1);
+    crowd.count(last, -1);
+    release(batch, last, "fewer");
+  }
+  if (hotSpares.length === wanted) return;
+  const candidates = emptyNodes(batch, name);
+  for (let count = hotSpares.length; count < wanted && candidates.length > 0; count++) {
+    const next = candidates.reduce((least, each) => (crowd.compare(each, least) < 0 ? each : least));
+    candidates.splice(candidates.indexOf(next), 1);
+    crowd.count(next, 1);
+    batch.emit({ kind: "hotSpareReserved", version: 1, atMs: batch.nowMs, nodeId: next.node.id });
+  }
+}
+
+/** Nodes of the pool of which nothing is held or promised, and which the calendar leaves alone. */
+function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
+  const { state, capacity } = batch.world;
+  const found: NodeSlot[] = [];
+  for (const { id, pool: of } of state.nodes.values()) {
+    const slot = of === pool ? capacity.slot(id) : null;
+    if (slot !== null && slot.usable && slot.isEmpty && !isInCalendar(batch, slot, HOT_SPARE_AHEAD_MS))
+      found.push(slot);
+  }
+  return found;
+}
+
+/** How many spares lie in every domain. */
+class Crowd {
+  readonly #counts = new Map<string, number>();
+  readonly #domains = new Map<NodeSlot, readonly string[]>();
+
+  constructor(hotSpares: readonly NodeSlot[]) {
+    for (const slot of hotSpares) this.count(slot, 1);
+  }
+
+  count(slot: NodeSlot, sign: 1 | -1): void {
+    for (const domain of this.#domainsOf(slot)) this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + sign);
+  }
+
+  /** Who lies with fewer goes first, the widest domain counting first. */
+  compare(left: NodeSlot, right: NodeSlot): number {
+    const others = this.#domainsOf(right);
+    for (const [depth, domain] of this.#domainsOf(left).entries()) {
+      const difference = (this.#counts.get(domain) ?? 0) - (this.#counts.get(others[depth] ?? "") ?? 0);
+      if (difference !== 0) return difference;
+    }
+    return byOrdinal(left, right);
+  }
+
+  #domainsOf(slot: NodeSlot): readonly string[] {
+    const known = this.#domains.get(slot);
+    if (known !== undefined) return known;
+    const { fabric } = slot.node;
+    const domains = fabric.map((_, depth) => JSON.stringify(fabric.slice(0, depth + 1)));
+    this.#domains.set(slot, domains);
+    return domains;
+  }
+}
+
+/** Why the node can be no spare any more; `null`: it can. */
+function whyNone(batch: Batch, slot: NodeSlot): HotSpareEnd | null {
+  if (!takesWork(slot.node)) return slot.node.health === "lost" ? "lost" : "drained";
+  return isInCalendar(batch, slot, 0) ? "calendar" : null;
+}
+
+/** Whether it is away, now or so long ahead, or kept for somebody at any time. */
+const isInCalendar = ({ world, nowMs }: Batch, { node }: NodeSlot, aheadMs: number): boolean =>
+  world.calendar.windows.some(
+    ({ window, nodes }) => nodes.has(node.id) && (window.kind === "reservation" || window.startMs <= nowMs + aheadMs),
+  );
+
+function release(batch: Batch, { node }: NodeSlot, reason: HotSpareEnd): void {
+  const { nowMs: atMs } = batch;
+  batch.emit({ kind: "hotSpareReleased", version: 1, atMs, nodeId: node.id, reason, workloadId: null });
+}

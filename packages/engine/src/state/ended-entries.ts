@@ -1,0 +1,31 @@
+/** Entries of the calendar that are over, by name: whoever applies the same document again says nothing new. */
+import type { CalendarEntry } from "../model/calendar.ts";
+import { canonicalJson } from "../base/canonical.ts";
+import { hashText } from "../base/hash.ts";
+import type { ReadonlyState } from "./state.ts";
+
+/** Files are applied again for as long as nobody tidies them up; so many windows are years of one a day. */
+export const ENDED_ENTRIES_KEPT = 1_000;
+
+export const entryFingerprint = (entry: CalendarEntry): string => hashText(canonicalJson(entry));
+
+/** What the calendar has under the name of a declared entry, or had until that same entry was over; `undefined`: nothing. */
+export function knownEntry(
+  { calendar, endedEntries }: Pick<ReadonlyState, "calendar" | "endedEntries">,
+  declared: CalendarEntry,
+): CalendarEntry | undefined {
+  const known = calendar.get(declared.name)?.entry;
+  if (known !== undefined) return known;
+  const decayedUsage = endedEntries.get(declared.name);
+  return decayedUsage !== undefined && decayedUsage === entryFingerprint(declared) ? declared : undefined;
+}
+
+/** It is over. Under its name the newest is kept, and the oldest of all goes. */
+export function rememberEntry(endedEntries: Map<string, string>, name: string, fingerprint: string): void {
+  endedEntries.delete(name);
+  endedEntries.set(name, fingerprint);
+  for (const oldest of endedEntries.keys()) {
+    if (endedEntries.size <= ENDED_ENTRIES_KEPT) return;
+    endedEntries.delete(oldest);
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The one place that reads journals of format 1. Format 2 changed names, not facts: kinds and fields took the terms of
+ * `docs/glossary.md`. An event of format 1 is recognised by its retired kind, or by a version below the first one of format 2, and is
+ * renamed field by field; its version stays, since it also says which facts the event carries. Snapshots of format 1 are renamed by
+ * the same table. Runs after the hash chain was checked on the recorded text.
+ */
+import type { Event } from "../contract/events.ts";
+
+const kinds: ReadonlyMap<string, string> = new Map([
+  ["placePromised", "placementNominated"],
+  ["promiseWithdrawn", "nominationWithdrawn"],
+  ["offPeakBegan", "startWindowOpened"],
+  ["offPeakEnded", "startWindowClosed"],
+  ["spareKept", "hotSpareReserved"],
+  ["spareReleased", "hotSpareReleased"],
+  ["loanRelabelled", "opportunisticJobRelabelled"],
+]);
+
+/** The first version of format 2 of every kind that has fields of other names in format 1. */
+const renamedSince: ReadonlyMap<string, number> = new Map([
+  ["poolDefined", 3],
+  ["teamDefined", 4],
+  ["policySet", 3],
+  ["workloadSubmitted", 3],
+  ["scheduleSet", 2],
+  ["gangPlaced", 2],
+  ["gangGrown", 2],
+  ["workersReplaced", 2],
+  ["evictionPlanned", 2],
+]);
+
+const fields: ReadonlyMap<string, string> = new Map([
+  ["promise", "nomination"],
+  ["promises", "nominations"],
+  ["beneficiary", "preemptor"],
+  ["leaving", "terminating"],
+  ["apart", "antiAffinity"],
+  ["alone", "exclusive"],
+  ["groups", "taskGroups"],
+  ["group", "taskGroup"],
+  ["offPeak", "startWindow"],
+  ["spares", "hotSpares"],
+  ["spare", "hotSpare"],
+  ["shapes", "reservedTopology"],
+  ["waives", "waivedInvariants"],
+  ["leastFreeWithoutWish", "unconstrainedToFullest"],
+  ["lazy", "lazyPreemption"],
+  ["pastUse", "decayedUsage"],
+  ["pastEntries", "endedEntries"],
+]);
+
+/** Below these fields lie names that users chose. */
+const ofUsers: ReadonlySet<string> = new Set([
+  "env",
+  "metrics",
+  "labels",
+  "nodeLabels",
+  "nodeSelector",
+  "limit",
+  "userLimit",
+  "guarantee",
+  "lendingLimit",
+  "borrowingLimit",
+]);
+
+/** Values with other names, by the field that holds them. */
+const values: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  ["phases", new Map([["refill", "rebalance"]])],
+  [
+    "search",
+    new Map([
+      ["cheapest", "lowest-cost"],
+      ["fewest", "volcano"],
+      ["growing-list", "kai"],
+      ["by-share", "kueue-fair-sharing"],
+      ["by-advantage", "kueue-classical"],
+    ]),
+  ],
+  [
+    "order",
+    new Map([
+      ["claim", "entitlement"],
+      ["without-claim-last", "without-entitlement-last"],
+    ]),
+  ],
+]);
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** `field`: under which name the value is held. */
+function renamed(value: Json, field: string): Json {
+  if (typeof value === "string") return values.get(field)?.get(value) ?? value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => renamed(item, field));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      // A budget's `over` says what happens at its end; elsewhere it names the label that domains are told apart by.
+      const isLabel = name === "over" && ("maxPerDomain" in value || "set" in value);
+      const to = isLabel ? "topologyKey" : (fields.get(name) ?? name);
+      return [to, ofUsers.has(name) ? item : renamed(item, to)];
+    }),
+  );
+}
+
+/** The event in the names of format 2; the same object where it is of format 2 already. */
+export function upcastEvent(event: Event): Event {
+  const { kind, version } = event as { readonly kind: string; readonly version: number };
+  const to = kinds.get(kind);
+  if (to === undefined && !(version < (renamedSince.get(kind) ?? 0))) return event;
+  return { ...(renamed(event as unknown as Json, "") as unknown as Event), kind: to ?? kind } as Event;
+}
+
+/** The content of a snapshot of format 1, as format 2 names it. */
+export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;

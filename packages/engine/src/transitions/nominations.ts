@@ -1,0 +1,97 @@
+/** Promised places: each becomes an attempt, or growth of one, as soon as those who were asked to leave have left. */
+import type { Batch } from "../batch/batch.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { growthOf, launchOf } from "./attempt-effects.ts";
+import type { Nomination } from "../model/workload.ts";
+import { looksAround, respectsAntiAffinity } from "../placement/anti-affinity.ts";
+import { admitsNode } from "../placement/data-places.ts";
+import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
+import { recordPlace } from "./start.ts";
+import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { canKeepNomination } from "../cluster/holdings.ts";
+import { invariant } from "../base/invariant.ts";
+import { QueueBucket } from "../cluster/queue.ts";
+import { SortedList } from "../base/collections/sorted-list.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/mutable-state.ts";
+
+export function keepNominations(batch: Batch): void {
+  const { world } = batch;
+  const { nominations } = world.state;
+  if (nominations.size === 0) return;
+  // What one that is withdrawn leaves may be what another waits for, whichever was made first.
+  for (const nomination of Array.from(nominations.values())) {
+    const reason = whyWithdrawn(world, nomination);
+    if (reason !== null) withdraw(batch, nomination, reason);
+  }
+  for (const nomination of Array.from(nominations.values())) {
+    // Who is to move there has to leave its own place first.
+    if (nomination.afterAttempt !== undefined) continue;
+    if (canKeepNomination(world, nomination) && !isShrinking(world, nomination) && hasAntiAffinity(world, nomination))
+      keepNomination(batch, nomination);
+  }
+}
+
+/** `null`: it stands. */
+function whyWithdrawn(world: World, nomination: Nomination): string | null {
+  if (world.rules.eviction.nominations === "forgotten") return "the policy forgets promises after a round";
+  if (isHeldBack(world, nomination)) return "it is held";
+  if (spentBudget(world.state, workloadOf(world, nomination.workloadId).spec.team) !== null)
+    return "the budget of its team is used up";
+  if (runsIntoWindow(world, nomination)) return "it would run into a window of the calendar";
+  if (!isStillThere(world, nomination)) return "a node of the promised place is no longer usable";
+  return isAdmitted(world, nomination) ? null : "its data may not be worked on there any more";
+}
+
+/** Somebody holds it; what runs already, and only moves or grows, is not held back. */
+const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nomination): boolean =>
+  !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
+
+/** Time has passed since the place was promised: a window may have come too near. */
+function runsIntoWindow(world: World, { workloadId, workers }: Nomination): boolean {
+  if (!world.calendar.hasWindows) return false;
+  const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)));
+  return workers.some(({ node }) => isClosedBy(windows, node));
+}
+
+/** Whoever it keeps away from, and was asked to leave for it, has left. */
+function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
+  const { spec, actor } = workloadOf(world, workloadId);
+  if (!looksAround(world, spec)) return true;
+  const grows = growth ? attemptId : null;
+  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
+  const found = new QueueBucket({ spec, actor }, { rules: world.rules, growth: workers.length, grows }, waiting);
+  // Its own promise is booked already.
+  return respectsAntiAffinity(world, Object.assign(found, { beside: workers }), { workers, layer: "idle" });
+}
+
+/** What a site or pool admits may be other than when the place was promised. */
+const isAdmitted = (world: World, { workloadId, workers }: Nomination): boolean => {
+  const { spec } = workloadOf(world, workloadId);
+  return workers.every(({ node }) => admitsNode(world, spec, node));
+};
+
+/** New ranks come behind those it has: they wait until the ranks that were asked to leave are gone. */
+const isShrinking = ({ state }: World, { attemptId, growth }: Nomination): boolean =>
+  growth && state.attempts.get(attemptId)?.terminating !== undefined;
+
+/** The nodes take work, and what is to grow still runs. */
+function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: Nomination): boolean {
+  // It ended by itself before it moved, and does not go on.
+  if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;
+  if (growth && state.attempts.get(attemptId)?.stop !== null) return false;
+  return workers.every(({ node }) => capacity.slot(node).usable);
+}
+
+export function withdraw(batch: Batch, { attemptId }: Nomination, reason: string): void {
+  batch.emit({ kind: "nominationWithdrawn", version: 1, atMs: batch.nowMs, attemptId, reason });
+}
+
+function keepNomination(batch: Batch, nomination: Nomination): void {
+  const { attemptId, workers } = nomination;
+  if (nomination.growth) batch.emit({ kind: "gangGrown", version: 2, atMs: batch.nowMs, attemptId, workers });
+  else recordPlace(batch, nomination, nomination);
+  const attempt = activeAttempt(batch.world, attemptId);
+  invariant(attempt !== undefined, `attempt ${attemptId} was placed and is not there`);
+  batch.ask(nomination.growth ? growthOf(batch.world, attempt, workers) : launchOf(batch.world, attempt));
+}

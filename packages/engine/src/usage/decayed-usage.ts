@@ -1,0 +1,69 @@
+/**
+ * The arithmetic of past use: an average of what was held, in which a time that lies one half-life back counts half as much. Within
+ * a step (`half-life.ts`) the average stands still and what is held is summed up; at its end the average moves towards the
+ * step's mean. So it changes at known instants alone, and reading it at any time gives what writing it then would.
+ */
+import { NO_USE } from "../model/usage-history.ts";
+import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
+import { divideProduct } from "../base/exact.ts";
+import { FACTOR_ONE, factorAfter } from "./half-life.ts";
+import type { HalfLife } from "./half-life.ts";
+
+/** Averages are in 2^-16 of the unit: so they come down to nothing, and a single accelerator counts from the first step on. */
+export const AVERAGE_ONE = 65_536;
+
+export const freshUse = (atMs: number): DecayedUsage => ({ atMs, average: NO_USE, pending: NO_USE });
+
+export interface Held {
+  /** What was held since the record was made. */
+  readonly rate: UseVector;
+  readonly nowMs: number;
+}
+
+/** The record as of a later instant. */
+export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: Held): DecayedUsage {
+  const { stepMs } = halfLife;
+  const step = Math.floor(use.atMs / stepMs);
+  const steps = Math.floor(nowMs / stepMs) - step;
+  if (steps === 0)
+    return {
+      ...use,
+      atMs: nowMs,
+      pending: map(use.pending, (sum, at) => sum + (rate[at] as number) * (nowMs - use.atMs)),
+    };
+  const leftMs = (step + 1) * stepMs - use.atMs;
+  const [first, others] = [factorAfter(halfLife, 1), factorAfter(halfLife, steps - 1)];
+  return {
+    atMs: nowMs,
+    average: map(use.average, (average, at) => {
+      const held = rate[at] as number;
+      const mean = divideProduct((use.pending[at] as number) + held * leftMs, AVERAGE_ONE, stepMs).quotient;
+      return towards(held * AVERAGE_ONE, towards(mean, average, first), others);
+    }),
+    pending: map(rate, (held) => held * (nowMs - (step + steps) * stepMs)),
+  };
+}
+
+/** Whether it stays as it is for as long as the same is held. */
+export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: Held): boolean {
+  const { average, pending } = useAsOf(use, halfLife, held);
+  const intoStepMs = held.nowMs % halfLife.stepMs;
+  return held.rate.every((rate, at) => average[at] === rate * AVERAGE_ONE && pending[at] === rate * intoStepMs);
+}
+
+/** The record under another half-life: the average is what it was, as if it had been held since the step began. */
+export function rebased({ average, atMs }: DecayedUsage, { stepMs }: HalfLife): DecayedUsage {
+  return { atMs, average, pending: map(average, (each) => divideProduct(each, atMs % stepMs, AVERAGE_ONE).quotient) };
+}
+
+/** What is left of the distance is rounded towards nothing: so it is reached in the end. */
+function towards(target: number, from: number, factor: number): number {
+  const left = divideProduct(Math.abs(target - from), factor, FACTOR_ONE).quotient;
+  return target < from ? target + left : target - left;
+}
+
+const map = (vector: UseVector, change: (amount: number, at: number) => number): UseVector => [
+  change(vector[0], 0),
+  change(vector[1], 1),
+  change(vector[2], 2),
+];

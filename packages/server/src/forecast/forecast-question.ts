@@ -1,0 +1,49 @@
+/** What is asked about the time to come, and what the answer to each kind of question is. */
+import type { ApplyDocuments, Engine, WorkloadSpec } from "@headroom/engine";
+import type {
+  Defragmentation,
+  ExpectedStart,
+  ExpectedStartQuery,
+  Page,
+  StartEstimate,
+  StartingChanges,
+  WhatIfAnswer,
+} from "@headroom/protocol";
+import type { WhatIfChange } from "@headroom/sim";
+import type { ApplyForecastView, ForecastView } from "@headroom/views";
+
+export type ForecastQuestion =
+  | { readonly kind: "changes"; readonly id: string }
+  | { readonly kind: "estimate"; readonly id: string }
+  | { readonly kind: "estimates"; readonly query: ExpectedStartQuery }
+  | { readonly kind: "defragmentation" }
+  | { readonly kind: "forecast"; readonly spec: WorkloadSpec; readonly actor: string }
+  | { readonly kind: "apply"; readonly documents: ApplyDocuments; readonly actor: string }
+  | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
+
+export interface ForecastAnswers {
+  /** `null`: there is no such workload. */
+  readonly changes: StartingChanges | null;
+  /** `null`: it does not wait to start. */
+  readonly estimate: StartEstimate | null;
+  /** `null`: nothing is known of the cursor. */
+  readonly estimates: Page<ExpectedStart> | null;
+  readonly defragmentation: Defragmentation;
+  readonly forecast: ForecastView;
+  readonly apply: ApplyForecastView;
+  readonly whatIf: WhatIfAnswer;
+}
+
+/** A question that is resolved against the state which is then played: both come from one read. Throws what it refuses. */
+export type QuestionOfState<Question extends ForecastQuestion = ForecastQuestion> = (engine: Engine) => Question;
+
+/** A question with the state that it is about. */
+export interface ForecastRequest {
+  readonly question: ForecastQuestion;
+  readonly snapshot: Uint8Array;
+  readonly nowMs: number;
+}
+
+export type ForecastOutcome =
+  | { readonly kind: "answered"; readonly answer: ForecastAnswers[ForecastQuestion["kind"]] }
+  | { readonly kind: "failed"; readonly message: string };

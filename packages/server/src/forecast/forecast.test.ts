@@ -1,0 +1,219 @@
+import { problemKinds, whatIfQuestion } from "@headroom/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ControlPlane } from "../api/control-plane.ts";
+import { handlers } from "../api/handlers.ts";
+import { removeHome, startLive, temporaryHome, type LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { ForecastService } from "./forecast-service.ts";
+
+let live: LiveControlPlane;
+beforeAll(async () => {
+  live = await startLive(temporaryHome());
+});
+afterAll(async () => {
+  await live.close();
+  removeHome(live.home);
+});
+
+const train = (name: string, gang: object) => ({ kind: "train", name, run: "true", gang }) as const;
+
+describe("looking ahead", () => {
+  it("says what would start work that waits, and leaves the journal as it was", async () => {
+    const { workloadId } = await live.client.submitWorkload(train("too-big", { workers: 1000, coresMilli: 1000 }));
+    const before = (await live.client.status()).sequence;
+    const { items } = await live.client.startingChanges(workloadId);
+    expect(items[0]).toMatchObject({
+      change: {
+        kind: "fewerWorkers",
+        from: 1000,
+        sentence: expect.stringMatching(/^Ask for \d+ workers? instead of 1,000\.$/),
+      },
+      start: { displaced: [], sentence: expect.stringContaining("at once") },
+    });
+    expect((await live.client.status()).sequence).toBe(before);
+  });
+
+  it("says what would become of work before it is submitted", async () => {
+    const before = (await live.client.status()).sequence;
+    expect(await live.client.forecastWorkload(train("small", { coresMilli: 1 }))).toMatchObject({ kind: "starts" });
+    expect(await live.client.forecastWorkload(train("large", { workers: 500, coresMilli: 1000 }))).toMatchObject({
+      kind: "waits",
+      verdict: { kind: "blocked", reasons: [{ kind: "exceedsFleet" }] },
+      changes: expect.arrayContaining([
+        {
+          change: expect.objectContaining({ kind: "fewerWorkers" }),
+          start: expect.objectContaining({ displaced: [] }),
+        },
+      ]),
+    });
+    await expect(live.client.forecastWorkload({ ...train("a", {}), team: "nobody" })).rejects.toMatchObject({
+      code: "unknownTeam",
+    });
+    expect((await live.client.status()).sequence).toBe(before);
+  });
+
+  it("asks as whoever asks: what one user may have holds before it is submitted too", async () => {
+    const team = { name: "shared", parent: null, limit: {}, userLimit: { cores: 0 } };
+    await live.client.apply({ teams: [team] });
+    const spec = { ...train("mine", { coresMilli: 1 }), team: "shared" };
+    const { workloadId } = await live.client.submitWorkload(spec);
+    const { actor } = await live.client.getWorkload(workloadId);
+    const bound = { kind: "blocked", reasons: [{ kind: "teamLimit", bound: "user", user: actor }] };
+    expect(await live.client.explainWorkload(workloadId)).toMatchObject(bound);
+    const asked = { ...spec, name: "asked" };
+    expect(await live.client.forecastWorkload(asked)).toMatchObject({ kind: "waits", verdict: bound });
+    const { changes } = await live.client.apply({ workloads: [asked] }, { dryRun: true, forecast: true });
+    expect(changes.at(-1)).toMatchObject({ forecast: { kind: "waits", verdict: bound } });
+    await live.client.stopWorkload(workloadId);
+    await live.client.removeTeam("shared");
+  });
+
+  it("starts nothing before its time, and says that time where it lies beyond the horizon", async () => {
+    const notBeforeMs = Date.UTC(2090, 0, 1);
+    const soonMs = Date.now() + 3_600_000;
+    const work = (name: string, atMs: number) => ({ ...train(name, { coresMilli: 1 }), notBeforeMs: atMs });
+    const late = await live.client.submitWorkload(work("late", notBeforeMs));
+    const soon = await live.client.submitWorkload(work("soon", soonMs));
+    const bound = /not start before 2090-01-01T00:00:00Z/;
+    expect(await live.client.estimateStart(late.workloadId)).toMatchObject({
+      p50AtMs: null,
+      sentence: expect.stringMatching(bound),
+    });
+    expect((await live.client.explainWorkload(late.workloadId)).sentence).toMatch(bound);
+    expect(await live.client.forecastWorkload(work("other", notBeforeMs))).toMatchObject({
+      sentence: expect.stringMatching(bound),
+      estimate: { p50AtMs: null, sentence: expect.stringMatching(/no time can be given/) },
+    });
+    expect((await live.client.estimateStart(soon.workloadId)).p10AtMs).toBeGreaterThanOrEqual(soonMs);
+    await live.client.stopWorkload(late.workloadId);
+    await live.client.stopWorkload(soon.workloadId);
+  });
+
+  it("says when work would start that is not submitted yet, and what would become of what is declared", async () => {
+    const { items } = await live.client.listNodes();
+    const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };
+    await live.client.submitWorkload({ ...train("holder", whole), run: "sleep 60" });
+    const range = { p10AtMs: expect.any(Number), p50AtMs: expect.any(Number), p90AtMs: expect.any(Number) };
+    const waits = { kind: "waits", verdict: { kind: "blocked" }, estimate: expect.objectContaining(range) };
+    expect(await live.client.forecastWorkload(train("next", whole))).toMatchObject(waits);
+    const hopeless = await live.client.forecastWorkload(train("never", { workers: 500, coresMilli: 1000 }));
+    expect(hopeless).toMatchObject({ kind: "waits", estimate: null });
+    const team = { name: "new", parent: null, limit: {} };
+    const workloads = [
+      { ...train("one", whole), team: "new" },
+      { ...train("none", { coresMilli: 0 }), team: "new" },
+    ];
+    const plan = await live.client.apply({ teams: [team], workloads }, { dryRun: true, forecast: true });
+    expect(plan).toMatchObject({
+      dryRun: true,
+      changes: [
+        { kind: "team", action: "created" },
+        { name: "one", action: "created", workloadId: null, forecast: waits },
+        { name: "none", action: "created", forecast: { kind: "starts", start: { displaced: [] } } },
+      ],
+    });
+    expect(plan.changes[0]).not.toHaveProperty("forecast");
+    const names = (await live.client.listWorkloads()).items.map(({ name }) => name);
+    expect(names).toContain("holder");
+    expect(names).not.toContain("one");
+    expect((await live.client.teams()).items.map(({ name }) => name)).not.toContain("new");
+  });
+
+  it("estimates a start, or says that none can be given", async () => {
+    const { workloadId } = await live.client.submitWorkload(train("for-ever", { workers: 900, coresMilli: 1000 }));
+    expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });
+    const { workloadId: held } = await live.client.submitWorkload({ ...train("kept", {}), hold: true });
+    expect((await live.client.estimateStart(held)).sentence).toBe(
+      "It is held and starts after somebody releases it. No time can be given.",
+    );
+    await expect(live.client.estimateStart("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+    await expect(live.client.startingChanges("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+  });
+});
+
+describe("what is expected to start", () => {
+  it("is the next task of an array of which some run", async () => {
+    const [node] = (await live.client.listNodes()).items;
+    const half = { coresMilli: Math.floor(node!.coresMilli / 2) };
+    const array = { kind: "batch", name: "array", run: "sleep 60", taskCount: 9, gang: half } as const;
+    const { sentence } = await live.client.forecastWorkload(array);
+    expect(sentence).toMatch(/tasks; the others wait\.$|^It would wait\. /);
+    const { workloadId } = await live.client.submitWorkload(array);
+    const first = await live.client.estimateStart(workloadId);
+    expect(first.sentence).toMatch(/^The (first|next) of its \d (waiting )?tasks starts/);
+    expect((await live.client.expectedStarts()).items.map(({ workload }) => workload.id)).toContain(workloadId);
+    await live.client.stopWorkload(workloadId);
+  });
+
+  it("is everything that waits, in pages", async () => {
+    const all = await live.client.expectedStarts();
+    const { items: waiting } = await live.client.listWorkloads({ phase: "pending" });
+    expect(all.items.map(({ workload }) => workload.id).toSorted()).toEqual(waiting.map(({ id }) => id).toSorted());
+    expect(all.items.length).toBeGreaterThan(1);
+    for (const { workload, estimate } of all.items) expect(estimate.workloadId).toBe(workload.id);
+    const first = await live.client.expectedStarts({ limit: 1 });
+    const rest = await live.client.expectedStarts({ cursor: first.nextCursor });
+    expect([...first.items, ...rest.items].map(({ workload }) => workload.id)).toEqual(
+      all.items.map(({ workload }) => workload.id),
+    );
+    await expect(live.client.expectedStarts({ cursor: "1.1" })).rejects.toMatchObject({ code: "invalidCursor" });
+    expect(await live.client.expectedStarts({ team: "nobody" })).toEqual({ items: [], nextCursor: null });
+  });
+});
+
+describe("a question about the time to come", () => {
+  const stays = new AbortController().signal;
+  const nowMs = (): number => Date.now();
+  const estimate = { kind: "estimate", id: "w999" } as const;
+  const changes = { kind: "changes", id: "w999" } as const;
+
+  it("that takes too long is given up, which may be tried again", async () => {
+    const service = new ForecastService({ driver: live.driver, nowMs, answerMsMax: 1 });
+    const asked = service.ask(estimate, stays);
+    await expect(asked).rejects.toMatchObject({ code: "tookTooLong", problem: { status: 503 } });
+    expect(problemKinds.tookTooLong.retryable).toBe(true);
+    await service.close();
+  });
+
+  it("is given up when whoever asks leaves, and the next is answered all the same", async () => {
+    const service = new ForecastService({ driver: live.driver, nowMs });
+    const leaves = new AbortController();
+    const [first, second, third] = [leaves.signal, leaves.signal, stays].map((gone) => service.ask(estimate, gone));
+    leaves.abort();
+    await expect(first).rejects.toMatchObject({ code: "tookTooLong" });
+    await expect(second).rejects.toMatchObject({ code: "tookTooLong" });
+    expect(await third).toBeNull();
+    await service.close();
+  });
+
+  it("of the present does not wait for one of the future", async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    const read: LiveControlPlane["driver"]["read"] = async (query) => {
+      if (reads++ === 0) await held;
+      return live.driver.read(query);
+    };
+    const service = new ForecastService({ driver: { read }, nowMs });
+    const future = service.ask(estimate, stays);
+    expect(await service.ask(changes, stays)).toBeNull();
+    release();
+    expect(await future).toBeNull();
+    await service.close();
+  });
+
+  it("with a change resolves the change on the state that it plays: both come from one read", async () => {
+    const body = whatIfQuestion.parse({ teams: [{ name: "tried" }] });
+    let reads = 0;
+    const read: LiveControlPlane["driver"]["read"] = (query) => {
+      reads++;
+      return live.driver.read(query);
+    };
+    const forecast = new ForecastService({ driver: { read }, nowMs });
+    const plane = { forecast, driver: { ...live.driver, read } } as unknown as ControlPlane;
+    const call = { params: {}, query: {}, body, actor: "test", idempotencyKey: null };
+    expect((await handlers.whatIf(plane, call, () => stays)).sequence).toBeGreaterThan(0);
+    expect(reads).toBe(1);
+    const missing = { ...call, body: whatIfQuestion.parse({ loseNodes: ["nowhere"] }) };
+    await expect(handlers.whatIf(plane, missing, () => stays)).rejects.toMatchObject({ code: "unknownNode" });
+    await forecast.close();
+  });
+});

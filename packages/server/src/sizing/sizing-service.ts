@@ -1,0 +1,56 @@
+/** Takes questions to the performance model in turn. The thread behind it starts with the first question. */
+import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
+import { refuse } from "@headroom/protocol";
+import { ThreadCalls } from "@headroom/platform";
+
+export type SizingOutcome =
+  | { readonly kind: "answered"; readonly answer: SizingAnswer }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Questions that may wait at once: at up to a second each, the last of more would outlast its client's patience. */
+const WAITING_MAX = 16;
+
+export class SizingService {
+  #thread: ThreadCalls<SizingQuestion, SizingOutcome> | null = null;
+  #waitingCount = 0;
+  #isClosed = false;
+
+  async answer(question: SizingQuestion): Promise<SizingAnswer> {
+    if (this.#isClosed) throw refuse("closing", "The control plane is closing.");
+    if (this.#waitingCount >= WAITING_MAX) {
+      throw refuse("overloaded", `${WAITING_MAX} sizing questions are waiting already; try again in a moment.`);
+    }
+    const thread = this.#running();
+    this.#waitingCount += 1;
+    try {
+      const outcome = await thread.call(question);
+      if (outcome.kind === "failed") throw new Error(`the performance model failed: ${outcome.message}`);
+      return outcome.answer;
+    } catch (error) {
+      // Read again: the desk may have been closed while the answer was awaited.
+      throw this.#wasClosed() ? refuse("closing", "The control plane is closing.") : error;
+    } finally {
+      this.#waitingCount -= 1;
+    }
+  }
+
+  /** A thread that died (of a question too large for its memory, say) is replaced for the next question. */
+  #running(): ThreadCalls<SizingQuestion, SizingOutcome> {
+    if (this.#thread !== null) return this.#thread;
+    const thread = new ThreadCalls<SizingQuestion, SizingOutcome>(new URL("./sizing-thread.ts", import.meta.url), null);
+    this.#thread = thread;
+    void thread.ended().then(() => {
+      if (this.#thread === thread) this.#thread = null;
+    });
+    return thread;
+  }
+
+  #wasClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#thread?.terminate();
+  }
+}

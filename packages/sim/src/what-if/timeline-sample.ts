@@ -1,0 +1,59 @@
+/** What is held and what waits at one moment of a course. */
+import { milliIn, nodeUse, partsOf, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
+import type { Engine, Node, TeamName } from "@headroom/engine";
+
+export interface HeldSample {
+  readonly atMs: number;
+  /** On nodes that are there: what a lost node had is gone, though its work may not be known to have ended. */
+  readonly heldAccelerators: number;
+  /** On nodes that take work, and what others that are there still have in use. */
+  readonly usableAccelerators: number;
+  readonly waitingWorkloads: number;
+  readonly waitingTasks: number;
+  readonly waitingAccelerators: number;
+  /** Accelerators by team, each with everything below it. */
+  readonly heldByTeam: Readonly<Record<string, number>>;
+}
+
+export function heldSample(engine: Engine, atMs: number): HeldSample {
+  const { nodes, teams } = engine.state;
+  const goneMilli = new Map<TeamName, number>();
+  let usable = 0;
+  for (const node of nodes.values()) {
+    if (node.health === "lost") addGone(engine, node, goneMilli);
+    else if (takesWork(node) && node.hotSpare !== true) usable += node.acceleratorCount;
+    else usable += node.acceleratorCount - nodeUse(engine, node.id).freeCount;
+  }
+  const heldByTeam: Record<string, number> = {};
+  let held = 0;
+  for (const { name, parent } of teams.values()) {
+    let sum = 0;
+    for (const count of teamHolds(engine, name).values()) sum += count;
+    heldByTeam[name] = sum - (goneMilli.get(name) ?? 0) / 1000;
+    if (parent === null) held += heldByTeam[name];
+  }
+  const { workloads, tasks, accelerators } = waitingSummary(engine);
+  return {
+    atMs,
+    heldAccelerators: held,
+    usableAccelerators: usable,
+    waitingWorkloads: workloads,
+    waitingTasks: tasks,
+    waitingAccelerators: accelerators,
+    heldByTeam,
+  };
+}
+
+/** What a gang has on the node, for its team and all above it, until the others of it have left. */
+function addGone(engine: Engine, { id }: Node, goneMilli: Map<TeamName, number>): void {
+  const { attempts, workloads, teams } = engine.state;
+  for (const attemptId of nodeUse(engine, id).attempts) {
+    const attempt = attempts.get(attemptId);
+    const spec = attempt === undefined ? undefined : workloads.get(attempt.workloadId)?.spec;
+    if (attempt === undefined || spec === undefined) continue;
+    const there = [...attempt.workers, ...(attempt.terminating ?? [])].filter(({ node }) => node === id);
+    const milli = milliIn(partsOf(spec.gang, there));
+    for (let team: TeamName | null = spec.team; team !== null; team = teams.get(team)?.parent ?? null)
+      goneMilli.set(team, (goneMilli.get(team) ?? 0) + milli);
+  }
+}

@@ -1,0 +1,173 @@
+/** What would start work, before and after it is submitted: the engine's trials with a sentence for people beside them. */
+import { beforeSubmitting, commandId, forkEngine, smallestChanges, taskCountOf } from "@headroom/engine";
+import type {
+  Change as EngineChange,
+  Command,
+  Engine,
+  Rejection,
+  StartingChange as EngineStartingChange,
+  WorkloadId,
+  WorkloadSpec,
+  WouldStart as EngineStart,
+} from "@headroom/engine";
+import { isHopeless } from "@headroom/protocol";
+import type {
+  Change,
+  StartEstimate,
+  StartingChange,
+  StartingChanges,
+  SubmissionForecast,
+  WouldStart,
+} from "@headroom/protocol";
+import { changeSentence } from "./change-text.ts";
+import { estimateSentence } from "./estimate-text.ts";
+import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
+import { verdictResource, verdictView } from "./verdict-view.ts";
+
+/** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
+export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
+  const workload = engine.state.workloads.get(id as WorkloadId);
+  if (workload === undefined) return null;
+  return { items: smallestChanges(engine, workload.id).map((each) => startingChangeView(engine, workload.spec, each)) };
+}
+
+export type ForecastView =
+  | { readonly kind: "refused"; readonly rejection: Rejection }
+  | { readonly kind: "forecast"; readonly forecast: SubmissionForecast };
+
+/** When what waits will start, as forward runs of this engine say; in any order. */
+export type StartEstimator = (engine: Engine) => readonly EstimatedStart[];
+
+/** Work that is not submitted yet, and by whom it would be: limits and reservations of users hold for it. */
+export interface Submission {
+  readonly spec: WorkloadSpec;
+  readonly actor: string;
+}
+
+export function forecastView(engine: Engine, submission: Submission, estimate: StartEstimator): ForecastView {
+  const told = verdictBefore(engine, submission);
+  if (told.kind === "refused" || !needsEstimate(told.forecast)) return told;
+  const fork = forkEngine(engine);
+  const id = submitTo(fork, submission);
+  return { kind: "forecast", forecast: withEstimate(fork, told.forecast, id, estimate(fork)) };
+}
+
+/** As it is without forward runs: work that waits has no estimate. */
+export function verdictBefore(engine: Engine, submission: Submission): ForecastView {
+  const { spec } = submission;
+  const forecast = beforeSubmitting(engine, submission);
+  if (forecast.kind === "refused") return forecast;
+  if (forecast.kind === "starts") {
+    const start = startView(engine, forecast.start);
+    const sentence = `${start.sentence}${tasksSentence(taskCountOf(spec), forecast.startingTasks)}`;
+    return { kind: "forecast", forecast: { kind: "starts", start, sentence } };
+  }
+  const verdict = verdictResource(
+    engine,
+    { spec, phase: "pending", endedAtMs: null, stopRequested: false },
+    forecast.verdict,
+  );
+  const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
+  const sentence = `It would wait. ${verdict.sentence}`;
+  return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
+}
+
+/** Of an array, how much of it a start is. */
+function tasksSentence(taskCount: number, startingCount: number): string {
+  if (taskCount === 1) return "";
+  return startingCount === taskCount
+    ? ` That is all of its ${grouped(taskCount)} tasks.`
+    : ` That is ${grouped(startingCount)} of its ${grouped(taskCount)} tasks; the others wait.`;
+}
+
+type Waiting = SubmissionForecast & { readonly kind: "waits" };
+
+/** It would wait, and not for ever. */
+export function needsEstimate(forecast: SubmissionForecast): forecast is Waiting {
+  return forecast.kind === "waits" && !isHopeless(forecast.verdict);
+}
+
+/** With the estimate of the workload as it waits on the fork, if it needs one and there is one; the verdict stands beside it. */
+export function withEstimate(
+  fork: Engine,
+  forecast: SubmissionForecast,
+  id: WorkloadId | null,
+  estimates: readonly EstimatedStart[],
+): SubmissionForecast {
+  const found = estimates.find(({ workloadId }) => workloadId === id);
+  if (!needsEstimate(forecast) || found === undefined) return forecast;
+  const { workloadId: _id, ...estimate } = found;
+  return { ...forecast, estimate: { ...estimate, sentence: estimateSentence(fork, found) } };
+}
+
+/** A command on a fork. */
+export const asking = (actor: string): Pick<Command, "commandId" | "actor" | "idempotencyKey"> => ({
+  commandId: commandId("forecast"),
+  actor,
+  idempotencyKey: null,
+});
+
+/** Submits work to an engine that nobody else has, and decides; `null`: it was refused. */
+export function submitTo(fork: Engine, { spec, actor }: Submission): WorkloadId | null {
+  const { replies } = fork.receive([{ ...asking(actor), kind: "submitWorkload", spec }], fork.state.nowMs);
+  fork.advance();
+  const [reply] = replies;
+  return reply?.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
+}
+
+const startingChangeView = (
+  engine: Engine,
+  spec: WorkloadSpec,
+  { change, start }: EngineStartingChange,
+): StartingChange => ({ change: changeView(engine, spec, change), start: startView(engine, start) });
+
+function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displaced }: EngineStart): WouldStart {
+  const others = displaced.map((each) => ({
+    ...each,
+    name: state.workloads.get(each.workloadId)?.spec.name ?? each.workloadId,
+  }));
+  const where = `on ${nodes.slice(0, 3).join(", ")}${nodes.length > 3 ? ` and ${nodes.length - 3} more` : ""}`;
+  const lostMs = displaced.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
+  if (!atOnce && others.length === 0)
+    return {
+      acceleratorType,
+      nodes: [...nodes],
+      atOnce,
+      displaced: others,
+      sentence: `It would start ${where} as soon as those who are leaving have left.`,
+    };
+  const sentence =
+    others.length === 0
+      ? `It would start at once, ${where}.`
+      : `It would start ${where} after ${nameList(others.map(donorText))} made room, which costs ${lostMs === 0 ? "no work" : `${acceleratorTimeText(lostMs)} of work`}.`;
+  return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
+}
+
+const donorText = ({ name, keeps }: { readonly name: string; readonly keeps: number }): string =>
+  keeps === 0 ? name : `${name} (which goes on with ${plural(keeps, "worker")})`;
+
+function nameList(names: readonly string[]): string {
+  if (names.length <= 3) return names.join(", ");
+  return `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+}
+
+function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): Change {
+  const sentence = changeSentence(engine, spec, change);
+  if (change.kind === "dropSelector") return { ...change, labels: [...change.labels], sentence };
+  if (change.kind === "dropStartWindow") return { ...change, conditions: [...change.conditions], sentence };
+  if (change.kind === "largerBudget") return { ...change, budgets: [...change.budgets], sentence };
+  if (change.kind === "dropAntiAffinity") return { ...change, terms: [...change.terms], sentence };
+  if (change.kind === "resumeNodes") return { ...change, nodes: [...change.nodes], sentence };
+  if (change.kind === "admitData") return { ...change, pools: [...change.pools], sentence };
+  return { ...change, sentence };
+}
+
+/** What a forward run says of a start: instants in ms, `null` beyond its horizon. */
+export type EstimatedStart = Omit<StartEstimate, "sentence">;
+
+/** `engine`: in which the work waits. Where no time can be given, what it waits for comes first. */
+export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
+  const sentence = estimateSentence(engine, estimate);
+  const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;
+  return { ...estimate, sentence: verdict?.kind === "blocked" ? `${verdict.sentence} ${sentence}` : sentence };
+}
