@@ -47,6 +47,9 @@ describe("npm run check", () => {
     ["types", "packages/protocol/src/operations.ts", operationsWithoutPermission()],
     ["lint and layers", "packages/engine/src/planted-layer.ts", 'export * as views from "@headroom/views";\n'],
     ["format", "packages/engine/src/planted-format.ts", "export const  a = { b:1 };\n"],
+    ["vocabulary", "packages/engine/src/planted-word.ts", "export const lastBeneficiary = 1;\n"],
+    ["vocabulary", "packages/engine/src/planted-event.ts", 'export const kind = "placePromised";\n'],
+    ["vocabulary", "packages/engine/src/planted-twice.ts", "export interface Nomination {\n  readonly a: 1;\n}\n"],
     ["dead code", "packages/engine/src/planted-dead.ts", "export const nobodyReadsThis = 1;\n"],
     ["dead code", "packages/views/src/planted-undeclared.ts", 'import "fastify";\n'],
   ] as const;

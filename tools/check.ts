@@ -26,6 +26,7 @@ const parts: readonly Part[] = [
     args: ["--type-aware", "--deny-warnings", "--report-unused-disable-directives-severity=error"],
   },
   { name: "format", tool: "oxfmt", args: ["--check"] },
+  { name: "vocabulary", tool: "node", args: ["tools/vocabulary.ts"] },
   { name: "dead code", tool: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 

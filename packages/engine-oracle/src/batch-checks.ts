@@ -54,16 +54,16 @@ export function checkBatch(
 }
 
 /** Workers that the batch gave to somebody, or promised. */
-interface Given {
+interface CheckedBatch {
   readonly attemptId: AttemptId;
   readonly workload: Workload;
   readonly type: string;
   readonly workers: readonly WorkerAllocation[];
-  readonly kind: "start" | "growth" | "promise";
+  readonly kind: "start" | "growth" | "nomination";
 }
 
-function givenBy(state: ReadonlyState, event: Event): Given | null {
-  const of = (given: Omit<Given, "workload">, id: Workload["id"] | undefined): Given | null => {
+function givenBy(state: ReadonlyState, event: Event): CheckedBatch | null {
+  const of = (given: Omit<CheckedBatch, "workload">, id: Workload["id"] | undefined): CheckedBatch | null => {
     const workload = id === undefined ? undefined : state.workloads.get(id);
     return workload === undefined ? null : { ...given, workload };
   };
@@ -73,7 +73,7 @@ function givenBy(state: ReadonlyState, event: Event): Given | null {
   }
   if (event.kind === "placementNominated") {
     const { attemptId, acceleratorType: type, workers, workloadId } = event.nomination;
-    return of({ attemptId, type, workers, kind: "promise" }, workloadId);
+    return of({ attemptId, type, workers, kind: "nomination" }, workloadId);
   }
   if (event.kind !== "gangGrown" && event.kind !== "workersReplaced") return null;
   const attempt = state.attempts.get(event.attemptId);
@@ -135,7 +135,7 @@ const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): b
 function checkConstraints(
   findings: Findings,
   state: ReadonlyState,
-  { attemptId, workload, workers, kind }: Given,
+  { attemptId, workload, workers, kind }: CheckedBatch,
 ): void {
   const { spec } = workload;
   const before = kind === "start" ? [] : (state.attempts.get(attemptId)?.workers ?? []);

@@ -6,7 +6,7 @@ import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine
 import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
 
-type Planned = Event & { readonly kind: "evictionPlanned" };
+type PlannedMigration = Event & { readonly kind: "evictionPlanned" };
 
 export function checkDefragmentation(
   findings: Findings,
@@ -14,7 +14,7 @@ export function checkDefragmentation(
   { events, nowMs }: { events: readonly Event[]; nowMs: number },
 ): void {
   const moves = events.filter(
-    (event): event is Planned => event.kind === "evictionPlanned" && event.pairsGathered !== undefined,
+    (event): event is PlannedMigration => event.kind === "evictionPlanned" && event.pairsGathered !== undefined,
   );
   if (moves.length === 0) return;
   const { defragment, phases } = rulesOf(state.policy);
@@ -61,7 +61,7 @@ function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Mo
 }
 
 /** Whether nothing but the move itself takes or frees a place after it was planned. */
-const isLastToTake = (events: readonly Event[], move: Planned): boolean =>
+const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean =>
   events
     .slice(events.indexOf(move) + 1)
     .every(
@@ -72,7 +72,11 @@ const isLastToTake = (events: readonly Event[], move: Planned): boolean =>
     );
 
 /** Idle accelerators that share a node, two by two: more of them with the work in its new place than in its old one. */
-function checkPairs(findings: Findings, state: ReadonlyState, { pairsGathered, victims, workloadId }: Planned): void {
+function checkPairs(
+  findings: Findings,
+  state: ReadonlyState,
+  { pairsGathered, victims, workloadId }: PlannedMigration,
+): void {
   const [id] = victims.map(({ attemptId }) => attemptId);
   const attempt = id === undefined ? undefined : state.attempts.get(id);
   if (attempt?.stop?.reason !== "moved") return;

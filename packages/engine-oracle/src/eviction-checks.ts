@@ -28,10 +28,10 @@ import type {
 import { amountsHeld, amountsOf, heldByTeam } from "./held-by-team.ts";
 import { checkMinimal } from "./minimal-plans.ts";
 
-type Planned = Event & { readonly kind: "evictionPlanned" };
+type PlannedEviction = Event & { readonly kind: "evictionPlanned" };
 
 export function checkEvictions(findings: Findings, state: ReadonlyState, { events, atMs }: Ready): void {
-  const plans = events.filter((event): event is Planned => event.kind === "evictionPlanned");
+  const plans = events.filter((event): event is PlannedEviction => event.kind === "evictionPlanned");
   const planned = new Set<AttemptId>();
   for (const plan of plans) {
     const who = `${plan.workloadId} task ${plan.task}`;
@@ -59,7 +59,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
 }
 
 /** After the plan, its beneficiary is placed, grown or promised a place. */
-function placeGiven(plan: Planned, events: readonly Event[]): Event | undefined {
+function placeGiven(plan: PlannedEviction, events: readonly Event[]): Event | undefined {
   return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
     if (event.kind === "placementNominated") return event.nomination.workloadId === plan.workloadId;
@@ -78,7 +78,7 @@ const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[
   events.some((event) => event.kind === "placementNominated" && event.nomination.afterAttempt === attemptId);
 
 interface Taken {
-  readonly plan: Planned;
+  readonly plan: PlannedEviction;
   readonly victim: PlannedVictim;
   readonly atMs: number;
   readonly wasAsked: boolean;
@@ -119,7 +119,7 @@ function checkVictim(
 
 interface Right {
   readonly refills: boolean;
-  readonly plan: Planned;
+  readonly plan: PlannedEviction;
   readonly victim: PlannedVictim;
   readonly attempt: Attempt;
   readonly spec: WorkloadSpec;
@@ -142,7 +142,7 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
 }
 
 /** Resources, as teams name them, of which the plan's beneficiary asked for some: of types, those that it cannot do without. */
-function askedFor(state: ReadonlyState, plan: Planned, given: Event | undefined): readonly string[] {
+function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | undefined): readonly string[] {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return [];
   const all = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
@@ -167,7 +167,7 @@ function typesFor(
 }
 
 interface Entitled {
-  readonly plan: Planned;
+  readonly plan: PlannedEviction;
   readonly asked: readonly string[];
 }
 
@@ -212,13 +212,13 @@ function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, ask
   }
 }
 
-interface Given {
+interface EvictionRecord {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
   readonly keeps: number;
 }
 
-function givenBy(state: ReadonlyState, { attempt, gang, keeps }: Given): ReadonlyMap<string, number> {
+function givenBy(state: ReadonlyState, { attempt, gang, keeps }: EvictionRecord): ReadonlyMap<string, number> {
   return gang.taskGroups === undefined
     ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
     : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
@@ -228,7 +228,7 @@ function givenBy(state: ReadonlyState, { attempt, gang, keeps }: Given): Readonl
  * Filling up anew names the first whom it serves as the one for whom everybody leaves, so that what was asked for is not known:
  * a victim's team held more of something that the victim gave than it is guaranteed.
  */
-function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Planned): void {
+function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: PlannedEviction): void {
   const gave = new Map<TeamName, Map<string, number>>();
   const given = victims.flatMap(({ attemptId, keeps, team }) => {
     const attempt = state.attempts.get(attemptId);

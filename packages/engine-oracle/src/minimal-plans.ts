@@ -85,7 +85,7 @@ function beforePlan(state: ReadonlyState, { plan, taken, staying }: Staying): Re
 const isInGroups = (state: ReadonlyState, attempt: Attempt): boolean =>
   specOf(state, attempt)?.gang.taskGroups !== undefined;
 
-function withoutTerminating({ terminating: _leaving, ...attempt }: Attempt): Attempt {
+function withoutTerminating({ terminating: _terminating, ...attempt }: Attempt): Attempt {
   return attempt;
 }
 

@@ -35,8 +35,8 @@ export function checkProtectedStarts(
 ): void {
   if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
   // Who was first may be promised its place afterwards, and is first no more: starts are judged as of the promise that follows them.
-  const since: Given[] = [];
-  let started: Given[] = [];
+  const since: PlacementRecord[] = [];
+  let started: PlacementRecord[] = [];
   const judge = (): void => {
     if (started.length > 0) checkStarts(findings, withoutGiven(state, since, nowMs), { started, nowMs });
     since.push(...started);
@@ -52,17 +52,17 @@ export function checkProtectedStarts(
 }
 
 /** A place that a task was given or promised. */
-type Given = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
+type PlacementRecord = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
 
 /** `started`: what was started last, and nothing was promised meanwhile. */
 function checkStarts(
   findings: Findings,
   state: ReadonlyState,
-  { started, nowMs }: { readonly started: readonly Given[]; readonly nowMs: number },
+  { started, nowMs }: { readonly started: readonly PlacementRecord[]; readonly nowMs: number },
 ): void {
   const head = firstOfLine(state, nowMs);
   if (head === null) return;
-  const isBehind = ({ workloadId }: Given): boolean => {
+  const isBehind = ({ workloadId }: PlacementRecord): boolean => {
     const workload = state.workloads.get(workloadId);
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
@@ -104,7 +104,7 @@ function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): n
 }
 
 /** As if these places had not been given yet: their tasks wait again. */
-function withoutGiven(state: ReadonlyState, given: readonly Given[], nowMs: number): ReadonlyState {
+function withoutGiven(state: ReadonlyState, given: readonly PlacementRecord[], nowMs: number): ReadonlyState {
   if (given.length === 0) return state;
   const ids = new Set(given.map(({ attemptId }) => attemptId));
   const workloads = new Map(state.workloads);

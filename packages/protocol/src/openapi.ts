@@ -71,9 +71,9 @@ function definitionsOf(schemas: readonly z.ZodType[], io: "input" | "output"): M
   );
 }
 
-type Named = z.core.$ZodRegistry<{ id: string }>;
+type NamedSchema = z.core.$ZodRegistry<{ id: string }>;
 
-function collectNamed(schemas: readonly z.core.$ZodType[], into: Named, seen: Set<z.core.$ZodType>): void {
+function collectNamed(schemas: readonly z.core.$ZodType[], into: NamedSchema, seen: Set<z.core.$ZodType>): void {
   for (const schema of schemas) {
     if (seen.has(schema)) continue;
     seen.add(schema);

@@ -99,7 +99,7 @@ const eventQuery = z.strictObject({
     .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
 });
 
-interface Shape {
+interface OperationShape {
   readonly permission: Permission;
   readonly partPermissions?: Readonly<Record<string, Permission>>;
   readonly params?: z.ZodObject;
@@ -111,7 +111,7 @@ interface Shape {
   readonly problems?: readonly ProblemCode[];
 }
 
-function operation<Response extends z.ZodType, Given extends Shape>(
+function operation<Response extends z.ZodType, Given extends OperationShape>(
   route: `${HttpMethod} /${string}`,
   summary: string,
   response: Response,

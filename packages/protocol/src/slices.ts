@@ -1,7 +1,7 @@
 /** Slices are whole: a gang, and what it runs with at least, is made of so many of them, and a wider slice of narrower ones. */
 import type { WorkloadSpec } from "./workload-spec.ts";
 
-interface Counted {
+interface CountedWorkers {
   /** The field that says how many workers there are. */
   readonly field: string;
   readonly workers: number;
@@ -15,7 +15,7 @@ export interface SliceFault {
 
 type Slices = readonly { readonly workers: number }[];
 
-export function sliceFaults(slices: Slices, counts: readonly Counted[]): SliceFault[] {
+export function sliceFaults(slices: Slices, counts: readonly CountedWorkers[]): SliceFault[] {
   return slices.flatMap(({ workers }, at): SliceFault[] => {
     const wider = slices[at - 1];
     const wholes =
@@ -39,7 +39,7 @@ export function sliceFaultsIn({ gang, fabric }: Pick<WorkloadSpec, "gang" | "fab
 const countsOf = (
   { workers, minWorkers }: { readonly workers: number; readonly minWorkers?: number | undefined },
   prefix: string,
-): readonly Counted[] => [
+): readonly CountedWorkers[] => [
   { field: `${prefix}workers`, workers },
   { field: `${prefix}minWorkers`, workers: minWorkers ?? workers },
 ];

@@ -48,17 +48,18 @@ const workerCounts = {
     .optional()
     .meta({ description: "Runs with this many and grows to `workers`; left out: all or nothing." }),
 };
-interface Counted {
+interface CountedGang {
   readonly workers: number;
   readonly minWorkers?: number | undefined;
   readonly accelerators: number;
   readonly shareMilli?: number | undefined;
   readonly profile?: string | undefined;
 }
-const sharesOne = ({ shareMilli, profile, accelerators }: Counted): boolean =>
+const sharesOne = ({ shareMilli, profile, accelerators }: CountedGang): boolean =>
   (shareMilli === undefined && profile === undefined) || accelerators === 1;
-const isOnePart = ({ shareMilli, profile }: Counted): boolean => shareMilli === undefined || profile === undefined;
-const leastIsLess = ({ minWorkers, workers }: Counted): boolean => minWorkers === undefined || minWorkers <= workers;
+const isOnePart = ({ shareMilli, profile }: CountedGang): boolean => shareMilli === undefined || profile === undefined;
+const leastIsLess = ({ minWorkers, workers }: CountedGang): boolean =>
+  minWorkers === undefined || minWorkers <= workers;
 const sharesOneRule = { message: "must have 1 accelerator where it shares one or has a part of one" };
 const isOnePartRule = { message: "must have a share or a part by profile, not both" };
 const leastIsLessRule = { message: "must not have more workers at least than at most" };

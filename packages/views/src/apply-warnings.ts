@@ -6,9 +6,12 @@ import { fleetWarnings } from "./fleet-warnings.ts";
 import { quotaWarningsOf } from "./quota-warnings.ts";
 import { engineDocuments } from "./wire-forms.ts";
 
-type State = Pick<ReadonlyState, "teams" | "pools" | "policy" | "sites" | "nodes" | "attempts" | "workloads">;
+type ApplyWarningState = Pick<
+  ReadonlyState,
+  "teams" | "pools" | "policy" | "sites" | "nodes" | "attempts" | "workloads"
+>;
 
-export const applyWarnings = (state: State, request: ApplyRequest, nowMs: number): ApplyWarning[] => [
+export const applyWarnings = (state: ApplyWarningState, request: ApplyRequest, nowMs: number): ApplyWarning[] => [
   ...quotaWarningsOf(state, request),
   ...fleetWarnings(state, engineDocuments(request)),
   ...deadlineWarnings(state, request, nowMs),

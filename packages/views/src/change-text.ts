@@ -13,17 +13,17 @@ import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 /** What is said depends on the work. */
-type Spec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
+type ChangeTextSpec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
 
 /** A change to one group of a gang says which. */
-export function changeSentence(engine: Engine, spec: Spec, change: Change): string {
+export function changeSentence(engine: Engine, spec: ChangeTextSpec, change: Change): string {
   const sentence = sentenceAlone(engine, spec, change);
   return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
 }
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-function sentenceAlone(engine: Engine, spec: Spec, change: Change): string {
+function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): string {
   switch (change.kind) {
     case "release":
       return `Release it: headroom release ${spec.team}/${spec.name}.`;
@@ -94,7 +94,7 @@ function amountText(resource: string, amount: number): string {
 const HOUR_MS = 3_600_000;
 
 /** What of a budget the work takes at the most. */
-function useText({ kind, gang, walltimeMs }: Spec): string {
+function useText({ kind, gang, walltimeMs }: ChangeTextSpec): string {
   if (walltimeMs === null) return "";
   const hours = (milliIn(wholeParts(gang)) * walltimeMs) / (1000 * HOUR_MS);
   return ` By its walltime ${kind === "batch" ? "each task" : "it"} uses up to ${spentText("gpuHours", hours)}.`;
@@ -112,7 +112,7 @@ const budgetText = ({ team, resource, from, to }: LargerBudget): string =>
 
 /** As the document says it, and what it would put up with. */
 function dropStartWindowSentence(
-  { startWindow = {} }: Spec,
+  { startWindow = {} }: ChangeTextSpec,
   { conditions }: Change & { readonly kind: "dropStartWindow" },
 ): string {
   const { microUsdPerKwhMax = 0, gramsPerKwhMax = 0, cheapestMs = 0, cleanestMs = 0 } = startWindow;

@@ -4,7 +4,7 @@ import { writeInstant } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { durationText } from "./plain-text.ts";
 
-type Spec = ApplyRequest["workloads"][number];
+type DeadlineSpec = ApplyRequest["workloads"][number];
 
 /** Only of what is new: what waits or runs under the name says in its verdict that it is late. */
 export function deadlineWarnings(
@@ -24,7 +24,7 @@ export function deadlineWarnings(
   );
 }
 
-function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: Spec, nowMs: number): string | null {
+function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: DeadlineSpec, nowMs: number): string | null {
   if (deadlineMs === undefined) return null;
   if (deadlineMs <= nowMs) return `The deadline of ${name} was ${writeInstant(deadlineMs)} and is over`;
   const leftMs = deadlineMs - Math.max(nowMs, notBeforeMs);

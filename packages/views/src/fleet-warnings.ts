@@ -4,16 +4,16 @@ import type { ApplyDocuments, Attempt, NodeId, PoolName, ReadonlyState, Workload
 import type { ApplyWarning } from "@headroom/protocol";
 import { grouped, plural } from "./plain-text.ts";
 
-type State = Pick<ReadonlyState, "sites" | "pools" | "nodes" | "attempts" | "workloads">;
+type FleetWarningState = Pick<ReadonlyState, "sites" | "pools" | "nodes" | "attempts" | "workloads">;
 
 type DeclaredFleet = Pick<ApplyDocuments, "sites" | "pools">;
 
-export const fleetWarnings = (state: State, declared: DeclaredFleet): ApplyWarning[] => [
+export const fleetWarnings = (state: FleetWarningState, declared: DeclaredFleet): ApplyWarning[] => [
   ...onlyHotSpares(state, declared),
   ...dataOnTheWrongSide(state, declared),
 ];
 
-function onlyHotSpares({ nodes }: State, { pools }: DeclaredFleet): ApplyWarning[] {
+function onlyHotSpares({ nodes }: FleetWarningState, { pools }: DeclaredFleet): ApplyWarning[] {
   return pools.flatMap(({ name: pool, hotSpares = 0 }) => {
     if (hotSpares === 0) return [];
     const count = [...nodes.values()].filter((node) => node.pool === pool).length;
@@ -35,7 +35,7 @@ interface Left {
 const ATTEMPTS_NAMED_MAX = 5;
 
 /** Work that goes on in pools which admitted the rule that its data are under and no longer do. */
-function dataOnTheWrongSide(state: State, declared: DeclaredFleet): ApplyWarning[] {
+function dataOnTheWrongSide(state: FleetWarningState, declared: DeclaredFleet): ApplyWarning[] {
   return leftBehind(state, declared).map(({ pool, rule, attempts }) => {
     const named = attempts.slice(0, ATTEMPTS_NAMED_MAX).map(({ id, workloadId }) => {
       return `${state.workloads.get(workloadId)?.spec.name ?? workloadId} (${id})`;
@@ -51,7 +51,7 @@ function dataOnTheWrongSide(state: State, declared: DeclaredFleet): ApplyWarning
   });
 }
 
-function leftBehind(state: State, declared: DeclaredFleet): readonly Left[] {
+function leftBehind(state: FleetWarningState, declared: DeclaredFleet): readonly Left[] {
   const closed = closedRules(state, declared);
   if (closed.size === 0) return [];
   const left = new Map<string, Left & { readonly attempts: Attempt[] }>();
@@ -72,7 +72,10 @@ function leftBehind(state: State, declared: DeclaredFleet): readonly Left[] {
 const ruleOf = (spec: WorkloadSpec | undefined): string | undefined => spec?.data?.rule;
 
 /** For each pool the rules that it admits now and will not admit any more. */
-function closedRules(state: State, { sites, pools }: DeclaredFleet): ReadonlyMap<PoolName, ReadonlySet<string>> {
+function closedRules(
+  state: FleetWarningState,
+  { sites, pools }: DeclaredFleet,
+): ReadonlyMap<PoolName, ReadonlySet<string>> {
   const siteAfter = new Map(sites.map((site) => [site.name, site]));
   const poolAfter = new Map(pools.map((pool) => [pool.name, pool]));
   const closed = new Map<PoolName, ReadonlySet<string>>();
@@ -86,7 +89,7 @@ function closedRules(state: State, { sites, pools }: DeclaredFleet): ReadonlyMap
   return closed;
 }
 
-function poolsOf({ nodes }: State, { workers, terminating = [] }: Attempt): ReadonlySet<PoolName> {
+function poolsOf({ nodes }: FleetWarningState, { workers, terminating = [] }: Attempt): ReadonlySet<PoolName> {
   const poolOf = (id: NodeId): PoolName[] => {
     const pool = nodes.get(id)?.pool;
     return pool === undefined ? [] : [pool];

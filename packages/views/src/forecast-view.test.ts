@@ -115,7 +115,9 @@ describe("what others could do", () => {
     const secret = fleet.submit("secret", { data: { rule: "secret" } });
     expect(sentences(fleet, secret)).toEqual(["Admit work under the rule secret to the pool H100."]);
     const quiet = fleet.submit("quiet", { gang: { antiAffinity: { from: [{ set: "noisy", within: "node" }] } } });
-    expect(sentences(fleet, quiet)).toContain("Let it lie within one node with work of the set noisy (antiAffinity.from).");
+    expect(sentences(fleet, quiet)).toContain(
+      "Let it lie within one node with work of the set noisy (antiAffinity.from).",
+    );
   });
 });
 

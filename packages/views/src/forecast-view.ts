@@ -80,10 +80,10 @@ function tasksSentence(taskCount: number, startingCount: number): string {
     : ` That is ${grouped(startingCount)} of its ${grouped(taskCount)} tasks; the others wait.`;
 }
 
-type Waiting = SubmissionForecast & { readonly kind: "waits" };
+type WaitingForecast = SubmissionForecast & { readonly kind: "waits" };
 
 /** It would wait, and not for ever. */
-export function needsEstimate(forecast: SubmissionForecast): forecast is Waiting {
+export function needsEstimate(forecast: SubmissionForecast): forecast is WaitingForecast {
   return forecast.kind === "waits" && !isHopeless(forecast.verdict);
 }
 

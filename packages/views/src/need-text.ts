@@ -2,10 +2,10 @@
 import type { Workload } from "@headroom/engine";
 import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
 
-type Spec = Workload["spec"];
+type NeedSpec = Workload["spec"];
 
 /** `8 H200 accelerators for each of 4 workers`, `0.25 of an accelerator and 1 core on one node`. */
-export function needText({ gang, acceleratorTypes }: Spec): string {
+export function needText({ gang, acceleratorTypes }: NeedSpec): string {
   if (gang.taskGroups !== undefined) return `room for ${plural(gang.taskGroups.length, "group")} at once`;
   const parts: string[] = [];
   if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
@@ -27,7 +27,7 @@ const oneOf = (types: readonly string[]): string =>
   types.length === 0 ? "an accelerator" : `one ${acceleratorNoun(types, 1)}`;
 
 /** ` on nodes with rack=r1 that admit the rule secret`; empty: on any. */
-export function placesText({ nodeSelector = {}, data }: Pick<Spec, "nodeSelector" | "data">): string {
+export function placesText({ nodeSelector = {}, data }: Pick<NeedSpec, "nodeSelector" | "data">): string {
   const labels = Object.entries(nodeSelector).map(([label, value]) => `${label}=${value}`);
   const labelled = labels.length === 0 ? "" : ` with ${labels.join(" and ")}`;
   const ruled = data?.rule === undefined ? "" : ` that admit the rule ${data.rule}`;

@@ -6,11 +6,11 @@ import { fleetCause } from "./fleet-cause.ts";
 import { needText, placesText } from "./need-text.ts";
 import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
 
-type Spec = Workload["spec"];
+type ShortfallSpec = Workload["spec"];
 type Of<Kind extends BlockedReason["kind"]> = BlockedReason & { readonly kind: Kind };
 type Fleet = Pick<ReadonlyState, "nodes">;
 
-export function exceedsFleetSentence(fleet: Fleet, spec: Spec, reason: Of<"exceedsFleet">): string {
+export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: Of<"exceedsFleet">): string {
   const { lack } = reason;
   const need = `It needs ${needText(spec)}`;
   if (lack?.of === "type") return `${need}; ${noTypeText(fleet, spec)}`;
@@ -22,7 +22,7 @@ export function exceedsFleetSentence(fleet: Fleet, spec: Spec, reason: Of<"excee
 }
 
 /** `: none has more than 6 cores`, where that alone is too little; how its workers wish to lie, where it is that. */
-function lackText(spec: Spec, lack: FleetLack): string {
+function lackText(spec: ShortfallSpec, lack: FleetLack): string {
   switch (lack.of) {
     case "cores":
       return lack.perWorker > lack.perNodeMax
@@ -44,10 +44,10 @@ function lackText(spec: Spec, lack: FleetLack): string {
   }
 }
 
-const placesOf = (spec: Spec): string => placesText(spec).replace(/^ on nodes/, " of them");
+const placesOf = (spec: ShortfallSpec): string => placesText(spec).replace(/^ on nodes/, " of them");
 
 /** `, as at most 1 of them may share a rack`, ` within one leaf`. */
-function constraintText({ spread, fabric }: Spec, constraint: "spread" | "fabric"): string {
+function constraintText({ spread, fabric }: ShortfallSpec, constraint: "spread" | "fabric"): string {
   if (constraint === "spread")
     return `, as at most ${grouped(spread?.maxPerDomain ?? 0)} of them may share a ${spread?.topologyKey}`;
   const [slice] = fabric?.slices ?? [];
@@ -58,7 +58,7 @@ function constraintText({ spread, fabric }: Spec, constraint: "spread" | "fabric
 
 const TYPES_NAMED_MAX = 6;
 
-function noTypeText({ nodes }: Fleet, { acceleratorTypes }: Spec): string {
+function noTypeText({ nodes }: Fleet, { acceleratorTypes }: ShortfallSpec): string {
   const known = [...new Set([...nodes.values()].map(({ acceleratorType }) => acceleratorType))].filter(
     (type) => type !== "",
   );
@@ -71,7 +71,7 @@ function noTypeText({ nodes }: Fleet, { acceleratorTypes }: Spec): string {
   return `${none}; the fleet has ${known.slice(0, TYPES_NAMED_MAX).join(", ")}${more}.`;
 }
 
-function noPartText({ nodes }: Fleet, { acceleratorTypes }: Spec, profile: string): string {
+function noPartText({ nodes }: Fleet, { acceleratorTypes }: ShortfallSpec, profile: string): string {
   const devices = new Set<MigDevice>();
   for (const { mig, acceleratorType } of nodes.values())
     if (mig !== undefined && (acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)))
@@ -83,14 +83,14 @@ function noPartText({ nodes }: Fleet, { acceleratorTypes }: Spec, profile: strin
     : `no accelerator that it may have has such a part: ${divided.join("; ")}.`;
 }
 
-export function acceleratorShortfallSentence(spec: Spec, reason: Of<"acceleratorShortfall">): string {
+export function acceleratorShortfallSentence(spec: ShortfallSpec, reason: Of<"acceleratorShortfall">): string {
   const { neededCount, freeCount, fleetCount } = reason;
   const places = placesText(spec);
   const free = `${grouped(freeCount)} of ${places === "" ? "" : "the "}${grouped(fleetCount)}${places === "" ? "" : " there"}`;
   return `It needs ${grouped(neededCount)} ${acceleratorNoun(spec.acceleratorTypes, neededCount)}${places}; ${free} are free.`;
 }
 
-export function partShortfallSentence(spec: Spec, reason: Of<"partShortfall">): string {
+export function partShortfallSentence(spec: ShortfallSpec, reason: Of<"partShortfall">): string {
   const { profile, sliceCount, workers, placeableWorkers, misalignedCount } = reason;
   const none =
     placeableWorkers === 0
@@ -103,7 +103,7 @@ export function partShortfallSentence(spec: Spec, reason: Of<"partShortfall">): 
   return `It needs ${needText(spec)}; ${none}${misaligned}.`;
 }
 
-export function workerShortfallSentence(spec: Spec, reason: Of<"workerShortfall">): string {
+export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerShortfall">): string {
   const { gang } = spec;
   const need = `It needs ${needText(spec)}`;
   const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;

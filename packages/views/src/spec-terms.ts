@@ -63,7 +63,7 @@ function antiAffinityTerms({
   if (exclusive === true) away.push("everybody on its nodes");
   return [
     ...(sets === undefined ? [] : [{ name: "Sets", text: sets.join(", ") }]),
-    ...(away.length === 0 ? [] : [{ name: "Apart", text: `from ${away.join(", ")}` }]),
+    ...(away.length === 0 ? [] : [{ name: "Anti-affinity", text: `from ${away.join(", ")}` }]),
   ];
 }
 

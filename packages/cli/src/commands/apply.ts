@@ -7,7 +7,7 @@ import type { ModelledWorkload } from "../size/submission-check.ts";
 import { withProgress } from "../output/progress.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface ApplyCommandOptions {
   readonly file?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const applyCommand = defineCommand<Options>({
+export const applyCommand = defineCommand<ApplyCommandOptions>({
   name: "apply",
   summary: "Make the fleet, its teams and workloads what files say",
   details:

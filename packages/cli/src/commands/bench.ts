@@ -3,7 +3,7 @@ import path from "node:path";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 
-interface Options {
+interface BenchCommandOptions {
   readonly target?: readonly string[];
   readonly case?: readonly string[];
   readonly rounds?: string;
@@ -22,7 +22,7 @@ function numberOption(flag: string, text: string, range: { readonly min: number;
   throw new CliError(`${flag} takes a number from ${range.min} to ${range.max}`, exitCode.usage);
 }
 
-export const benchCommand = defineCommand<Options>({
+export const benchCommand = defineCommand<BenchCommandOptions>({
   name: "bench",
   summary: "Measure the gateway beside other proxies on this machine",
   details: `Starts a mock of an OpenAI-compatible engine, each target in turn on a core of its own, and loads them:

@@ -2,11 +2,11 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface CalendarCommandOptions {
   readonly json?: boolean;
 }
 
-const removeCommand = defineCommand<Options>({
+const removeCommand = defineCommand<CalendarCommandOptions>({
   name: "remove",
   summary: "Take an entry out of the calendar",
   arguments: [{ syntax: "<name>", description: "its name" }],
@@ -20,7 +20,7 @@ const removeCommand = defineCommand<Options>({
   },
 });
 
-export const calendarCommand = defineCommand<Options>({
+export const calendarCommand = defineCommand<CalendarCommandOptions>({
   name: "calendar",
   summary: "List what is planned: maintenance windows, advance reservations, tariffs of power",
   commands: [removeCommand],

@@ -4,14 +4,14 @@ import { shortDuration } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface DefragmentCommandOptions {
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
 const right = (title: string): { readonly title: string; readonly align: "right" } => ({ title, align: "right" });
 
-export const defragmentCommand = defineCommand<Options>({
+export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
   name: "defragment",
   summary: "Show what would be moved to gather idle accelerators, at which cost",
   details:

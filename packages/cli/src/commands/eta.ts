@@ -8,13 +8,13 @@ import { gangText } from "../output/workload-text.ts";
 import { allPages, resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface EtaCommandOptions {
   readonly team?: string;
   readonly limit?: string;
   readonly json?: boolean;
 }
 
-export const etaCommand = defineCommand<Options>({
+export const etaCommand = defineCommand<EtaCommandOptions>({
   name: "eta",
   summary: "Estimate when a workload, or everything that waits, will start, as a range",
   details:
@@ -61,7 +61,7 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
   return code;
 }
 
-async function listStarts(context: CommandContext, { team, limit, json }: Options): Promise<ExitCode> {
+async function listStarts(context: CommandContext, { team, limit, json }: EtaCommandOptions): Promise<ExitCode> {
   const max = limitOf(limit);
   const client: HeadroomClient = await context.connect();
   if (team !== undefined) await checkTeam(client, team);

@@ -4,11 +4,11 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { plural } from "../output/amounts.ts";
 import { tableLines } from "../output/table.ts";
 
-interface Options {
+interface FleetCommandOptions {
   readonly json?: boolean;
 }
 
-export const fleetCommand = defineCommand<Options>({
+export const fleetCommand = defineCommand<FleetCommandOptions>({
   name: "fleet",
   summary: "Show sites, pools and what is free",
   options: [jsonOption],

@@ -6,11 +6,11 @@ import { pairLines } from "../output/table.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface HistoryCommandOptions {
   readonly json?: boolean;
 }
 
-export const historyCommand = defineCommand<Options>({
+export const historyCommand = defineCommand<HistoryCommandOptions>({
   name: "history",
   summary: "Tell what happened to a workload, and by what right",
   details:

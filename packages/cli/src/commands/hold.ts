@@ -1,11 +1,11 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import { forEachWorkload } from "../each-workload.ts";
 
-interface Options {
+interface HoldCommandOptions {
   readonly json?: boolean;
 }
 
-export const holdCommand = defineCommand<Options>({
+export const holdCommand = defineCommand<HoldCommandOptions>({
   name: "hold",
   summary: "Start nothing more of workloads until they are released; what runs goes on",
   arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],

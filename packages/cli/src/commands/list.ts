@@ -13,7 +13,7 @@ const phases = ["pending", "running", "stopping", "succeeded", "failed", "cancel
 const kinds = ["train", "batch"] as const;
 const NONE_YET = "No workloads. Submit one with `headroom run` or `headroom apply -f FILE`.";
 
-interface Options {
+interface ListCommandOptions {
   readonly phase?: string;
   readonly team?: string;
   readonly kind?: string;
@@ -23,7 +23,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const listCommand = defineCommand<Options>({
+export const listCommand = defineCommand<ListCommandOptions>({
   name: "list",
   summary: "List workloads, newest first",
   details:

@@ -2,11 +2,11 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { shortDuration } from "../output/amounts.ts";
 
-interface Options {
+interface LoginCommandOptions {
   readonly json?: boolean;
 }
 
-export const loginCommand = defineCommand<Options>({
+export const loginCommand = defineCommand<LoginCommandOptions>({
   name: "login",
   summary: "Print a link that signs your browser in to the console, once",
   options: [jsonOption],

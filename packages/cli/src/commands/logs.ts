@@ -3,7 +3,7 @@ import { defineCommand } from "../command.ts";
 import { writeLogs } from "../output/log-lines.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 
-interface Options {
+interface LogsCommandOptions {
   readonly follow?: boolean;
   readonly worker?: string;
   readonly attempt?: string;
@@ -12,7 +12,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const logsCommand = defineCommand<Options>({
+export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print what a workload's processes wrote",
   details:

@@ -6,15 +6,15 @@ import { tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface NodesCommandOptions {
   readonly json?: boolean;
 }
 
-interface DrainOptions extends Options {
+interface DrainOptions extends NodesCommandOptions {
   readonly requeue?: boolean;
 }
 
-interface NoticeOptions extends Options {
+interface NoticeOptions extends NodesCommandOptions {
   readonly in?: string;
   readonly at?: string;
   readonly reason?: string;
@@ -45,7 +45,7 @@ const drainCommand = defineCommand<DrainOptions>({
   },
 });
 
-const resumeCommand = defineCommand<Options>({
+const resumeCommand = defineCommand<NodesCommandOptions>({
   name: "resume",
   summary: "Let work onto a drained node again",
   arguments: [nodeArgument],
@@ -110,7 +110,7 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
   return isIn ? { inMs: reading.value } : { goneAtMs: reading.value };
 }
 
-export const nodesCommand = defineCommand<Options>({
+export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
   summary: "List nodes and who holds what; drain and resume them, say when they go",
   commands: [drainCommand, resumeCommand, noticeCommand],

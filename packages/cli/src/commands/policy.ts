@@ -4,14 +4,14 @@ import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import { printable } from "../terminal.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 
-interface Options {
+interface PolicyCommandOptions {
   readonly json?: boolean;
   readonly list?: boolean;
   readonly knobs?: boolean;
   readonly dryRun?: boolean;
 }
 
-export const policyCommand = defineCommand<Options>({
+export const policyCommand = defineCommand<PolicyCommandOptions>({
   name: "policy",
   summary: "Show the scheduling policy, or put another in force",
   details:
@@ -59,7 +59,7 @@ export const policyCommand = defineCommand<Options>({
   },
 });
 
-async function show(context: CommandContext, policy: Policy, { json }: Options): Promise<ExitCode> {
+async function show(context: CommandContext, policy: Policy, { json }: PolicyCommandOptions): Promise<ExitCode> {
   if (json === true) context.print(JSON.stringify(policy, null, 2));
   else await printPolicy(context, policy);
   return exitCode.ok;

@@ -1,11 +1,11 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import { forEachWorkload } from "../each-workload.ts";
 
-interface Options {
+interface ReleaseCommandOptions {
   readonly json?: boolean;
 }
 
-export const releaseCommand = defineCommand<Options>({
+export const releaseCommand = defineCommand<ReleaseCommandOptions>({
   name: "release",
   summary: "Let held workloads start",
   arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],

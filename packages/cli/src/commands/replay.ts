@@ -3,7 +3,7 @@ import type { HeadroomClient, Replay, ReplayReport } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 
-interface Options {
+interface ReplayCommandOptions {
   readonly policy?: string;
   readonly teamChanges?: string;
   readonly since?: string;
@@ -12,7 +12,7 @@ interface Options {
 
 const LOOK_EVERY_MS = 200;
 
-export const replayCommand = defineCommand<Options>({
+export const replayCommand = defineCommand<ReplayCommandOptions>({
   name: "replay",
   summary: "Show what would have become of recorded work under another policy",
   details:

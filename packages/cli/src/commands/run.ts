@@ -2,7 +2,7 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import type { RunOptions } from "../documents/run-document.ts";
 
-interface Options extends RunOptions {
+interface RunCommandOptions extends RunOptions {
   readonly follow?: boolean;
   readonly timeout?: string;
   readonly force?: boolean;
@@ -10,7 +10,7 @@ interface Options extends RunOptions {
   readonly json?: boolean;
 }
 
-export const runCommand = defineCommand<Options>({
+export const runCommand = defineCommand<RunCommandOptions>({
   name: "run",
   summary: "Submit one command line as a training run",
   details:

@@ -3,11 +3,11 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { tableLines } from "../output/table.ts";
 
-interface Options {
+interface SchedulesCommandOptions {
   readonly json?: boolean;
 }
 
-const removeCommand = defineCommand<Options>({
+const removeCommand = defineCommand<SchedulesCommandOptions>({
   name: "remove",
   summary: "Remove a schedule; what it submitted goes on",
   arguments: [{ syntax: "<name>", description: "its name" }],
@@ -21,7 +21,7 @@ const removeCommand = defineCommand<Options>({
   },
 });
 
-export const schedulesCommand = defineCommand<Options>({
+export const schedulesCommand = defineCommand<SchedulesCommandOptions>({
   name: "schedules",
   summary: "List schedules: work that is submitted at times of the clock",
   commands: [removeCommand],

@@ -6,12 +6,12 @@ import { attemptTable, workloadPairs } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface ShowCommandOptions {
   readonly json?: boolean;
   readonly yaml?: boolean;
 }
 
-export const showCommand = defineCommand<Options>({
+export const showCommand = defineCommand<ShowCommandOptions>({
   name: "show",
   summary: "Show everything about one workload",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],

@@ -3,11 +3,11 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { instant, plural, shortDuration } from "../output/amounts.ts";
 import { pairLines } from "../output/table.ts";
 
-interface Options {
+interface StatusCommandOptions {
   readonly json?: boolean;
 }
 
-export const statusCommand = defineCommand<Options>({
+export const statusCommand = defineCommand<StatusCommandOptions>({
   name: "status",
   summary: "Show how the control plane is doing",
   options: [jsonOption],

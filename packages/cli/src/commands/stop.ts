@@ -1,11 +1,11 @@
 import { defineCommand, jsonOption } from "../command.ts";
 import { forEachWorkload } from "../each-workload.ts";
 
-interface Options {
+interface StopCommandOptions {
   readonly json?: boolean;
 }
 
-export const stopCommand = defineCommand<Options>({
+export const stopCommand = defineCommand<StopCommandOptions>({
   name: "stop",
   summary: "Stop workloads: SIGTERM, and SIGKILL after their grace period",
   arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],

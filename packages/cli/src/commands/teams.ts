@@ -3,13 +3,13 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { tableLines } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 
-interface Options {
+interface TeamsCommandOptions {
   readonly json?: boolean;
 }
 
 const TEAMS_SHOWN_MAX = 100_000;
 
-const removeCommand = defineCommand<Options>({
+const removeCommand = defineCommand<TeamsCommandOptions>({
   name: "remove",
   summary: "Remove a team that has no work and no teams below it",
   arguments: [{ syntax: "<team>", description: "its name", complete: "team" }],
@@ -23,7 +23,7 @@ const removeCommand = defineCommand<Options>({
   },
 });
 
-export const teamsCommand = defineCommand<Options>({
+export const teamsCommand = defineCommand<TeamsCommandOptions>({
   name: "teams",
   summary: "List teams with what they hold, may claim now, were promised and may have at most, and what one user may",
   commands: [removeCommand],

@@ -2,11 +2,11 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { version } from "../version.ts";
 
-interface Options {
+interface VersionCommandOptions {
   readonly json?: boolean;
 }
 
-export const versionCommand = defineCommand<Options>({
+export const versionCommand = defineCommand<VersionCommandOptions>({
   name: "version",
   summary: "Print the versions of Headroom and of the Node that runs it",
   options: [jsonOption],

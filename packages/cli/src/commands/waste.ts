@@ -3,11 +3,11 @@ import { defineCommand, jsonOption } from "../command.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface WasteCommandOptions {
   readonly json?: boolean;
 }
 
-export const wasteCommand = defineCommand<Options>({
+export const wasteCommand = defineCommand<WasteCommandOptions>({
   name: "waste",
   summary: "List accelerators, memory and walltimes that are held or asked for and not used",
   details:

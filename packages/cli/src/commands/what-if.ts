@@ -1,7 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 
-interface Options {
+interface WhatIfCommandOptions {
   readonly lose?: readonly string[];
   readonly add?: readonly string[];
   readonly policy?: string;
@@ -12,7 +12,7 @@ interface Options {
 
 const HOUR_MS = 3_600_000;
 
-export const whatIfCommand = defineCommand<Options>({
+export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   name: "what-if",
   summary: "Show the next hours beside what they would be",
   details:

@@ -6,12 +6,12 @@ import { phaseCell } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-interface Options {
+interface WhyCommandOptions {
   readonly attempt?: string;
   readonly json?: boolean;
 }
 
-export const whyCommand = defineCommand<Options>({
+export const whyCommand = defineCommand<WhyCommandOptions>({
   name: "why",
   summary: "Say why a workload waits, in numbers; or what was decided about an attempt",
   details:

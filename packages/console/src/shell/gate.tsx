@@ -11,7 +11,7 @@ import { createConsoleRouter } from "../routes/router.tsx";
 import { Login } from "./login.tsx";
 import { Unreachable } from "./unreachable.tsx";
 
-type Entry =
+type GateEntry =
   | { readonly kind: "connecting" }
   | { readonly kind: "connected"; readonly session: Session }
   | { readonly kind: "signedOut" }
@@ -37,7 +37,7 @@ function newQueryClient(onUnauthorized: () => void): QueryClient {
 }
 
 export function Gate({ isDemo }: { readonly isDemo: boolean }): ReactElement {
-  const [entry, setEntry] = useState<Entry>({ kind: "connecting" });
+  const [entry, setEntry] = useState<GateEntry>({ kind: "connecting" });
   const [attempt, setAttempt] = useState(0);
   const signOut = useCallback(() => setEntry({ kind: "signedOut" }), []);
   const queryClient = useMemo(() => newQueryClient(signOut), [signOut]);

@@ -98,7 +98,7 @@ function PaletteBody({ onClose, onHelp }: BodyProps): ReactElement {
   );
 }
 
-interface RowProps {
+interface PaletteRowProps {
   readonly id: string;
   readonly item: PaletteItem;
   readonly isChosen: boolean;
@@ -106,7 +106,7 @@ interface RowProps {
   readonly onRun: () => void;
 }
 
-function PaletteRow({ id, item, isChosen, startsGroup, onRun }: RowProps): ReactElement {
+function PaletteRow({ id, item, isChosen, startsGroup, onRun }: PaletteRowProps): ReactElement {
   return (
     <>
       {startsGroup ? (

@@ -15,7 +15,7 @@ import type { World } from "../cluster/world.ts";
 import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
 
 /** What is written to, and what it said before that. */
-interface Known<Entity> {
+interface RecordedAttempt<Entity> {
   readonly entity: Entity;
   readonly before: Entity;
 }
@@ -29,7 +29,7 @@ export class UndoLog {
   readonly #endedKeptCount: number;
   readonly #endedDropped: number;
   /** `null`: it was not there. */
-  readonly #attempts = new Map<AttemptId, Known<AttemptEntity> | null>();
+  readonly #attempts = new Map<AttemptId, RecordedAttempt<AttemptEntity> | null>();
   /** All attempts in their order, once any of them ends. */
   #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WorkloadEntity>();

@@ -29,7 +29,7 @@ export const sizeOf = ({ first, end }: Cell): number => end - first;
 
 const kindOf = (level: string, size: number): string => `${size} ${level}`;
 
-interface Declared {
+interface DeclaredCells {
   readonly sites: ReadonlyMap<SiteName, Site>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
 }
@@ -44,7 +44,7 @@ export class CellTree {
   readonly nodeCells: ReadonlyMap<NodeId, Cell>;
   readonly #byKind: ReadonlyMap<string, readonly Cell[]>;
 
-  constructor(declared: Declared, slots: readonly NodeSlot[]) {
+  constructor(declared: DeclaredCells, slots: readonly NodeSlot[]) {
     const levelsOf = new Map<NodeId, { readonly site: SiteName; readonly levels: readonly string[] }>();
     for (const { node } of slots) {
       const site = declared.sites.get(declared.pools.get(node.pool)?.site as SiteName);

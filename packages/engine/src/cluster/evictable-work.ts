@@ -3,13 +3,13 @@ import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 
 /** What an attempt was counted with. */
-interface Counted {
+interface CountedWork {
   readonly workers: readonly WorkerAllocation[];
   readonly perWorker: number;
 }
 
 export class EvictableWork {
-  readonly #counted = new Map<Attempt, Counted>();
+  readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
   #sum = 0;
   /** Kept up to date once somebody has asked. */
@@ -71,13 +71,13 @@ export class EvictableWork {
     return before !== undefined;
   }
 
-  #count(counted: Counted, sign: 1 | -1): void {
+  #count(counted: CountedWork, sign: 1 | -1): void {
     this.#sum += sign * counted.workers.length * counted.perWorker;
     if (this.#byNode !== null) addByNode(this.#byNode, counted, sign);
   }
 }
 
-function addByNode(byNode: Map<NodeId, number>, { workers, perWorker }: Counted, sign: 1 | -1): void {
+function addByNode(byNode: Map<NodeId, number>, { workers, perWorker }: CountedWork, sign: 1 | -1): void {
   for (const { node } of workers) {
     const count = (byNode.get(node) ?? 0) + sign * perWorker;
     if (count === 0) byNode.delete(node);

@@ -15,18 +15,18 @@ export interface SiteFabric {
   readonly nodes: readonly NodeId[];
 }
 
-interface Declared {
+interface DeclaredLevels {
   readonly sites: ReadonlyMap<SiteName, Site>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
 }
 
 export class FabricIndex {
-  readonly #declared: Declared;
+  readonly #declared: DeclaredLevels;
   #epoch = -1;
   #sites: readonly SiteFabric[] = [];
 
-  constructor(declared: Declared) {
+  constructor(declared: DeclaredLevels) {
     this.#declared = declared;
   }
 

@@ -12,7 +12,7 @@ import type { Layer } from "./node-slot.ts";
 import type { QueueBucket } from "./queue.ts";
 import type { World } from "./world.ts";
 
-type Holder = Pick<QueueBucket, "gang" | "team" | "actor" | "isPreemptible">;
+type LedgerHolder = Pick<QueueBucket, "gang" | "team" | "actor" | "isPreemptible">;
 
 export class Ledger {
   readonly #world: World;
@@ -80,12 +80,12 @@ export class Ledger {
   }
 
   /** Workers are given a place, which counts for their team. */
-  occupy(found: Holder, placement: Placement): void {
+  occupy(found: LedgerHolder, placement: Placement): void {
     this.#nomination(found, placement, 1);
   }
 
   /** A place is kept for workers (1), or not any more (-1). */
-  #nomination(found: Holder, placement: Placement, sign: 1 | -1): void {
+  #nomination(found: LedgerHolder, placement: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
     const { workers } = placement;
     const other = sign === 1 ? -1 : 1;

@@ -5,21 +5,21 @@
 import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
 import type { Layer, NodeSlot } from "./node-slot.ts";
 
-interface Counts {
+interface MarkCounts {
   held: number;
   terminating: number;
   nominated: number;
 }
 
-export type Booked = keyof Counts;
+export type Booked = keyof MarkCounts;
 
-export const ALONE = "alone";
+export const EXCLUSIVE = "exclusive";
 export const memberKey = (set: string): string => `in ${set}`;
 export const avoiderKey = (from: AntiAffinityFrom): string =>
   "within" in from ? `not ${from.set} within ${from.within}` : `not ${from.set} over ${from.topologyKey}`;
 
 export class Marks {
-  readonly #counts = new Map<string, Map<NodeSlot, Counts>>();
+  readonly #counts = new Map<string, Map<NodeSlot, MarkCounts>>();
   /** What is said of a set by whoever keeps away from it. */
   readonly #avoiders = new Map<string, Map<string, AntiAffinityFrom>>();
 
@@ -28,7 +28,7 @@ export class Marks {
   }
 
   book(antiAffinity: AntiAffinitySpec, slot: NodeSlot, booked: Booked, sign: 1 | -1): void {
-    if (antiAffinity.exclusive === true) this.#add(ALONE, slot, booked, sign);
+    if (antiAffinity.exclusive === true) this.#add(EXCLUSIVE, slot, booked, sign);
     for (const set of antiAffinity.sets ?? []) this.#add(memberKey(set), slot, booked, sign);
     for (const from of antiAffinity.from ?? []) {
       const key = avoiderKey(from);

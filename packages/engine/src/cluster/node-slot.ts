@@ -189,13 +189,13 @@ export class NodeSlot {
   }
 
   /** A worker's amounts are held (`sign` 1) or given back (-1). */
-  hold(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+  hold(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#bookPlace("held", place, gang, sign);
   }
 
   /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
-  leave(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+  leave(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.coresReleasingMilli += sign * gang.coresMilli;
     this.memoryReleasingMib += sign * gang.memoryMib;
     this.workersReleasing += sign;
@@ -203,7 +203,7 @@ export class NodeSlot {
   }
 
   /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
-  nomination(place: Place, gang: WorkerShape, sign: 1 | -1): void {
+  nomination(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#coresNominatedMilli += sign * gang.coresMilli;
     this.#memoryNominatedMib += sign * gang.memoryMib;
@@ -211,7 +211,7 @@ export class NodeSlot {
     this.#bookPlace("nominated", place, gang, sign);
   }
 
-  #bookPlace(layer: SliceLayer, { accelerators, slice }: Place, gang: WorkerShape, sign: 1 | -1): void {
+  #bookPlace(layer: SliceLayer, { accelerators, slice }: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     const amounts = layer === "held" ? this.held : layer === "terminating" ? this.#terminating : this.#nominated;
     if (gang.profile === undefined) return this.#book(amounts, accelerators, sign * milliOf(gang));
     const digits = digitsAt(this.node, gang, slice);
@@ -350,7 +350,7 @@ export class NodeSlot {
 }
 
 /** The accelerators of a worker, and where its part of one begins. */
-type Place = Pick<WorkerAllocation, "accelerators" | "slice">;
+type SliceSpot = Pick<WorkerAllocation, "accelerators" | "slice">;
 
 /** Whether a worker needs a part of an accelerator: a share, or one that the hardware divides. */
 export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>

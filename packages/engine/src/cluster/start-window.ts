@@ -15,7 +15,7 @@ export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null
 }
 
 /** Whether power is as wanted in a piece of what is to come. A figure that no tariff states is not met. */
-function isMet(world: World, spec: WorkloadSpec, { forecast, index }: Looked): boolean {
+function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPoint): boolean {
   const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs } = spec.startWindow ?? {};
   const { microUsdPerKwh, gramsPerKwh } = forecast.at(index)?.figures ?? { microUsdPerKwh: null, gramsPerKwh: null };
   const within = (figure: number | null, most: number | undefined): boolean =>
@@ -30,7 +30,7 @@ function isMet(world: World, spec: WorkloadSpec, { forecast, index }: Looked): b
   return isLeast("microUsdPerKwh", cheapestMs) && isLeast("gramsPerKwh", cleanestMs);
 }
 
-interface Looked {
+interface ForecastPoint {
   readonly forecast: PowerForecast;
   readonly index: number;
 }

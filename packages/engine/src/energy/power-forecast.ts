@@ -40,7 +40,7 @@ export class PowerForecast {
    * Whether a piece is among the so many milliseconds of least price, or least carbon, between its beginning and `untilMs`: what
    * is less later, in all, takes less time than that. Of equal times the earlier is taken; what is not stated is not among them.
    */
-  isAmongLeast(index: number, figure: keyof Figures, { leastMs, untilMs }: Least): boolean {
+  isAmongLeast(index: number, figure: keyof Figures, { leastMs, untilMs }: LeastPower): boolean {
     const now = this.at(index)?.figures[figure] ?? null;
     if (now === null) return false;
     let lessMs = 0;
@@ -54,7 +54,7 @@ export class PowerForecast {
   }
 }
 
-interface Least {
+interface LeastPower {
   readonly leastMs: number;
   readonly untilMs: number;
 }

@@ -35,7 +35,7 @@ export function figuresAt(state: ReadonlyState, atMs: number): Figures {
   return { microUsdPerKwh: of("microUsdPerKwh"), gramsPerKwh: of("gramsPerKwh") };
 }
 
-interface Where {
+interface TariffScope {
   readonly site: Tariff["site"];
   readonly atMs: number;
 }
@@ -57,7 +57,7 @@ const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, f
   when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
 
 /** Of the tariffs that hold at the site and state the figure: a series before others, then the one that began last; of two, the one named later. */
-function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: Where): number | null {
+function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
   let best: InForce | null = null;
   for (const tariff of tariffs) {
     const begunMs = tariff.site === site ? begunAtMs(tariff, atMs) : null;

@@ -2,16 +2,16 @@
 import { groupAt, partsOf } from "./gang.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
 
-type Sliced = Pick<WorkloadSpec, "gang" | "fabric">;
+type SlicedSpec = Pick<WorkloadSpec, "gang" | "fabric">;
 
 /** Workers of the widest slice, of the gang or of one of its groups; 1: it is in none. */
-export function sliceSize({ gang, fabric }: Sliced, group: number | undefined): number {
+export function sliceSize({ gang, fabric }: SlicedSpec, group: number | undefined): number {
   const wished = group === undefined ? fabric : groupAt(gang, group).fabric;
   return wished?.slices?.[0]?.workers ?? 1;
 }
 
 /** How many of its first workers, at most so many, are whole slices. */
-export function wholeSlices(spec: Sliced, workers: readonly WorkerAllocation[], most: number): number {
+export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation[], most: number): number {
   const group = workers[most - 1]?.taskGroup;
   const size = sliceSize(spec, group);
   if (size === 1 || most === 0) return most;
@@ -20,11 +20,11 @@ export function wholeSlices(spec: Sliced, workers: readonly WorkerAllocation[], 
 }
 
 /** How many it has when one slice of the first so many has left, or one worker where it is in none. */
-export const withoutLast = (spec: Sliced, workers: readonly WorkerAllocation[], count: number): number =>
+export const withoutLast = (spec: SlicedSpec, workers: readonly WorkerAllocation[], count: number): number =>
   wholeSlices(spec, workers, count - 1);
 
 /** By how many workers at once it grows, so that its slices are whole; 0: it has no room for them. */
-export function growthCount(spec: Sliced, workers: readonly WorkerAllocation[]): number {
+export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation[]): number {
   if (spec.gang.taskGroups === undefined)
     return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
   const [group] = groupsToGrow(spec.gang, workers);

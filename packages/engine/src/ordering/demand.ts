@@ -50,13 +50,13 @@ const held = (node: TeamNode, position: number): number =>
   node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
   (node.tentative[position] ?? 0);
 
-interface Asked {
+interface DemandRequest {
   readonly parts: readonly GangPart[];
   /** So many times. */
   readonly gangs: number;
 }
 
-function add(world: World, demands: Demands, workload: Workload, { parts, gangs }: Asked): void {
+function add(world: World, demands: Demands, workload: Workload, { parts, gangs }: DemandRequest): void {
   const { teamUse } = world;
   const demand = demands.byTeam.get(teamUse.node(workload.spec.team)) as number[];
   const all = gangs === 1 ? parts : parts.map((part) => ({ ...part, workers: part.workers * gangs }));

@@ -31,14 +31,14 @@ export interface TeamShare {
 export type TeamShares = ReadonlyMap<TeamNode, TeamShare>;
 
 /** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
-interface Known {
+interface KnownShares {
   /** The sequence, queue and usage history that `value` was computed from. */
   key: string;
   value: TeamShares | null;
   /** The shares that the phase under way decides by; `null`: none is. */
   held: TeamShares | null;
 }
-const knownTeamShares = new Slot<Known>(() => ({ key: "", value: null, held: null }), { survivesUndo: false });
+const knownTeamShares = new Slot<KnownShares>(() => ({ key: "", value: null, held: null }), { survivesUndo: false });
 
 export function teamSharesOf(world: World): TeamShares {
   const known = world.scratch.get(knownTeamShares);

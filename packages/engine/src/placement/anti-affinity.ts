@@ -4,7 +4,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import type { Node } from "../model/fleet.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { ALONE, avoiderKey, memberKey } from "../cluster/marks.ts";
+import { EXCLUSIVE, avoiderKey, memberKey } from "../cluster/marks.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -28,7 +28,7 @@ export function antiAffinityCheck(world: World, found: QueueBucket, layer: Layer
   const visit = (key: string, isOwn: boolean, block: (slot: NodeSlot) => void): void => {
     for (const [slot, count] of marks.on(key, layer)) if (count > (isOwn ? (own.get(slot) ?? 0) : 0)) block(slot);
   };
-  visit(ALONE, exclusive === true, (slot) => nodes.add(slot));
+  visit(EXCLUSIVE, exclusive === true, (slot) => nodes.add(slot));
   for (const rule of from)
     visit(memberKey(rule.set), sets.includes(rule.set), (slot) => domains.add(domainOf(world, rule, slot.node)));
   const said = new Set(from.map(avoiderKey));

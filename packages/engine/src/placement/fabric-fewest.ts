@@ -60,14 +60,14 @@ function requestIn({ tree: { levels } }: SiteFabric, found: QueueBucket, isInSli
   };
 }
 
-interface Where {
+interface FabricScope {
   readonly site: SiteFabric;
   readonly found: QueueBucket;
   readonly request: FabricRequest;
 }
 
 /** All of the site, or the required domain in which the gang runs already. */
-function leavesFor(world: World, { site, found, request }: Where): DomainRange {
+function leavesFor(world: World, { site, found, request }: FabricScope): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
   const node = nodeHeld(world, found);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);

@@ -114,13 +114,13 @@ function choosesDomains({ rules }: World, { spec: { fabric, spread } }: QueueBuc
   return fabric !== undefined || rules.fabric.unconstrainedToFullest;
 }
 
-interface Looked {
+interface CandidateQuery {
   readonly found: QueueBucket;
   readonly where: Where;
   readonly most: number;
 }
 
-function candidatesOn(world: World, { found, where: { type, layer }, most }: Looked): Candidate[] {
+function candidatesOn(world: World, { found, where: { type, layer }, most }: CandidateQuery): Candidate[] {
   const { gang, spec, among, inputsHeldMin } = found;
   const data = dataPlaces(world, spec);
   const mayLie = antiAffinityCheck(world, found, layer);
@@ -169,7 +169,7 @@ function assign(
 }
 
 /** Workers of a gang on one node, each with its own accelerators or its part of one. */
-function workersOn(world: World, { gang }: QueueBucket, { slot, count, layer }: OnNode): WorkerAllocation[] {
+function workersOn(world: World, { gang }: QueueBucket, { slot, count, layer }: WorkersOnNode): WorkerAllocation[] {
   const node = slot.node.id;
   if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
   if (gang.shareMilli !== undefined) {
@@ -183,14 +183,14 @@ function workersOn(world: World, { gang }: QueueBucket, { slot, count, layer }: 
   }));
 }
 
-interface OnNode {
+interface WorkersOnNode {
   readonly slot: NodeSlot;
   readonly count: number;
   readonly layer: Layer;
 }
 
 /** A share goes to the fullest accelerator that has room for it, ties to the lowest; the first to where the scores want it (-1: alike). */
-function sharesOn(milli: number, { slot, count, layer }: OnNode, first: number): string[] {
+function sharesOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): string[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
   return Array.from({ length: count }, (_, position) => {
     let best = position === 0 ? first : -1;

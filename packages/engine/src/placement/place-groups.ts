@@ -104,7 +104,7 @@ function placeFurther(world: World, found: QueueBucket, { layer, heedsQuotas }: 
   return null;
 }
 
-interface Placing extends GroupsWhere {
+interface TaskGroupPlacing extends GroupsWhere {
   readonly among: ReadonlySet<NodeId> | null;
 }
 
@@ -112,7 +112,7 @@ interface Placing extends GroupsWhere {
 class GroupPlacing {
   readonly #world: World;
   readonly #found: QueueBucket;
-  readonly #where: Placing;
+  readonly #where: TaskGroupPlacing;
   readonly #largestFirst: readonly number[];
   #order: readonly number[];
   readonly #placed: WorkerAllocation[] = [];
@@ -120,7 +120,7 @@ class GroupPlacing {
   #furthest = -1;
   #askAt: { readonly depth: number; readonly ask: (group: QueueBucket) => void } | null = null;
 
-  constructor(world: World, found: QueueBucket, where: Placing) {
+  constructor(world: World, found: QueueBucket, where: TaskGroupPlacing) {
     this.#world = world;
     this.#found = found;
     this.#where = where;

@@ -13,7 +13,7 @@ export interface DegradedGang {
   readonly ranks: readonly number[];
 }
 
-type Slice = NonNullable<FabricSpec["slices"]>[number];
+type RankSlice = NonNullable<FabricSpec["slices"]>[number];
 
 /**
  * Sets of nodes, any one of which could take them all: the domain of those whose slices are broken; where whole slices are gone and no
@@ -21,7 +21,7 @@ type Slice = NonNullable<FabricSpec["slices"]>[number];
  */
 export function slicePlaces(
   world: World,
-  slices: readonly Slice[],
+  slices: readonly RankSlice[],
   degraded: DegradedGang,
 ): readonly ReadonlySet<NodeId>[] {
   const site = world.fabric
@@ -51,7 +51,7 @@ const domainAt = (site: SiteFabric, level: string, node: NodeId): number =>
 /** Where those are who are left of the slices that lost somebody. */
 function domainsOfMates(
   site: SiteFabric,
-  { workers: size, within }: Slice,
+  { workers: size, within }: RankSlice,
   { staying, ranks }: DegradedGang,
 ): Set<number> {
   const broken = new Set(ranks.map((rank) => Math.floor(rank / size)));
@@ -62,7 +62,7 @@ function domainsOfMates(
 /** Whether every domain holds whole slices with them in this one; so it is not where ranks did not follow the fabric. */
 function isWholeWith(
   site: SiteFabric,
-  { workers: size, within }: Slice,
+  { workers: size, within }: RankSlice,
   { degraded: { staying, ranks }, domain }: { readonly degraded: DegradedGang; readonly domain: number },
 ): boolean {
   const counts = new Map([[domain, ranks.length]]);

@@ -36,7 +36,7 @@ interface Movable {
 }
 
 /** A node with what would have to move for one more worker. */
-export interface DrainCandidate {
+export interface DrainArea {
   readonly slot: NodeSlot;
   readonly moves: readonly Movable[];
   readonly cost: number;
@@ -62,13 +62,13 @@ export function findRoomByMoving(batch: Batch, preemptor: QueueBucket): Plan | n
 const acceleratorsOf = ({ workers }: Attempt, { spec }: Workload): number =>
   acceleratorsIn(partsOf(spec.gang, workers));
 
-interface Room {
+interface DrainQuery {
   readonly type: TypeCapacity;
   /** What it costs to move an attempt; by that who moves is chosen. */
   readonly costOf: (attempt: Attempt, workload: Workload) => number;
 }
 
-function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: Room): Plan | null {
+function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Plan | null {
   const { world } = batch;
   const { gang, workers } = preemptor;
   const accepts = acceptsOf(world, preemptor);
@@ -156,16 +156,16 @@ function fewerMoving(search: MoveSearch, moved: readonly Movable[], { placement 
 }
 
 /** Nodes that could be cleared, the cheapest first. */
-interface DrainCandidates extends Room {
+interface DrainCandidates extends DrainQuery {
   readonly accelerators: number;
   /** Events of the batch before it: until the next one those who ask for as much find the same. */
   readonly eventCount: number;
-  readonly list: readonly DrainCandidate[];
+  readonly list: readonly DrainArea[];
 }
 
 const lastDrainCandidates = new Slot<DrainCandidates | null>(() => null, { survivesUndo: false });
 
-function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: Room): readonly DrainCandidate[] {
+function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: DrainQuery): readonly DrainArea[] {
   const { events } = batch;
   const known = batch.scratch.get(lastDrainCandidates);
   const eventCount = events.length;
@@ -206,7 +206,7 @@ function widestOf({ evictable }: World): number {
 }
 
 /** The cheapest to move until a worker more would fit; `null` where that cannot be. */
-function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): DrainCandidate | null {
+function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): DrainArea | null {
   const missing = accelerators - slot.freeCount;
   const moves: Movable[] = [];
   let freed = 0;
@@ -223,7 +223,7 @@ function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly 
 /** How much each accelerator of what moves may lose of its work. */
 export const moveLossMsMax = ({ rules }: World): number => rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
 
-function movableOn(batch: Batch, slot: NodeSlot, costOf: Room["costOf"]): Movable[] {
+function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): Movable[] {
   const { world } = batch;
   return [...slot.attempts]
     .flatMap(([id]): Movable[] => {

@@ -22,7 +22,7 @@ export interface DrainCandidate {
 }
 
 /** All of a node's, one after the other. */
-interface OnNode {
+interface CandidateOnNode {
   readonly slot: NodeSlot;
   /** Of its type in the order of preference. */
   readonly typeRank: number;
@@ -45,9 +45,9 @@ export function drainCandidatesFor(
   );
 }
 
-function onNodes({ world }: Batch, found: QueueBucket, units: readonly VictimCandidate[]): readonly OnNode[] {
+function onNodes({ world }: Batch, found: QueueBucket, units: readonly VictimCandidate[]): readonly CandidateOnNode[] {
   const types = acceptableTypes(world, found).map(({ type }) => type);
-  const nodes = new Map<NodeId, OnNode>();
+  const nodes = new Map<NodeId, CandidateOnNode>();
   for (const unit of units) {
     const { attempt, workload, upTo } = unit;
     const firstOn = new Map<NodeId, number>();
@@ -70,7 +70,7 @@ function onNodes({ world }: Batch, found: QueueBucket, units: readonly VictimCan
 function drainCandidatesOf(
   search: Search,
   { gang, workers }: QueueBucket,
-  { slot, typeRank, units }: OnNode,
+  { slot, typeRank, units }: CandidateOnNode,
 ): DrainCandidate[] {
   if (slot.totalCount < gang.accelerators) return [];
   const { ledger, donors, costOf } = search;

@@ -127,7 +127,7 @@ export const isAbove = (teamShare: TeamShare, position: number): boolean =>
  * Whether a team gives of what the side that it lies below holds too much of: from there down to it everyone holds more than it may
  * claim itself, or nobody beside it does and the team above has no work of its own.
  */
-function gives(teamShares: TeamShares, { node, side, position }: Giving): boolean {
+function gives(teamShares: TeamShares, { node, side, position }: DonorQuery): boolean {
   for (let at = node; at !== side; at = at.parent as TeamNode) {
     if (isAbove(teamShares.get(at) as TeamShare, position)) continue;
     const { children, used } = at.parent as TeamNode;
@@ -138,20 +138,24 @@ function gives(teamShares: TeamShares, { node, side, position }: Giving): boolea
   return true;
 }
 
-interface Giving {
+interface DonorQuery {
   readonly node: TeamNode;
   readonly side: TeamNode;
   readonly position: number;
 }
 
-interface Asked {
+interface EligibilityRequest {
   readonly preemptor: QueueBucket;
   readonly teamShares: TeamShares;
   readonly scope: PreemptionScope;
 }
 
 /** Whether anything at all may be taken from a team for the request, as it stands now: what is taken only brings it down. */
-export function holdsAboveEntitlement(world: World, { preemptor, teamShares, scope }: Asked, team: TeamName): boolean {
+export function holdsAboveEntitlement(
+  world: World,
+  { preemptor, teamShares, scope }: EligibilityRequest,
+  team: TeamName,
+): boolean {
   if (!isInScope(world, scope, team)) return false;
   const node = sideOf(world, preemptor.team, team);
   if (node === null) return false;

@@ -84,13 +84,13 @@ function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit
   else ledger.withdraw(nomination);
 }
 
-interface Asked {
+interface ReplacementRequest {
   readonly growth: number;
   readonly grows: QueueBucket["grows"];
   readonly group: QueueBucket["group"];
 }
 
-function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: Asked): QueueBucket {
+function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: ReplacementRequest): QueueBucket {
   const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
   waiting.insert(workload);
   return new QueueBucket(workload, { rules: world.rules, growth, grows, group }, waiting);

@@ -24,7 +24,7 @@ export interface VictimCandidate extends VictimUnit {
   readonly slowerMilli: number;
 }
 
-interface Asked {
+interface VictimQuery {
   readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
   /** Teams whose work may be asked to leave. */
@@ -32,7 +32,7 @@ interface Asked {
 }
 
 /** What is asked of whom: alike for all who may ask the same work to leave. */
-interface Group {
+interface VictimGroup {
   readonly reason: EvictionReason;
   readonly teams: readonly TeamName[];
   readonly types: readonly string[];
@@ -41,7 +41,7 @@ interface Group {
 }
 
 /** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
-export function victimCandidatesFor(batch: Batch, asked: Asked): VictimCandidates {
+export function victimCandidatesFor(batch: Batch, asked: VictimQuery): VictimCandidates {
   const { world, events } = batch;
   const group = groupOf(world, asked);
   const known = batch.scratch.get(lastVictimCandidates);
@@ -54,14 +54,14 @@ export function victimCandidatesFor(batch: Batch, asked: Asked): VictimCandidate
 /** The list that was gathered last in the batch. */
 const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { survivesUndo: false });
 
-const groupOf = (world: World, { preemptor, reason, donors }: Asked): Group => ({
+const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): VictimGroup => ({
   reason,
   teams: donors,
   types: acceptableTypes(world, preemptor).map(({ type }) => type),
   priority: reason === "preempted" ? (preemptor.waiting.first() as Workload).spec.priority : 0,
 });
 
-const isSameGroup = (left: Group, right: Group): boolean =>
+const isSameGroup = (left: VictimGroup, right: VictimGroup): boolean =>
   left.reason === right.reason &&
   left.priority === right.priority &&
   isSameList(left.teams, right.teams) &&
@@ -72,7 +72,7 @@ interface Units {
   readonly whole: VictimCandidate[];
 }
 
-function gather(batch: Batch, { preemptor, reason }: Asked, group: Group): Units {
+function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimGroup): Units {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
   const types = new Set(group.types);
@@ -104,7 +104,7 @@ export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: At
  * cost. What a plan records takes away those who left and nobody else; after any other event all are gathered again.
  */
 export class VictimCandidates {
-  readonly group: Group;
+  readonly group: VictimGroup;
   /** In an order that no time changes. */
   readonly steady: readonly VictimCandidate[];
   /** The same list where the order is the same. */
@@ -115,7 +115,7 @@ export class VictimCandidates {
   /** Events of the batch that were taken note of. */
   #eventCount: number;
 
-  constructor(group: Group, { hotSpare, whole }: Units, eventCount: number) {
+  constructor(group: VictimGroup, { hotSpare, whole }: Units, eventCount: number) {
     this.group = group;
     this.#isElastic = hotSpare.length > 0;
     this.#eventCount = eventCount;

@@ -41,7 +41,7 @@ export interface Donor {
   readonly nomination: Nomination | null;
 }
 
-interface Held extends Donor {
+interface HeldUnits extends Donor {
   readonly workload: Workload;
   /** Workers that were not taken yet. */
   left: number;
@@ -49,7 +49,7 @@ interface Held extends Donor {
 
 interface Branch {
   readonly node: TeamNode;
-  readonly held: Held[];
+  readonly held: HeldUnits[];
   readonly children: Branch[];
   readonly parent: Branch | null;
   /** What was taken of it so far, by resource position. */
@@ -134,8 +134,9 @@ export class VictimOrder {
 const holdsAnything = (branch: Branch): boolean => branch.held.length > 0 || branch.children.some(holdsAnything);
 
 /** The order of serving within a team; a gang above its minimum would be served after one at its minimum. */
-function compareHeld({ rules }: World, left: Held, right: Held): number {
-  const isAbove = ({ left: workers, workload }: Held): number => Number(workers > minWorkersOf(workload.spec.gang));
+function compareHeld({ rules }: World, left: HeldUnits, right: HeldUnits): number {
+  const isAbove = ({ left: workers, workload }: HeldUnits): number =>
+    Number(workers > minWorkersOf(workload.spec.gang));
   for (const key of rules.order) {
     const difference =
       key === "starting" ? isAbove(left) - isAbove(right) : (comparisons[key]?.(left.workload, right.workload) ?? 0);

@@ -15,12 +15,12 @@ import { dataPlaces } from "../placement/data-places.ts";
 import { domainOf } from "../placement/fabric-choice.ts";
 import { domainBudget, isOpenTo } from "../placement/place-constrained.ts";
 import type { Candidate, DomainBudget } from "../placement/place-constrained.ts";
-import type { DrainCandidate } from "./consolidate.ts";
+import type { DrainArea } from "./consolidate.ts";
 
 /** Nodes with room, and nodes that could be cleared for another worker each, the cheapest first. */
 export interface Area {
   readonly roomy: readonly Candidate[];
-  readonly drainCandidates: readonly DrainCandidate[];
+  readonly drainCandidates: readonly DrainArea[];
 }
 
 export type Accepts = (slot: NodeSlot) => boolean;
@@ -41,7 +41,7 @@ export function acceptsOf(world: World, found: QueueBucket): Accepts {
 export function antiAffinityFrom(world: World, found: QueueBucket, { roomy, drainCandidates }: Area): Area {
   if (!looksAround(world, found)) return { roomy, drainCandidates };
   const mayLie = antiAffinityCheck(world, found, "idle");
-  const isOpen = ({ slot }: DrainCandidate): number => Number(!mayLie(slot));
+  const isOpen = ({ slot }: DrainArea): number => Number(!mayLie(slot));
   return {
     roomy: roomy.filter(({ slot }) => mayLie(slot)),
     drainCandidates: drainCandidates.toSorted((left, right) => isOpen(left) - isOpen(right)),
@@ -78,19 +78,15 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
  * The cheapest nodes of an area to clear until it holds the request by counts; empty: it does already, and it is not room that
  * keeps the request from there; `null`: it never would.
  */
-export function chooseIn(world: World, found: QueueBucket, area: Area): readonly DrainCandidate[] | null {
+export function chooseIn(world: World, found: QueueBucket, area: Area): readonly DrainArea[] | null {
   const [slice, ...inside] = found.spec.fabric?.slices ?? [];
   return slice === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice, inside });
 }
 
-function oneByOne(
-  world: World,
-  found: QueueBucket,
-  { roomy, drainCandidates }: Area,
-): readonly DrainCandidate[] | null {
+function oneByOne(world: World, found: QueueBucket, { roomy, drainCandidates }: Area): readonly DrainArea[] | null {
   const budget = domainBudget(world, found);
   let missing = found.workers - workersOn(roomy, budget);
-  const chosen: DrainCandidate[] = [];
+  const chosen: DrainArea[] = [];
   for (const drainCandidate of drainCandidates) {
     if (missing <= 0) break;
     if (budget.left(drainCandidate.slot) === 0) continue;
@@ -111,17 +107,17 @@ function workersOn(roomy: readonly Candidate[], budget: DomainBudget): number {
   return count;
 }
 
-type Slice = NonNullable<FabricSpec["slices"]>[number];
+type DrainSlice = NonNullable<FabricSpec["slices"]>[number];
 
-interface Sliced {
+interface SlicedRequest {
   readonly area: Area;
-  readonly slice: Slice;
+  readonly slice: DrainSlice;
   /** Slices inside the slices, the wider first. */
-  readonly inside: readonly Slice[];
+  readonly inside: readonly DrainSlice[];
 }
 
 /** Workers that fit on the nodes in whole slices of each kind. */
-function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly Slice[]): number {
+function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly DrainSlice[]): number {
   if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
   return byDomain(world, next.within, { roomy, drainCandidates: [] }).reduce((sum, part) => {
     const fits = fitsInSlices(world, part.roomy, rest);
@@ -131,12 +127,16 @@ function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]
 
 /** Nodes to clear for one slice more in a domain. */
 interface SliceMore {
-  readonly drainCandidates: readonly DrainCandidate[];
+  readonly drainCandidates: readonly DrainArea[];
   readonly cost: number;
 }
 
 /** Slice by slice, the cheapest first, in each domain of their level in turn. Nodes to clear are counted without the slices inside. */
-function bySlices(world: World, found: QueueBucket, { area, slice, inside }: Sliced): readonly DrainCandidate[] | null {
+function bySlices(
+  world: World,
+  found: QueueBucket,
+  { area, slice, inside }: SlicedRequest,
+): readonly DrainArea[] | null {
   let missing = found.workers / slice.workers;
   const more: SliceMore[] = [];
   for (const { roomy, drainCandidates } of byDomain(world, slice.within, area)) {
@@ -160,5 +160,5 @@ function bySlices(world: World, found: QueueBucket, { area, slice, inside }: Sli
     .flatMap(({ drainCandidates }) => drainCandidates);
 }
 
-const costOf = (drainCandidates: readonly DrainCandidate[]): number =>
+const costOf = (drainCandidates: readonly DrainArea[]): number =>
   drainCandidates.reduce((sum, { cost }) => sum + cost, 0);

@@ -103,13 +103,13 @@ function startWhatFits(batch: Batch): boolean {
 }
 
 /** The least that any of them asks for: so many whole accelerators of one type, for so long. */
-interface Least {
+interface SmallestRequest {
   readonly accelerators: number;
   readonly durationMs: number;
 }
 
 /** `null`: others may join them. */
-function leastOf(world: World, classes: readonly QueueBucket[]): Least | null {
+function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
   // Where nothing else is idle, there may be spares for who lost workers.
   if (world.capacity.hotSpares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
@@ -123,7 +123,11 @@ function leastOf(world: World, classes: readonly QueueBucket[]): Least | null {
 }
 
 /** Whether there is room for nobody, however little is asked for. */
-function isFull({ capacity }: World, reservations: Reservations | null, { accelerators, durationMs }: Least): boolean {
+function isFull(
+  { capacity }: World,
+  reservations: Reservations | null,
+  { accelerators, durationMs }: SmallestRequest,
+): boolean {
   if (accelerators === 0) return false;
   if (reservations !== null) return reservations.idleMost(durationMs) < accelerators;
   for (const { freeCount } of capacity.allTypes) if (freeCount >= accelerators) return false;

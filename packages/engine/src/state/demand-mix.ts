@@ -43,7 +43,7 @@ const COUNTED_AT_ONCE_MAX = 256;
 /** A new sample that differs in no more than this part of the old one is not worth scoring everything again. */
 const KEPT_BELOW = 8;
 
-interface Counted {
+interface CountedKind {
   readonly kind: DemandKind;
   count: number;
 }
@@ -66,7 +66,7 @@ export interface StoredDemand {
 }
 
 export class DemandMix {
-  readonly #counts = new Map<string, Counted>();
+  readonly #counts = new Map<string, CountedKind>();
   #total = 0;
   #seen = 0;
   /** A renewal is considered at this submission: often while little is known, every quarter more later. */

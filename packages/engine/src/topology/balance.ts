@@ -17,7 +17,7 @@ export interface Balance {
 /** Some 50 ms. More steps are not worth an even distribution; 4,096 workers on 5,000 leaves of nine sizes need fewer. */
 const STEPS_MAX = 2_000_000;
 
-interface Group {
+interface DomainGroup {
   readonly domains: readonly number[];
   /** The smallest part that every domain can be given. */
   readonly threshold: number;
@@ -47,8 +47,8 @@ function copyOf(counts: Counts, level: number): Counts {
 }
 
 /** The siblings with the largest threshold, then with the fewest domains needed, then the first. */
-function bestGroup(counts: Counts, level: number, sliceCount: number): Group | null {
-  let best: Group | null = null;
+function bestGroup(counts: Counts, level: number, sliceCount: number): DomainGroup | null {
+  let best: DomainGroup | null = null;
   for (const siblings of siblingsAt(counts, level)) {
     const group = thresholdOf(counts, level, siblings, sliceCount);
     if (group === null) continue;
@@ -68,7 +68,7 @@ function siblingsAt(counts: Counts, level: number): readonly DomainRange[] {
  * How evenly a group of siblings could share the slices. What can be given less than the threshold is struck off the
  * counts, children first, and the rest of the group must still hold everything.
  */
-function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): Group | null {
+function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): DomainGroup | null {
   const { tree, slicing } = counts;
   const isAboveSlices = level < slicing.level;
   const domains = everyOne(siblings);
@@ -119,7 +119,7 @@ function spread(
   counts: Counts,
   level: number,
   domains: readonly number[],
-  wanted: { readonly sliceCount: number; readonly group: Group },
+  wanted: { readonly sliceCount: number; readonly group: DomainGroup },
 ): Balance | null {
   const { sliceCount, group } = wanted;
   const chosen = fewestOfLeastCapacity(counts, level, domains, sliceCount);

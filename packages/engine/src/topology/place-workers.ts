@@ -118,7 +118,7 @@ function slicingOf(tree: DomainTree, { slices }: FabricRequest): Slicing {
   return { level: outer.level, workers: outer.workers, innerWorkers };
 }
 
-interface Found {
+interface DomainChoice {
   readonly kind: "found";
   readonly level: number;
   readonly domains: readonly number[];
@@ -130,7 +130,7 @@ function findDomains(
   request: FabricRequest,
   neededSlices: number,
   order: DomainOrder,
-): Found | Extract<FabricOutcome, { kind: "noRoom" }> {
+): DomainChoice | Extract<FabricOutcome, { kind: "noRoom" }> {
   const { required } = request;
   let level = startLevel(counts.tree, request);
   const widest = request.preferred === null ? level : (required ?? 0);
@@ -172,7 +172,7 @@ function tightestThatHolds(counts: Counts, level: number, domains: readonly numb
  * Down to the level of the slices the children of all chosen domains are looked at together, so that the fewest are used
  * over all; from there on every domain distributes its own workers.
  */
-function descend(found: Found, counts: Counts, neededSlices: number, order: DomainOrder): LeafPortion[] {
+function descend(found: DomainChoice, counts: Counts, neededSlices: number, order: DomainOrder): LeafPortion[] {
   const slicesAt = (level: number): ((domain: number) => number) => {
     const slices = counts.slices[level] as Float64Array;
     return (domain) => slices[domain] as number;

@@ -14,14 +14,14 @@ export const AVERAGE_ONE = 65_536;
 
 export const freshUse = (atMs: number): DecayedUsage => ({ atMs, average: NO_USE, pending: NO_USE });
 
-export interface Held {
+export interface HeldAmounts {
   /** What was held since the record was made. */
   readonly rate: UseVector;
   readonly nowMs: number;
 }
 
 /** The record as of a later instant. */
-export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: Held): DecayedUsage {
+export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: HeldAmounts): DecayedUsage {
   const { stepMs } = halfLife;
   const step = Math.floor(use.atMs / stepMs);
   const steps = Math.floor(nowMs / stepMs) - step;
@@ -45,7 +45,7 @@ export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: 
 }
 
 /** Whether it stays as it is for as long as the same is held. */
-export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: Held): boolean {
+export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: HeldAmounts): boolean {
   const { average, pending } = useAsOf(use, halfLife, held);
   const intoStepMs = held.nowMs % halfLife.stepMs;
   return held.rate.every((rate, at) => average[at] === rate * AVERAGE_ONE && pending[at] === rate * intoStepMs);

@@ -133,7 +133,7 @@ function withoutTerms(
   { exclusive, from = [], sets = [] }: AntiAffinitySpec,
   terms: readonly AntiAffinityTerm[],
 ): AntiAffinitySpec {
-  const isAlone = exclusive === true && !terms.some((term) => "alone" in term);
+  const isAlone = exclusive === true && !terms.some((term) => "exclusive" in term);
   const isKept = (rule: AntiAffinityFrom): boolean =>
     !terms.some((term) => "set" in term && JSON.stringify(term) === JSON.stringify(rule));
   return {

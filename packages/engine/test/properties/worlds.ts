@@ -236,7 +236,7 @@ const antiAffinity: fc.Arbitrary<AntiAffinitySpec> = fc
         { minLength: 1, maxLength: 2 },
       ),
     ),
-    alone: oneIn(4, fc.constant(true as const)),
+    exclusive: oneIn(4, fc.constant(true as const)),
   })
   .map(defined);
 

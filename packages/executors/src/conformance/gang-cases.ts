@@ -4,9 +4,9 @@ import path from "node:path";
 import type { ConformanceCase } from "./conformance.ts";
 import { isRunning, outputHas, readText } from "./conformance-world.ts";
 
-type Environment = Readonly<Record<string, string>>;
+type GangEnvironment = Readonly<Record<string, string>>;
 
-function parseEnvironment(text: string): Environment {
+function parseEnvironment(text: string): GangEnvironment {
   return Object.fromEntries(
     text.split("\n").flatMap((line) => {
       const at = line.indexOf("=");

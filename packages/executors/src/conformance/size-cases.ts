@@ -17,19 +17,23 @@ async function finish(world: ConformanceWorld): Promise<void> {
   await writeFile(path.join(world.scratchDir, "done"), "");
 }
 
-type SizeNews = Extract<ExecutorInput, { kind: "workersLeft" | "joinFailed" }>;
+type ObservedSizeNews = Extract<ExecutorInput, { kind: "workersLeft" | "joinFailed" }>;
 
-const newsOf = (observer: Observer, { attemptId }: LaunchGang): SizeNews[] =>
+const newsOf = (observer: Observer, { attemptId }: LaunchGang): ObservedSizeNews[] =>
   observer
     .of(attemptId)
-    .filter((input): input is SizeNews => input.kind === "workersLeft" || input.kind === "joinFailed");
+    .filter((input): input is ObservedSizeNews => input.kind === "workersLeft" || input.kind === "joinFailed");
 
 const ranksOf = (exits: readonly WorkerExit[]): number[] => exits.map(({ worker }) => worker).toSorted((a, b) => a - b);
 
-const isThere = async (observer: Observer, launch: LaunchGang, kind: SizeNews["kind"]): Promise<SizeNews> => {
-  const find = (): SizeNews | undefined => newsOf(observer, launch).find((news) => news.kind === kind);
+const isThere = async (
+  observer: Observer,
+  launch: LaunchGang,
+  kind: ObservedSizeNews["kind"],
+): Promise<ObservedSizeNews> => {
+  const find = (): ObservedSizeNews | undefined => newsOf(observer, launch).find((news) => news.kind === kind);
   await observer.until(() => find() !== undefined);
-  return find() as SizeNews;
+  return find() as ObservedSizeNews;
 };
 
 const growingCases: ConformanceCase[] = [

@@ -23,7 +23,7 @@ export interface AttemptPlace {
   readonly devices: readonly VisibleDevices[];
 }
 
-type Environment = Record<string, string>;
+type WorkerEnvironment = Record<string, string>;
 
 const SESSION_NAMES = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -33,7 +33,7 @@ export function workerEnvironments(
   launch: LaunchGang,
   place: AttemptPlace,
   joinerNumber: (rank: number) => number = () => 0,
-): Environment[] {
+): WorkerEnvironment[] {
   const session = sessionEnvironment(place.session);
   return launch.workers.map((_, rank) => ({
     ...session,
@@ -54,14 +54,14 @@ export function workerEnvironments(
 }
 
 /** `HEADROOM_ARTIFACT_MODEL` is where that lies which was waited for under the name `model`. */
-function artifactVariables({ artifacts = [] }: LaunchGang): Environment {
+function artifactVariables({ artifacts = [] }: LaunchGang): WorkerEnvironment {
   const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
   return Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at]));
 }
 
 /** npm puts the tools of a package in front of the path for the scripts that it runs; a workload is no such script. */
-function sessionEnvironment(from: AttemptPlace["session"]): Environment {
-  const environment: Environment = {};
+function sessionEnvironment(from: AttemptPlace["session"]): WorkerEnvironment {
+  const environment: WorkerEnvironment = {};
   for (const name of SESSION_NAMES) {
     const value = from[name];
     if (value !== undefined) environment[name] = value;
@@ -76,7 +76,7 @@ function sessionEnvironment(from: AttemptPlace["session"]): Environment {
  * The names that torchrun reads and sets (pytorch.org/docs/stable/elastic/run.html). A worker is a process, or the agent of
  * one `torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK`.
  */
-function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment {
+function gangVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {
   const node = workers[rank]?.node;
   const localRank = workers.slice(0, rank).filter((worker) => worker.node === node).length;
   const localCount = workers.filter((worker) => worker.node === node).length;
@@ -97,7 +97,7 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): Environment
 }
 
 /** In a gang of groups: which one the worker is of, and its place in it. Ranks go over all groups. */
-function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): Environment {
+function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): WorkerEnvironment {
   const group = workers[rank]?.taskGroup;
   if (group === undefined) return {};
   const isOwn = (worker: WorkerAllocation): boolean => worker.taskGroup === group;
@@ -113,7 +113,7 @@ function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["sp
  * On AMD, HIP reads `CUDA_VISIBLE_DEVICES` too and counts in what ROCr has left, so there it holds positions, not indices
  * (rocm.docs.amd.com, "GPU isolation techniques").
  */
-function deviceVariables(devices: VisibleDevices | undefined): Environment {
+function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment {
   const { vendor, indices } = devices ?? { vendor: "none", indices: [] };
   const listed = indices.join(",");
   const cuda = vendor === "amd" ? indices.map((_, position) => position).join(",") : listed;
@@ -124,7 +124,7 @@ function deviceVariables(devices: VisibleDevices | undefined): Environment {
  * Which part of its accelerator a worker was given. The part itself, a MIG instance at this place, is there already or made by
  * whoever starts in the worker: devices keep their numbers, and `CUDA_VISIBLE_DEVICES` names the whole one.
  */
-function partVariables({ workers, spec }: LaunchGang, rank: number): Environment {
+function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {
   const worker = workers[rank];
   if (worker?.slice === undefined) return {};
   const { profile = "" } = shapeOf(spec.gang, worker);

@@ -36,12 +36,12 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
 }
 
 /** `usageWish`: ask for a usage event that the client did not ask for. */
-export function bodyEdits(body: Buffer, peek: RequestPeek, wish: { model: string; usage: boolean }): readonly Edit[] {
+export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
   const edits: Edit[] = [];
-  if (wish.model !== peek.model && peek.modelSpan !== undefined) {
-    edits.push({ ...peek.modelSpan, text: JSON.stringify(wish.model) });
+  if (sent.model !== peek.model && peek.modelSpan !== undefined) {
+    edits.push({ ...peek.modelSpan, text: JSON.stringify(sent.model) });
   }
-  if (wish.usage) edits.push(usageEdit(body, peek));
+  if (sent.usage) edits.push(usageEdit(body, peek));
   return edits.toSorted((a, b) => a.start - b.start);
 }
 

@@ -40,7 +40,7 @@ export interface ClientExchange {
   clientDrained(): void;
 }
 
-type State = "head" | "body" | "busy" | "lingering" | "closed";
+type ConnectionState = "head" | "body" | "busy" | "lingering" | "closed";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
@@ -53,7 +53,7 @@ const LINGER_MS = 2_000;
 export class ClientConnection {
   readonly socket: Socket;
   readonly #port: ClientPort;
-  #state: State = "head";
+  #state: ConnectionState = "head";
   #backlog: Buffer = noBytes;
   #isPaused = false;
   #head: RequestHead | undefined;

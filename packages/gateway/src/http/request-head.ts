@@ -40,7 +40,7 @@ const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DE
 const headPattern =
   /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) (\/[\x21-\x7e]*) HTTP\/1\.([01])\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
 
-interface Fields {
+interface RequestFields {
   contentLength: string | undefined;
   transferEncoding: string | undefined;
   connection: string;
@@ -94,8 +94,8 @@ export function parseRequestHead(text: string): RequestHead | HeadProblem {
   };
 }
 
-function readFields(lines: string): Fields {
-  const fields: Fields = {
+function readFields(lines: string): RequestFields {
+  const fields: RequestFields = {
     contentLength: undefined,
     transferEncoding: undefined,
     connection: "",
@@ -133,7 +133,7 @@ function readFields(lines: string): Fields {
 }
 
 /** Takes in what the gateway reads; returns whether the line goes on to the upstream. */
-function isForwarded(fields: Fields, name: string, raw: string): boolean {
+function isForwarded(fields: RequestFields, name: string, raw: string): boolean {
   switch (name) {
     case "host":
       fields.hostCount++;
@@ -168,7 +168,7 @@ function isForwarded(fields: Fields, name: string, raw: string): boolean {
   }
 }
 
-function isOtherForwarded(fields: Fields, name: string, raw: string): boolean {
+function isOtherForwarded(fields: RequestFields, name: string, raw: string): boolean {
   switch (name) {
     case "traceparent":
       fields.traceparent = raw.trim();
@@ -200,7 +200,7 @@ function bearerOf(value: string): string {
   return /^bearer /i.test(value) ? value.slice(7).trim() : "";
 }
 
-function fieldProblem(fields: Fields, minorVersion: number): HeadProblem | undefined {
+function fieldProblem(fields: RequestFields, minorVersion: number): HeadProblem | undefined {
   if (fields.isDuplicate) return { status: 400, message: "A framing header occurs twice." };
   if (fields.hostCount > 1 || (minorVersion === 1 && fields.hostCount === 0)) {
     return { status: 400, message: "A request needs exactly one Host header." };
@@ -210,7 +210,7 @@ function fieldProblem(fields: Fields, minorVersion: number): HeadProblem | undef
 }
 
 /** RFC 9112 §6.3, with everything that is ambiguous refused: both headers, other codings, signs, lists, blanks. */
-function framingOf(fields: Fields, minorVersion: number): number | HeadProblem {
+function framingOf(fields: RequestFields, minorVersion: number): number | HeadProblem {
   const { contentLength, transferEncoding } = fields;
   if (transferEncoding !== undefined) {
     if (contentLength !== undefined) {

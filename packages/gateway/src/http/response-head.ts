@@ -17,7 +17,7 @@ export interface ResponseHead {
 const headPattern =
   /^HTTP\/1\.([01]) (\d{3})(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
 
-interface Fields {
+interface ResponseFields {
   contentLength: string | undefined;
   transferEncoding: string | undefined;
   connection: string;
@@ -50,8 +50,8 @@ export function parseResponseHead(text: string): ResponseHead | undefined {
   };
 }
 
-function readFields(lines: string): Fields {
-  const fields: Fields = {
+function readFields(lines: string): ResponseFields {
+  const fields: ResponseFields = {
     contentLength: undefined,
     transferEncoding: undefined,
     connection: "",
@@ -77,7 +77,7 @@ function readFields(lines: string): Fields {
 }
 
 // oxlint-disable-next-line max-params -- slicing the value before it is known to matter costs a string a header.
-function isForwarded(fields: Fields, name: string, lines: string, from: number, to: number): boolean {
+function isForwarded(fields: ResponseFields, name: string, lines: string, from: number, to: number): boolean {
   switch (name) {
     case "content-length": {
       const value = lines.slice(from, to).trim();
@@ -116,7 +116,7 @@ function retryAfterOf(value: string): number | undefined {
   return /^\d{1,6}$/.test(value) ? Number(value) * 1000 : undefined;
 }
 
-function bodyLengthOf({ contentLength, transferEncoding }: Fields, status: number): number | undefined {
+function bodyLengthOf({ contentLength, transferEncoding }: ResponseFields, status: number): number | undefined {
   if (status < 200 || status === 204 || status === 304) return 0;
   if (transferEncoding !== undefined) {
     return transferEncoding === "chunked" && contentLength === undefined ? -1 : undefined;

@@ -4,9 +4,9 @@ import type { ModelArchitecture } from "./model.ts";
 type Numbers = Readonly<Record<string, number | string | boolean>>;
 
 /** Layers, hidden size, heads, key-value heads, feed-forward size, vocabulary. */
-type Sizes = readonly [layers: number, hidden: number, heads: number, kv: number, ffn: number, vocab: number];
+type ModelSizes = readonly [layers: number, hidden: number, heads: number, kv: number, ffn: number, vocab: number];
 
-const llama = (...[layers, hidden, heads, kv, ffn, vocab]: Sizes): Numbers => ({
+const llama = (...[layers, hidden, heads, kv, ffn, vocab]: ModelSizes): Numbers => ({
   model_type: "llama",
   num_hidden_layers: layers,
   hidden_size: hidden,

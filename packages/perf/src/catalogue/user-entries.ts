@@ -7,36 +7,36 @@ export type EntriesReading =
   | { readonly kind: "entries"; readonly accelerators: readonly Accelerator[]; readonly fabrics: readonly Fabric[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
-type Fields = Readonly<Record<string, unknown>>;
+type EntryFields = Readonly<Record<string, unknown>>;
 
-const isFields = (value: unknown): value is Fields =>
+const isFields = (value: unknown): value is EntryFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Reads fields one by one and collects what is wrong, so that a file is corrected in one go. */
 class FieldReader {
   readonly problems: string[] = [];
 
-  positive(fields: Fields, field: string, where: string): number {
+  positive(fields: EntryFields, field: string, where: string): number {
     const value = fields[field];
     if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
     this.problems.push(`${where}.${field} must be a positive number, not ${JSON.stringify(value)}`);
     return 1;
   }
 
-  count(fields: Fields, field: string, where: string): number {
+  count(fields: EntryFields, field: string, where: string): number {
     const value = this.positive(fields, field, where);
     if (!Number.isSafeInteger(value)) this.problems.push(`${where}.${field} must be a whole number, not ${value}`);
     return value;
   }
 
-  text(fields: Fields, field: string, where: string): string {
+  text(fields: EntryFields, field: string, where: string): string {
     const value = fields[field];
     if (typeof value === "string" && value !== "") return value;
     this.problems.push(`${where}.${field} must be a text, not ${JSON.stringify(value)}`);
     return "";
   }
 
-  list(value: unknown, where: string): readonly Fields[] {
+  list(value: unknown, where: string): readonly EntryFields[] {
     if (value === undefined) return [];
     if (Array.isArray(value) && value.every(isFields)) return value;
     this.problems.push(`${where} must be a list of entries`);
@@ -44,7 +44,7 @@ class FieldReader {
   }
 
   /** Names that nobody reads are mistakes: they would be ignored silently. */
-  only(fields: Fields, allowed: readonly string[], where: string): void {
+  only(fields: EntryFields, allowed: readonly string[], where: string): void {
     for (const field of Object.keys(fields)) {
       if (!allowed.includes(field)) this.problems.push(`${where}.${field} is unknown; there are ${allowed.join(", ")}`);
     }
@@ -68,7 +68,7 @@ export function readCatalogueEntries(value: unknown): EntriesReading {
   return { kind: "entries", accelerators, fabrics };
 }
 
-function readAccelerator(fields: Fields, where: string, reader: FieldReader): Accelerator {
+function readAccelerator(fields: EntryFields, where: string, reader: FieldReader): Accelerator {
   const allowed = ["name", "vendor", "year", "denseTflops", "bestMatmulTflops", "memoryGib", "memoryGbPerS"];
   const optional = ["powerWatts", "architecture", "computeUnits", "matrixUnitWidth"];
   reader.only(fields, [...allowed, "scaleUp", "scaleOutGbPerS", ...optional, "source"], where);
@@ -120,7 +120,7 @@ function readScaleUp(value: unknown, where: string, reader: FieldReader): ScaleU
   };
 }
 
-function readFabric(fields: Fields, where: string, reader: FieldReader): Fabric {
+function readFabric(fields: EntryFields, where: string, reader: FieldReader): Fabric {
   reader.only(fields, ["name", "kind", "tiers", "source"], where);
   const kind = fabricKinds.find((known) => known === fields["kind"]);
   if (kind === undefined) reader.problems.push(`${where}.kind must be one of ${fabricKinds.join(", ")}`);

@@ -225,12 +225,12 @@ function closeLook(
 function nothingServes(
   question: ServingSizing,
   rejected: ServingReport["rejected"],
-  apart: DisaggregatedAnswer,
+  disaggregated: DisaggregatedAnswer,
 ): Impossible {
   const what = `no layout on ${question.accelerator} serves this within the promise`;
-  if (apart.kind === "plan") {
-    const workers = `${apart.prefillCount} workers for prompts and ${apart.decodeCount} for answers`;
-    return impossible(what, `${workers}, ${apart.acceleratorCount} accelerators in all`);
+  if (disaggregated.kind === "plan") {
+    const workers = `${disaggregated.prefillCount} workers for prompts and ${disaggregated.decodeCount} for answers`;
+    return impossible(what, `${workers}, ${disaggregated.acceleratorCount} accelerators in all`);
   }
   const nearest = nearestReached(question, rejected);
   if (nearest !== undefined) return impossible(what, nearest);

@@ -57,7 +57,7 @@ export function secondsOf(time: ComputeTime): number {
 }
 
 /** A product of m × k with k × n, and how many of its kind run as one kernel (grouped experts). */
-interface Shape {
+interface MatrixShape {
   readonly m: number;
   readonly n: number;
   readonly k: number;
@@ -69,7 +69,7 @@ interface Shape {
  * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has. Tiles do
  * not fill the last wave over the units: half a wave is lost on average.
  */
-function product({ m, n, k, alike }: Shape, work: LayerWork): number {
+function product({ m, n, k, alike }: MatrixShape, work: LayerWork): number {
   const { linearFlops, linearOperandBytes, memoryBytes, waveElements, matrixUnitWidth } = work.rates;
   if (m * n * k === 0) return 0;
   const elements = m * padded(n, matrixUnitWidth) + waveElements / 2 / alike;
@@ -96,14 +96,14 @@ function accumulation(n: number, k: number, work: LayerWork): number {
 }
 
 /** The low-rank matrices beside a frozen product (LoRA): two thin products. */
-function adapter(shape: Shape, work: LayerWork): number {
+function adapter(shape: MatrixShape, work: LayerWork): number {
   const { method } = work.job;
   if (method.kind !== "lora") return 0;
   return product({ ...shape, n: method.rank }, work) + product({ ...shape, k: method.rank }, work);
 }
 
 /** A linear layer forward and backward: two products back (inputs and weights), one where the weights are frozen. */
-function linear(shape: Shape, work: LayerWork): { forward: number; backward: number } {
+function linear(shape: MatrixShape, work: LayerWork): { forward: number; backward: number } {
   const base = product(shape, work);
   const thin = adapter(shape, work);
   if (work.job.method.kind === "lora") return { forward: base + thin, backward: base + 2 * thin };

@@ -14,7 +14,7 @@ export type ScarceResource =
   | "memory bandwidth"
   | "evenness of the nodes";
 
-export interface ScalingPoint {
+export interface MeasuredScalingPoint {
   readonly acceleratorCount: number;
   readonly globalBatch: number;
   readonly best: PlannedStep;
@@ -25,7 +25,7 @@ export interface ScalingPoint {
 
 export interface ScalingCurve {
   readonly kind: "strong" | "weak";
-  readonly points: readonly ScalingPoint[];
+  readonly points: readonly MeasuredScalingPoint[];
   /** Sizes at which nothing fits. */
   readonly tooSmall: readonly number[];
   /** The first size whose step to the next pays less than asked, and what is to blame; undefined if all pay. */
@@ -71,7 +71,7 @@ const resourceOf: Readonly<Record<keyof StepBreakdown, ScarceResource>> = {
 export function scalingCurve(job: TrainingJob, system: TrainingSystem, question: ScalingQuestion): ScalingCurve {
   const counts = question.acceleratorCounts.toSorted((a, b) => a - b);
   const base = counts[0] ?? 1;
-  const points: ScalingPoint[] = [];
+  const points: MeasuredScalingPoint[] = [];
   const tooSmall: number[] = [];
   for (const count of counts) {
     const globalBatch = question.kind === "weak" ? Math.round((job.globalBatch * count) / base) : job.globalBatch;
@@ -90,7 +90,7 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
   return { kind: question.kind, points, tooSmall, wall: wallOf(points, question.payingGain ?? usualPayingGain) };
 }
 
-function wallOf(points: readonly ScalingPoint[], payingGain: number): ScalingWall | undefined {
+function wallOf(points: readonly MeasuredScalingPoint[], payingGain: number): ScalingWall | undefined {
   for (const [index, point] of points.entries()) {
     const later = points.slice(index + 1);
     // Sizes between two doublings may divide the batch badly, which says nothing about growth.
@@ -106,8 +106,8 @@ function wallOf(points: readonly ScalingPoint[], payingGain: number): ScalingWal
 }
 
 /** The part of a step whose accelerator-seconds per token grow most between two sizes. */
-function blame(point: ScalingPoint, next: ScalingPoint): ScarceResource {
-  const perToken = (at: ScalingPoint, part: keyof StepBreakdown): number =>
+function blame(point: MeasuredScalingPoint, next: MeasuredScalingPoint): ScarceResource {
+  const perToken = (at: MeasuredScalingPoint, part: keyof StepBreakdown): number =>
     (at.best.step.breakdown[part] * at.acceleratorCount) / at.globalBatch;
   const parts = Object.keys(resourceOf) as (keyof StepBreakdown)[];
   const grown = new Map<ScarceResource, number>();

@@ -79,7 +79,7 @@ interface PartTime {
   readonly backwardSeconds: number;
 }
 
-interface StepWork extends LayerWork {
+interface TrainingStepWork extends LayerWork {
   readonly system: TrainingSystem;
   readonly links: Links;
   readonly parameters: RankParameters;
@@ -93,7 +93,12 @@ function reducedBytes(job: TrainingJob): number {
   return job.software.stack === "fused" ? job.precision.gradientBytes : 2;
 }
 
-function workOf(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem, constants: TrainingConstants): StepWork {
+function workOf(
+  job: TrainingJob,
+  plan: ParallelPlan,
+  system: TrainingSystem,
+  constants: TrainingConstants,
+): TrainingStepWork {
   const rates = ratesOf(job, system, constants);
   const links = linksOf(system.cluster, constants, system.calibration?.scaleUpEfficiency);
   return { job, plan, rates, constants, system, links, parameters: parametersPerRank(job, plan) };
@@ -156,7 +161,7 @@ export function estimateStep(
   return withJitter(work, busy);
 }
 
-function withJitter(work: StepWork, busy: Omit<StepBreakdown, "jitter">): StepEstimate {
+function withJitter(work: TrainingStepWork, busy: Omit<StepBreakdown, "jitter">): StepEstimate {
   const { job, plan, system, constants } = work;
   let seconds = 0;
   for (const part of Object.values(busy)) seconds += part;
@@ -172,7 +177,7 @@ function withJitter(work: StepWork, busy: Omit<StepBreakdown, "jitter">): StepEs
   };
 }
 
-function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTime {
+function partTime(work: TrainingStepWork, bare: LayerTime, hasExperts: boolean): PartTime {
   const { plan, constants } = work;
   const waits = contextSeconds(work, bare);
   const layer = withLaunches(bare, waits, work);
@@ -211,7 +216,7 @@ function partTime(work: StepWork, bare: LayerTime, hasExperts: boolean): PartTim
   };
 }
 
-function headPart(work: StepWork): PartTime {
+function headPart(work: TrainingStepWork): PartTime {
   const head = headTime(work);
   const forward = secondsOf(head.forward);
   const backward = secondsOf(head.backward);
@@ -235,12 +240,12 @@ function headPart(work: StepWork): PartTime {
 }
 
 /** Only fused and compiled stacks run products beside the exchange that belongs to them; modules wait for it. */
-function exposedShare(work: StepWork): number {
+function exposedShare(work: TrainingStepWork): number {
   return work.job.software.stack === "eager" ? 1 : work.constants.exchangeExposed;
 }
 
 /** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one where experts follow. */
-function tensorSeconds(work: StepWork, hasExperts: boolean): number {
+function tensorSeconds(work: TrainingStepWork, hasExperts: boolean): number {
   const { job, plan, links } = work;
   if (plan.tensor === 1) return 0;
   const bytes = 2 * tokensPerRank(job, plan) * job.model.hidden;
@@ -248,7 +253,10 @@ function tensorSeconds(work: StepWork, hasExperts: boolean): number {
 }
 
 /** Ring attention passes keys and values round: once forward, twice backward; attention itself hides it if it is longer. */
-function contextSeconds(work: StepWork, layer: LayerTime): { readonly forward: number; readonly backward: number } {
+function contextSeconds(
+  work: TrainingStepWork,
+  layer: LayerTime,
+): { readonly forward: number; readonly backward: number } {
   const { job, plan, links } = work;
   if (plan.context === 1) return { forward: 0, backward: 0 };
   const group = groupOf(links, plan.context, plan.tensor);
@@ -266,7 +274,7 @@ function contextSeconds(work: StepWork, layer: LayerTime): { readonly forward: n
  * Dispatch to the experts and combination of their results, once each way. A token that several experts of one node want
  * crosses the network once (DeepEP, Megatron's hybrid dispatcher).
  */
-function expertSeconds(work: StepWork): number {
+function expertSeconds(work: TrainingStepWork): number {
   const { job, plan, links } = work;
   const { experts } = job.model;
   if (experts === undefined || plan.expert === 1) return 0;
@@ -276,7 +284,7 @@ function expertSeconds(work: StepWork): number {
 
 /** Weights gathered for forward and again for backward, gradients scattered after it: per layer and micro-batch. */
 function shardedSeconds(
-  work: StepWork,
+  work: TrainingStepWork,
   hasExperts: boolean,
   compute: { readonly forward: number; readonly backward: number },
 ): number {
@@ -296,7 +304,7 @@ function shardedSeconds(
 }
 
 /** Gradients and updated weights among replicas, once per step, behind the last backward and the first forward pass. */
-function stateSeconds(work: StepWork, window: { readonly forward: number; readonly backward: number }): number {
+function stateSeconds(work: TrainingStepWork, window: { readonly forward: number; readonly backward: number }): number {
   const { job, plan, links, constants, parameters } = work;
   const replicas = plan.zeroStage === 3 ? plan.data / plan.shardCount : plan.data * plan.context;
   if (replicas <= 1 || job.method.kind === "lora") return 0;
@@ -314,7 +322,7 @@ function stateSeconds(work: StepWork, window: { readonly forward: number; readon
   return exposed + constants.overlapSlowdown * (gradients + weights - exposed);
 }
 
-function optimizerSeconds(work: StepWork): number {
+function optimizerSeconds(work: TrainingStepWork): number {
   const { job, plan, rates, parameters } = work;
   const shards = plan.zeroStage === 0 ? 1 : stateShardCount(plan);
   const bytes =
@@ -332,7 +340,7 @@ function hidingPasses(plan: ParallelPlan, microBatches: number): number {
 }
 
 /** Activations to the next stage and gradients back, per micro-batch and chunk of layers. */
-function transferSeconds(work: StepWork): number {
+function transferSeconds(work: TrainingStepWork): number {
   const { job, plan, links } = work;
   if (plan.pipeline === 1) return 0;
   const bytes = (2 * tokensPerRank(job, plan) * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);

@@ -96,9 +96,9 @@ export const reservationSchema = fields(
   { meant: { ...meant, gpus: "accelerators", gpu: "acceleratorType", user: "users", for: "team" } },
 );
 
-type Written = z.output<typeof maintenanceSchema> | z.output<typeof reservationSchema>;
+type WrittenWindow = z.output<typeof maintenanceSchema> | z.output<typeof reservationSchema>;
 
-export function calendarProblems(written: Written): FieldProblem[] {
+export function calendarProblems(written: WrittenWindow): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
   if (written.end <= written.start) add("end", `must lie after start, ${writeInstant(written.start)}`);
@@ -113,7 +113,7 @@ export function calendarProblems(written: Written): FieldProblem[] {
   return problems;
 }
 
-export function calendarEntryOf(written: Written): CalendarEntry {
+export function calendarEntryOf(written: WrittenWindow): CalendarEntry {
   const { name, start: startMs, end: endMs, nodes } = written;
   const common = { name, startMs, endMs, ...(nodes === null ? {} : { nodes }) };
   if (written.kind === "maintenance") {

@@ -49,13 +49,13 @@ export function checkFabricLevels(
   });
 }
 
-interface Named {
+interface NamedDocument {
   readonly key: string;
   readonly noun: string;
   readonly path: readonly (string | number)[];
 }
 
-function namesIn(document: HeadroomDocument): Named[] {
+function namesIn(document: HeadroomDocument): NamedDocument[] {
   switch (document.kind) {
     case "workload": {
       const { team, name } = document.spec;
@@ -72,10 +72,10 @@ function namesIn(document: HeadroomDocument): Named[] {
     case "team":
       return [{ key: `team ${document.team.name}`, noun: `the team ${document.team.name}`, path: ["name"] }];
     case "fleet": {
-      const sites = document.fleet.sites.map(({ name }, index): Named => {
+      const sites = document.fleet.sites.map(({ name }, index): NamedDocument => {
         return { key: `site ${name}`, noun: `the site ${name}`, path: ["sites", index, "name"] };
       });
-      const pools = document.fleet.pools.map(({ name, site }): Named => {
+      const pools = document.fleet.pools.map(({ name, site }): NamedDocument => {
         const siteIndex = document.fleet.sites.findIndex((each) => each.name === site);
         const inSite = document.fleet.pools.filter((each) => each.site === site);
         const poolIndex = inSite.findIndex((each) => each.name === name);

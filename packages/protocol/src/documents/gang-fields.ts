@@ -146,9 +146,9 @@ export const gangFields = fields(
 );
 
 type Group = z.output<typeof groupFields>;
-type Shape = Pick<Group, "accelerators" | "share" | "profile" | "cores" | "memory">;
+type WorkerShapeFields = Pick<Group, "accelerators" | "share" | "profile" | "cores" | "memory">;
 
-const shapeOf = ({ accelerators, share, profile, cores, memory }: Shape) => ({
+const shapeOf = ({ accelerators, share, profile, cores, memory }: WorkerShapeFields) => ({
   accelerators: accelerators ?? (share === null && profile === null ? 0 : 1),
   coresMilli: cores ?? DEFAULT_CORES_MILLI,
   memoryMib: memory ?? 0,
@@ -169,20 +169,20 @@ function groupOf(group: Group): TaskGroup {
   };
 }
 
-interface Written extends Placement {
+interface WrittenGang extends Placement {
   readonly gang: z.output<typeof gangFields>;
   readonly model?: unknown;
   readonly onNodeLoss?: string | null;
 }
 
-export function gangOf(written: Written): WorkloadSpec["gang"] {
+export function gangOf(written: WrittenGang): WorkloadSpec["gang"] {
   const { taskGroups: groups } = written.gang;
   if (groups !== undefined) return gangOfGroups(groups.map(groupOf));
   return { ...gangSizeOf(written), ...shapeOf(written.gang) };
 }
 
 /** What is wrong between the groups, and between them and what is said of all workers. */
-export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: Written): FieldProblem[] {
+export function gangProblems({ gang, elastic, fabric, model, onNodeLoss }: WrittenGang): FieldProblem[] {
   const { taskGroups: groups } = gang;
   if (groups === undefined) return [];
   const problems: FieldProblem[] = [];

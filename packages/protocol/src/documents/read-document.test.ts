@@ -194,7 +194,9 @@ describe("between documents", () => {
       "0 workload.fabric.within: no site has the level leef; did you mean leaf? (there is leaf, node)",
     ]);
     const antiAffinity = documentIn(train({ antiAffinity: { from: [{ set: "chat", within: "rail" }] } }));
-    expect(levels([antiAffinity], [])).toEqual(["0 antiAffinity.from[0].within: no site has the level rail (there is node)"]);
+    expect(levels([antiAffinity], [])).toEqual([
+      "0 antiAffinity.from[0].within: no site has the level rail (there is node)",
+    ]);
   });
 
   it("tells a preferred level that is wider than the required one", () => {

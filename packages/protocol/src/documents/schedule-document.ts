@@ -53,12 +53,12 @@ export const scheduleSchema = fields(
   },
 );
 
-type Written = z.output<typeof scheduleSchema>;
+type WrittenSchedule = z.output<typeof scheduleSchema>;
 
-export const scheduleProblems = ({ workload }: Written): FieldProblem[] =>
+export const scheduleProblems = ({ workload }: WrittenSchedule): FieldProblem[] =>
   workloadProblems(workload, true).map((problem) => ({ ...problem, path: ["workload", ...problem.path] }));
 
-export function scheduleOf({ name, cron, concurrency, workload }: Written): Schedule {
+export function scheduleOf({ name, cron, concurrency, workload }: WrittenSchedule): Schedule {
   const fromDue = fromDueOf(workload);
   const spec = workloadOf(workload);
   return { name, times: cron, spec, ...(fromDue === undefined ? {} : { fromDue }), concurrency };

@@ -109,9 +109,9 @@ export const tariffSchema = fields(
   },
 );
 
-type Written = z.output<typeof tariffSchema>;
+type WrittenTariff = z.output<typeof tariffSchema>;
 
-export function tariffProblems(written: Written): FieldProblem[] {
+export function tariffProblems(written: WrittenTariff): FieldProblem[] {
   const { cron, lasts, start, end, step, price, carbon } = written;
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
@@ -128,7 +128,7 @@ export function tariffProblems(written: Written): FieldProblem[] {
   return problems;
 }
 
-function forecastProblems({ cron, lasts, start, end, price, carbon }: Written): FieldProblem[] {
+function forecastProblems({ cron, lasts, start, end, price, carbon }: WrittenTariff): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const add = (field: string, message: string): void => void problems.push({ path: [field], message });
   if (start === null) add("start", "is required beside step");
@@ -140,7 +140,7 @@ function forecastProblems({ cron, lasts, start, end, price, carbon }: Written): 
   return problems;
 }
 
-export function tariffOf(written: Written): Tariff {
+export function tariffOf(written: WrittenTariff): Tariff {
   const { name, site, price, carbon } = written;
   return {
     kind: "tariff",
@@ -152,7 +152,7 @@ export function tariffOf(written: Written): Tariff {
   };
 }
 
-function timesOf({ cron, lasts, start, end, step, price, carbon }: Written): Tariff["when"] {
+function timesOf({ cron, lasts, start, end, step, price, carbon }: WrittenTariff): Tariff["when"] {
   if (cron !== null) return { kind: "recurring", times: cron, durationMs: lasts ?? 0 };
   if (step === null) return { kind: "once", startMs: start ?? 0, endMs: end ?? 0 };
   return {

@@ -313,16 +313,16 @@ export function teamOf(written: WrittenTeam): Reading<TeamSpec> {
 
 type WrittenShape = NonNullable<WrittenTeam["reservedTopology"]>[number];
 
-type Shape = NonNullable<TeamSpec["reservedTopology"]>[number];
+type ReservedTopologyFields = NonNullable<TeamSpec["reservedTopology"]>[number];
 
-const shapeOf = ({ accelerator, domain, nodes, ...shape }: WrittenShape): Shape => ({
+const shapeOf = ({ accelerator, domain, nodes, ...shape }: WrittenShape): ReservedTopologyFields => ({
   ...shape,
   ...(accelerator === null ? {} : { acceleratorType: accelerator }),
   ...(domain === null ? {} : { domain: [...domain] }),
   ...(nodes === null ? {} : { nodes: [...nodes] }),
 });
 
-const shapeText = ({ acceleratorType, ...shape }: Shape): Record<string, unknown> =>
+const shapeText = ({ acceleratorType, ...shape }: ReservedTopologyFields): Record<string, unknown> =>
   acceleratorType === undefined ? { ...shape } : { ...shape, accelerator: acceleratorType };
 
 /** Amounts in the units in which people write them. */

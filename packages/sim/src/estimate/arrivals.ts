@@ -43,13 +43,13 @@ export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<Wor
 /** Several days of a busy cluster. Work that is passed for ever must not make a forward run last as long. */
 const arrivalsMax = 2000;
 
-export interface Replay {
+export interface ArrivalReplay {
   readonly nowMs: number;
   readonly seed: number;
 }
 
 /** Submissions of the past from some instant on, once more, from `nowMs` on; past their end they begin again. */
-export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: Replay): Generator<Arrival> {
+export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: ArrivalReplay): Generator<Arrival> {
   const { records } = history;
   const first = records[0];
   if (first === undefined) return;

@@ -5,7 +5,7 @@
  */
 import { EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
-import { mayBePassed, replayedArrivals, type Replay } from "./arrivals.ts";
+import { mayBePassed, replayedArrivals, type ArrivalReplay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
 import { forwardStarts, type ForwardArrival, type ForwardStart, type ForwardStarts } from "./forward-run.ts";
@@ -76,7 +76,7 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   const { state } = engine;
   const history = workHistory(state, options.past);
   const earliest = new EarliestStarts(engine, options.nowMs);
-  const waiting = history.workloads.flatMap((workload): readonly Waiting[] =>
+  const waiting = history.workloads.flatMap((workload): readonly WaitingEstimate[] =>
     earliest.waits(workload) ? [{ workloadId: workload.id, earliestMs: earliest.of(workload) }] : [],
   );
   const starting = waiting.filter(({ earliestMs }) => earliestMs < NEVER_AS_THINGS_ARE);
@@ -97,7 +97,7 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   );
 }
 
-interface Waiting {
+interface WaitingEstimate {
   readonly workloadId: WorkloadId;
   /** As `EarliestStarts` says. */
   readonly earliestMs: number;
@@ -105,7 +105,7 @@ interface Waiting {
 
 function estimateIn(
   futures: readonly ForwardStarts[],
-  { workloadId, earliestMs }: Waiting,
+  { workloadId, earliestMs }: WaitingEstimate,
   options: EstimateOptions & Pick<EstimateGrounds, "arrivalsReplayed">,
 ): StartEstimate {
   const untilMs = playedUntilMs(futures, workloadId);
@@ -199,7 +199,7 @@ function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, ind
   });
 }
 
-function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArrival> {
+function* arrivalsOf(history: WorkHistory, replay: ArrivalReplay): Generator<ForwardArrival> {
   for (const { atMs, record } of replayedArrivals(history, replay)) {
     const { id, actor, spec } = history.workloads[record]!;
     yield { atMs, actor, spec, like: id };
@@ -209,7 +209,7 @@ function* arrivalsOf(history: WorkHistory, replay: Replay): Generator<ForwardArr
 function rangeOf(
   starts: readonly ForwardStart[],
   scenarioCount: number,
-  { nowMs, calibration, earliestMs }: EstimateOptions & Pick<Waiting, "earliestMs">,
+  { nowMs, calibration, earliestMs }: EstimateOptions & Pick<WaitingEstimate, "earliestMs">,
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
   // Of n draws the k-th smallest lies at k/(n + 1) of the distribution on average (Weibull's plotting position); the usual

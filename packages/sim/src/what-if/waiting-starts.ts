@@ -10,7 +10,7 @@ export interface WaitingStarts {
   readonly lastAtMs: number | null;
 }
 
-interface Waiting {
+interface WaitingStart {
   readonly taskCount: number;
   readonly running: ReadonlySet<number>;
   readonly started: Set<number>;
@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 export class WaitingWork {
-  readonly #waiting = new Map<WorkloadId, Waiting>();
+  readonly #waiting = new Map<WorkloadId, WaitingStart>();
   startedWorkloads = 0;
   startedTasks = 0;
 

@@ -280,7 +280,7 @@ export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): 
     ? { set: "x", topologyKey: "zone" }
     : { set: "x", within: world.heedsNames ? "leaf" : "node" };
   const antiAffinity = luck.chance(15)
-    ? { alone: true as const }
+    ? { exclusive: true as const }
     : luck.chance(60)
       ? { sets: ["x"], from: [rule] }
       : { sets: ["x"] };

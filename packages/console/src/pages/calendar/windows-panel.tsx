@@ -10,8 +10,8 @@ import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
 
-type Entry = CalendarItem["entry"];
-type Window = Exclude<Entry, { readonly kind: "tariff" }>;
+type WindowEntry = CalendarItem["entry"];
+type Window = Exclude<WindowEntry, { readonly kind: "tariff" }>;
 
 export function WindowsPanel({ items }: { readonly items: readonly CalendarItem[] }): ReactElement {
   const windows = items.flatMap((item) => {

@@ -15,7 +15,7 @@ import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
 
 const route = getRouteApi("/events");
 
-interface Row {
+interface EventRow {
   readonly envelope: EventEnvelope;
   readonly sentence: string;
   readonly workloadId: string | null;
@@ -118,9 +118,9 @@ function toRows(
   events: readonly EventEnvelope[],
   wanted: string,
   open: (envelope: EventEnvelope) => void,
-): readonly Row[] {
+): readonly EventRow[] {
   return events
-    .map((envelope): Row => {
+    .map((envelope): EventRow => {
       const { sentence, workloadId } = eventText(envelope.event);
       return { envelope, sentence, workloadId, open: () => open(envelope) };
     })
@@ -130,13 +130,13 @@ function toRows(
     .toReversed();
 }
 
-interface SummaryProps {
-  readonly rows: readonly Row[];
+interface EventsSummaryProps {
+  readonly rows: readonly EventRow[];
   readonly isPaused: boolean;
   readonly isFiltered: boolean;
 }
 
-function Summary({ rows, isPaused, isFiltered }: SummaryProps): ReactElement {
+function Summary({ rows, isPaused, isFiltered }: EventsSummaryProps): ReactElement {
   return (
     <p>
       {grouped(rows.length)} of the newest{isFiltered ? " that match" : ""}
@@ -145,7 +145,7 @@ function Summary({ rows, isPaused, isFiltered }: SummaryProps): ReactElement {
   );
 }
 
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<EventRow>[] = [
   {
     id: "sequence",
     header: "#",

@@ -11,7 +11,7 @@ interface LegendProps {
   readonly colouring: Colouring;
 }
 
-interface Entry {
+interface LegendEntry {
   readonly name: string;
   readonly colour: string;
   readonly border?: string;
@@ -19,13 +19,13 @@ interface Entry {
 
 const token = (name: string): string => `var(--color-${name})`;
 
-const common: readonly Entry[] = [
+const common: readonly LegendEntry[] = [
   { name: "Free", colour: token("cell-free") },
   { name: "Lost", colour: token("cell-down"), border: `1.5px solid ${token("bad")}` },
   { name: "Draining", colour: "transparent", border: `1.5px dashed ${token("wait")}` },
 ];
 
-const states: readonly Entry[] = [
+const states: readonly LegendEntry[] = [
   { name: "Running", colour: token("run") },
   { name: "Launching", colour: token("run-soft"), border: `1px solid ${token("run")}` },
   { name: "Stopping", colour: token("stop") },
@@ -35,7 +35,7 @@ const states: readonly Entry[] = [
 export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
   const theme = useThemeName();
   const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);
-  const own: readonly Entry[] =
+  const own: readonly LegendEntry[] =
     colouring === "state"
       ? states
       : colouring === "team"

@@ -24,7 +24,7 @@ const route = getRouteApi("/queue");
 const QUEUE_KEY = ["queue"];
 const idOf = ({ workload }: QueueEntry): string => workload.id;
 
-interface Row {
+interface QueueRow {
   readonly entry: QueueEntry;
   /** Its place in the unfiltered list. */
   readonly index: number;
@@ -43,7 +43,7 @@ export function QueuePage(): ReactElement {
   useLiveQuery({ queryKey: QUEUE_KEY, matters: changesQueue });
   const rows = useMemo(
     () =>
-      list.items.flatMap((entry, index): Row[] =>
+      list.items.flatMap((entry, index): QueueRow[] =>
         matchesQueueFilter(entry, { team, search }) ? [{ entry, index }] : [],
       ),
     [list.items, team, search],
@@ -60,13 +60,13 @@ export function QueuePage(): ReactElement {
   );
 }
 
-interface SummaryProps {
+interface QueueSummaryProps {
   readonly list: PagedList<QueueEntry, QueueAnswer>;
   /** `null`: no filter is set. */
   readonly shownCount: number | null;
 }
 
-function QueueSummary({ list, shownCount }: SummaryProps): ReactElement {
+function QueueSummary({ list, shownCount }: QueueSummaryProps): ReactElement {
   const { data: policy } = useQuery(policyQuery(useClient()));
   if (list.head === undefined) return <>In the order of the policy, each with its reason</>;
   const { workloads, tasks, accelerators } = list.head.waiting;
@@ -104,13 +104,13 @@ function Filters(): ReactElement {
   );
 }
 
-interface TableProps {
+interface QueueTableProps {
   readonly list: PagedList<QueueEntry, QueueAnswer>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly QueueRow[];
   readonly isFiltered: boolean;
 }
 
-function QueueTable({ list, rows, isFiltered }: TableProps): ReactElement {
+function QueueTable({ list, rows, isFiltered }: QueueTableProps): ReactElement {
   const { show } = list;
   const onShow = useCallback(
     (first: number, last: number) => show(rows[first]?.index ?? 0, rows[last]?.index ?? 0),
@@ -160,7 +160,7 @@ function QueueTable({ list, rows, isFiltered }: TableProps): ReactElement {
   );
 }
 
-const columns: readonly Column<Row>[] = [
+const columns: readonly Column<QueueRow>[] = [
   { id: "position", header: "#", className: "text-ink-3", cell: ({ entry }) => grouped(entry.position + 1) },
   {
     id: "name",

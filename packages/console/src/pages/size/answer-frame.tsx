@@ -39,14 +39,14 @@ export function Notice({ title, text }: { readonly title: string; readonly text:
   );
 }
 
-interface TableProps {
+interface AnswerTableProps {
   readonly label: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
 /** A small table of text: first column to the left, numbers to the right. */
-export function NumberTable({ label, columns, rows }: TableProps): ReactElement {
+export function NumberTable({ label, columns, rows }: AnswerTableProps): ReactElement {
   return (
     <div className="scroll-thin overflow-x-auto px-4 py-3" tabIndex={0} role="group" aria-label={label}>
       <table className="w-full text-left">

@@ -12,9 +12,15 @@ import { Sliders, type SliderRow } from "./slider.tsx";
 
 const lengths = rounds(1, 5000);
 
-type Amount = "nodeCount" | "perThousandNodeDays" | "restartSeconds" | "stallSeconds" | "repairHours" | "burstiness";
+type FailureAmount =
+  | "nodeCount"
+  | "perThousandNodeDays"
+  | "restartSeconds"
+  | "stallSeconds"
+  | "repairHours"
+  | "burstiness";
 
-const sliders: readonly SliderRow<Amount>[] = [
+const sliders: readonly SliderRow<FailureAmount>[] = [
   { key: "nodeCount", label: "Nodes of the job", steps: doublings(1, 32_768), text: String },
   {
     key: "perThousandNodeDays",

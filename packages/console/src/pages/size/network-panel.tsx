@@ -55,16 +55,22 @@ export function NetworkPanel(): ReactElement {
   );
 }
 
-interface ControlsProps {
+interface NetworkControlsProps {
   readonly request: FabricRequest;
   readonly set: (part: Partial<FabricRequest>) => void;
 }
 
-type Amount = "nodeCount" | "portsPerNode" | "portGbps" | "leafOversubscription" | "spineOversubscription" | "planes";
+type NetworkAmount =
+  | "nodeCount"
+  | "portsPerNode"
+  | "portGbps"
+  | "leafOversubscription"
+  | "spineOversubscription"
+  | "planes";
 
 const ratio = (value: number): string => `${value}:1`;
 
-const sliders: readonly SliderRow<Amount>[] = [
+const sliders: readonly SliderRow<NetworkAmount>[] = [
   { key: "nodeCount", label: "Nodes", steps: nodeCounts, text: String },
   { key: "portsPerNode", label: "Ports per node", steps: doublings(1, 16), text: String },
   { key: "portGbps", label: "Gbit/s of a port", steps: [100, 200, 400, 800, 1600], text: String },
@@ -73,7 +79,7 @@ const sliders: readonly SliderRow<Amount>[] = [
   { key: "planes", label: "Planes", steps: doublings(1, 8), text: String },
 ];
 
-function NetworkControls({ request, set }: ControlsProps): ReactElement {
+function NetworkControls({ request, set }: NetworkControlsProps): ReactElement {
   return (
     <>
       <Segments label="Fabric" name="fabric" value={request.kind} options={kinds} onValue={(kind) => set({ kind })} />

@@ -12,12 +12,12 @@ import { amountText, doublings, gibText, percentText, rounds, secondsText } from
 import { Sliders, type SliderRow } from "./slider.tsx";
 import { useSizing } from "./use-sizing.ts";
 
-type PlacementConstraint = ServingSizing & {
+type ServingForm = ServingSizing & {
   readonly model: string;
   readonly weights: "bf16" | "fp8" | "mxfp4" | "nvfp4";
 };
 
-const start: PlacementConstraint = {
+const start: ServingForm = {
   model: "llama-3-70b",
   accelerator: "H100-SXM-80GB",
   weights: "fp8",
@@ -36,7 +36,7 @@ export function ServingPanel(): ReactElement {
   const [constraint, setConstraint] = useState(start);
   const question = useMemo((): SizingQuestion => ({ kind: "serving", serving: constraint }), [constraint]);
   const { answer, isBusy } = useSizing(question);
-  const set = (part: Partial<PlacementConstraint>): void => setConstraint((before) => ({ ...before, ...part }));
+  const set = (part: Partial<ServingForm>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
     <AnswerFrame isBusy={isBusy} controls={<ServingControls constraint={constraint} set={set} />}>
       {answer === undefined ? <Loading label="Comparing layouts" /> : null}
@@ -56,7 +56,7 @@ const acceleratorOptions = namesAsOptions(accelerators.map(({ name }) => name));
 const formatOptions = namesAsOptions(["bf16", "fp8", "mxfp4", "nvfp4"] as const);
 const lengths = doublings(64, 131_072);
 
-type Amount =
+type ServingAmount =
   | "requestsPerS"
   | "promptTokens"
   | "outputTokens"
@@ -65,7 +65,7 @@ type Amount =
   | "tpotMs"
   | "pricePerAcceleratorHour";
 
-const sliders: readonly SliderRow<Amount>[] = [
+const sliders: readonly SliderRow<ServingAmount>[] = [
   { key: "requestsPerS", label: "Requests per second", steps: rounds(0.1, 5000), text: amountText },
   { key: "promptTokens", label: "Prompt tokens", steps: lengths, text: String },
   { key: "outputTokens", label: "Answer tokens", steps: lengths, text: String },
@@ -80,12 +80,12 @@ const sliders: readonly SliderRow<Amount>[] = [
   { key: "pricePerAcceleratorHour", label: "USD per accelerator-hour", steps: rounds(0.5, 20), text: amountText },
 ];
 
-interface ControlsProps {
-  readonly constraint: PlacementConstraint;
-  readonly set: (part: Partial<PlacementConstraint>) => void;
+interface ServingControlsProps {
+  readonly constraint: ServingForm;
+  readonly set: (part: Partial<ServingForm>) => void;
 }
 
-function ServingControls({ constraint, set }: ControlsProps): ReactElement {
+function ServingControls({ constraint, set }: ServingControlsProps): ReactElement {
   return (
     <>
       <Choice label="Model" options={modelOptions} value={constraint.model} onValue={(model) => set({ model })} />

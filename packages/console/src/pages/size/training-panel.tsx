@@ -15,7 +15,7 @@ import { useSizing } from "./use-sizing.ts";
 
 const formats = ["bf16", "fp8", "mxfp8", "nvfp4"] as const;
 
-interface PlacementConstraint {
+interface TrainingForm {
   readonly model: string;
   readonly accelerator: string;
   readonly acceleratorCount: number;
@@ -30,7 +30,7 @@ interface PlacementConstraint {
   readonly plans: "best" | "all";
 }
 
-const start: PlacementConstraint = {
+const start: TrainingForm = {
   model: "llama-3-70b",
   accelerator: "H100-SXM-80GB",
   acceleratorCount: 512,
@@ -45,7 +45,7 @@ const start: PlacementConstraint = {
   plans: "best",
 };
 
-function sizingOf(constraint: PlacementConstraint): TrainingSizing {
+function sizingOf(constraint: TrainingForm): TrainingSizing {
   const { method, price, oversubscription, plans, stack, ...rest } = constraint;
   return {
     ...rest,
@@ -66,7 +66,7 @@ export function TrainingPanel(): ReactElement {
   const [constraint, setConstraint] = useState(start);
   const question = useMemo((): SizingQuestion => ({ kind: "training", training: sizingOf(constraint) }), [constraint]);
   const { answer, isBusy } = useSizing(question);
-  const set = (part: Partial<PlacementConstraint>): void => setConstraint((before) => ({ ...before, ...part }));
+  const set = (part: Partial<TrainingForm>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
     <AnswerFrame isBusy={isBusy} controls={<TrainingControls constraint={constraint} set={set} />}>
       {answer === undefined ? <Loading label="Looking for the best plan" /> : null}
@@ -97,9 +97,9 @@ const planOptions = [
   { value: "all", label: "All worth a choice" },
 ] as const;
 
-type Amount = "acceleratorCount" | "sequenceLength" | "globalBatch" | "tokens" | "price" | "oversubscription";
+type TrainingAmount = "acceleratorCount" | "sequenceLength" | "globalBatch" | "tokens" | "price" | "oversubscription";
 
-const sliders: readonly SliderRow<Amount>[] = [
+const sliders: readonly SliderRow<TrainingAmount>[] = [
   { key: "acceleratorCount", label: "Accelerators", steps: doublings(1, 131_072), text: String },
   { key: "sequenceLength", label: "Tokens per sequence", steps: doublings(512, 1_048_576), text: String },
   { key: "globalBatch", label: "Sequences per step", steps: doublings(1, 16_384), text: String },
@@ -113,12 +113,12 @@ const sliders: readonly SliderRow<Amount>[] = [
   },
 ];
 
-interface ControlsProps {
-  readonly constraint: PlacementConstraint;
-  readonly set: (part: Partial<PlacementConstraint>) => void;
+interface TrainingControlsProps {
+  readonly constraint: TrainingForm;
+  readonly set: (part: Partial<TrainingForm>) => void;
 }
 
-function TrainingControls({ constraint, set }: ControlsProps): ReactElement {
+function TrainingControls({ constraint, set }: TrainingControlsProps): ReactElement {
   return (
     <>
       <Choice label="Model" options={modelOptions} value={constraint.model} onValue={(model) => set({ model })} />

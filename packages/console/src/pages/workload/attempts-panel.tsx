@@ -81,7 +81,7 @@ function Key(): ReactElement {
   );
 }
 
-interface RowProps {
+interface AttemptRowProps {
   readonly line: AttemptLine;
   readonly scale: Scale;
   readonly gang: Workload["gang"];
@@ -89,7 +89,7 @@ interface RowProps {
   readonly checkpoints: readonly CheckpointMark[];
 }
 
-function AttemptRow({ line, scale, gang, isBatch, checkpoints }: RowProps): ReactElement {
+function AttemptRow({ line, scale, gang, isBatch, checkpoints }: AttemptRowProps): ReactElement {
   const { attempt, spans, tone, word } = line;
   return (
     <li className="px-4 py-2.5">

@@ -10,7 +10,7 @@ import type { Attempt, EndedAttempt, Workload } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { clockOf } from "../../engine/engine.ts";
 
-interface Found {
+interface IdleFinding {
   readonly workloadId: WorkloadId;
   /** Accelerators times ms that stood idle as far as was told; `null`: not to be told in accelerators. */
   readonly wastedAcceleratorMs: number | null;
@@ -18,33 +18,33 @@ interface Found {
 
 export type Waste =
   /** Of what it holds and reports on, never more than `mostBusy` was busy at once. */
-  | (Found & {
+  | (IdleFinding & {
       readonly kind: "unusedAccelerators";
       readonly attemptId: AttemptId;
       readonly heldCount: number;
       readonly mostBusyCount: number;
       readonly forMs: number;
     })
-  | (Found & {
+  | (IdleFinding & {
       readonly kind: "idle";
       readonly attemptId: AttemptId;
       readonly heldCount: number;
       readonly forMs: number;
     })
-  | (Found & {
+  | (IdleFinding & {
       readonly kind: "memoryTooLarge";
       readonly attemptId: AttemptId;
       readonly peakMib: number;
       readonly capacityMib: number;
     })
   /** It reported progress once. */
-  | (Found & {
+  | (IdleFinding & {
       readonly kind: "noProgress";
       readonly attemptId: AttemptId;
       readonly heldCount: number;
       readonly forMs: number;
     })
-  | (Found & {
+  | (IdleFinding & {
       readonly kind: "walltimeTooLong";
       readonly walltimeMs: number;
       readonly longestMs: number;

@@ -25,7 +25,7 @@ import { OtherLowerBound } from "./other-lower-bound.ts";
 import { couldStart } from "./probe.ts";
 
 /** One trial on a stage. */
-interface Step {
+interface ChangeStep {
   /** The work in question before it. */
   readonly before: WorkloadId | null;
   readonly simulated: CounterfactualRun;
@@ -41,7 +41,7 @@ export interface Stage {
   /** Whether more was recorded than could be taken back: then the stage is of no more use. */
   isUsed: boolean;
   /** What the inputs of each trial brought about, to be taken back from the last one on. */
-  readonly steps: Step[];
+  readonly steps: ChangeStep[];
 }
 
 /** What came of a trial. */
@@ -67,11 +67,11 @@ type Body = Command extends infer Each
   : never;
 
 /** Whoever tries something; what is submitted is of whoever asks, and in place of other work of whoever submitted that. */
-const COUNTERFACTUAL = "trial";
+const COUNTERFACTUAL = "counterfactual";
 
 /** A command of somebody who tries something. */
 export const counterfactualCommand = (body: Body): Command => ({
-  commandId: commandId("trial"),
+  commandId: commandId("counterfactual"),
   actor: COUNTERFACTUAL,
   idempotencyKey: null,
   ...body,

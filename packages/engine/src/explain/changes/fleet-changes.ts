@@ -19,10 +19,10 @@ import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /** Of so few every set is tried, those of fewer first; of more the first ones, one after the other. */
-const TAKEN_APART_MAX = 4;
+const SEPARATED_MAX = 4;
 
 const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
-  all.length > TAKEN_APART_MAX
+  all.length > SEPARATED_MAX
     ? growing(all.length, (index) => changeOf(all.slice(0, index + 1)))
     : listed(everySet(all).map(changeOf));
 
@@ -70,7 +70,7 @@ export function resumedNodes(world: World, found: QueueBucket): readonly OtherLi
     .map(({ id }) => world.capacity.slot(id));
   const useful = drained.filter((slot) => types.has(slot.node.acceleratorType) && isUseful(slot));
   if (drained.length === 0) return [];
-  const all = inOrder(drained.length > TAKEN_APART_MAX ? useful : drained).map(({ node }) => node.id);
+  const all = inOrder(drained.length > SEPARATED_MAX ? useful : drained).map(({ node }) => node.id);
   const inputs = (change: OtherChange | null): readonly Input[] => {
     const resumed = new Set<NodeId>(change?.kind === "resumeNodes" ? change.nodes : []);
     return all.map((nodeId) =>

@@ -57,15 +57,15 @@ function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange
   return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
 }
 
-interface ExpectedCompletion {
+interface OtherCompletion {
   readonly attempt: Attempt;
   readonly endMs: number;
 }
 
 /** Running attempts, those that are expected to end first before the others. */
-function expectedEnds(world: World, nowMs: number): readonly ExpectedCompletion[] {
+function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
   return [...world.state.attempts.values()]
-    .map((attempt): ExpectedCompletion => {
+    .map((attempt): OtherCompletion => {
       const { spec } = workloadOf(world, attempt.workloadId);
       return { attempt, endMs: Math.max(nowMs, expectedEndMs(world.rules, attempt, spec)) };
     })
@@ -86,7 +86,7 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
     acceleratorsIn(partsOf(workloadOf(world, attempt.workloadId).spec.gang, attempt.workers)),
   );
   const at = (index: number): OtherChange => {
-    const { attempt, endMs } = ends[index] as ExpectedCompletion;
+    const { attempt, endMs } = ends[index] as OtherCompletion;
     return { kind: "afterEnds", count: index + 1, workloadId: attempt.workloadId, expectedAtMs: endMs };
   };
   return {

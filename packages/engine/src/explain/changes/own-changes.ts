@@ -14,13 +14,13 @@ import type { Values } from "./values.ts";
 import { reservationsOf } from "../../placement/backfill/reservations.ts";
 
 /** What waits to start; `runs`: of an array, while other tasks of it run. */
-interface Asking {
+interface AskingSpec {
   readonly spec: WorkloadSpec;
   readonly runs: boolean;
 }
 
 /** Of work on this world; kinds that do not apply to it have no values. */
-export function ownChanges(world: World, { spec, runs }: Asking, nowMs: number): readonly Values<OwnChange>[] {
+export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: number): readonly Values<OwnChange>[] {
   const { taskGroups } = spec.gang;
   return [
     fewerLabels(spec),
@@ -60,12 +60,12 @@ function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Va
 }
 
 /** More labels, or ways of keeping apart, than this are not taken apart in every way. */
-const TAKEN_APART_MAX = 6;
+const SEPARATED_MAX = 6;
 
 /** Every set of labels, those of fewer labels first. */
 function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
   const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
-  if (labels.length > TAKEN_APART_MAX) return listed([{ kind: "dropSelector", labels }]);
+  if (labels.length > SEPARATED_MAX) return listed([{ kind: "dropSelector", labels }]);
   return listed(everySet(labels).map((set) => ({ kind: "dropSelector", labels: set })));
 }
 
@@ -102,7 +102,7 @@ const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
 /** Every set of the ways in which it keeps apart, those of fewer first. */
 function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values<OwnChange> {
   const terms = antiAffinityTerms(antiAffinity);
-  const sets = terms.length > TAKEN_APART_MAX ? [terms] : everySet(terms);
+  const sets = terms.length > SEPARATED_MAX ? [terms] : everySet(terms);
   return listed(sets.map((set) => ({ kind: "dropAntiAffinity", terms: set })));
 }
 

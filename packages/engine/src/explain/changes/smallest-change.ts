@@ -79,19 +79,22 @@ function firstTimely(
   return [];
 }
 
-interface Own {
+interface OwnSearch {
   readonly kinds: readonly Values<OwnChange>[];
   /** Protected starts of a round in which nothing else happened. */
   readonly reservations: readonly Reservation[];
 }
 
-function readOwn({ counterfactuals, undisturbed, spec, target }: Question): Own {
+function readOwn({ counterfactuals, undisturbed, spec, target }: Question): OwnSearch {
   const world = worldOf(undisturbed.engine);
   const runs = target !== null && (world.state.workloads.get(target)?.activeAttempts.length ?? 0) > 0;
   return { kinds: ownChanges(world, { spec, runs }, counterfactuals.nowMs), reservations: reservationsOf(world) };
 }
 
-function findOwn({ counterfactuals, spec, target }: Question, { kinds, reservations }: Own): readonly StartingChange[] {
+function findOwn(
+  { counterfactuals, spec, target }: Question,
+  { kinds, reservations }: OwnSearch,
+): readonly StartingChange[] {
   let stage: Stage = counterfactuals.stage(target);
   const renewed = (): Stage => {
     if (stage.isUsed) stage = counterfactuals.stage(target);

@@ -32,7 +32,7 @@ const NO_LOWER_BOUND: Outcome = { start: null, missing: 0 };
 /** The first value that starts it. */
 export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
   const { isMonotone } = values;
-  const simulated = (index: number): CounterfactualRun => {
+  const simulated = (index: number): TestedValue => {
     const change = values.at(index);
     const isHopeless = !isMonotone && !looks.couldStart(change);
     const { start, missing } = isHopeless ? NO_LOWER_BOUND : looks.tries(change);
@@ -66,7 +66,7 @@ export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<O
   return null;
 }
 
-interface CounterfactualRun {
+interface TestedValue {
   readonly found: StartingChange | null;
   readonly missing: number;
 }

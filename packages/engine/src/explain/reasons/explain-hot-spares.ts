@@ -7,10 +7,10 @@ import type { World } from "../../cluster/world.ts";
 import type { Verdict } from "../../contract/verdicts.ts";
 import { FREEING } from "./wake-on.ts";
 
-type Blocked = Verdict & { readonly kind: "blocked" };
+type BlockedRequest = Verdict & { readonly kind: "blocked" };
 
 /** The spares, if it would fit now were they nodes like any other. */
-export function explainHotSpares(world: World, found: QueueBucket): Blocked | null {
+export function explainHotSpares(world: World, found: QueueBucket): BlockedRequest | null {
   const hotSpares = hotSparesFor(world, found);
   if (hotSpares.length === 0) return null;
   if (world.capacity.opened(hotSpares, () => findPlacement(world, found)) === null) return null;
@@ -23,8 +23,8 @@ export function explainHotSpares(world: World, found: QueueBucket): Blocked | nu
 export function explainHotSparesAmong(
   world: World,
   found: QueueBucket,
-  others: (opened: QueueBucket) => Blocked,
-): Blocked | null {
+  others: (opened: QueueBucket) => BlockedRequest,
+): BlockedRequest | null {
   const hotSpares = hotSparesFor(world, found);
   if (hotSpares.length === 0) return null;
   return world.capacity.opened(hotSpares, () => {

@@ -17,7 +17,7 @@ const TERMINATING_MAX = 16;
 /** Where those who may leave have the right of `mayPreempt`. */
 const byPriority: ReadonlySet<string> = new Set(["lowest-cost", "volcano", "kai"]);
 
-interface VictimCandidate {
+interface ProtectedVictim {
   readonly attempt: Attempt;
   readonly fromMs: number;
 }
@@ -51,13 +51,13 @@ export function explainMinRuntime(
   }
 }
 
-function victimCandidatesOf(world: World, found: QueueBucket, head: Workload): readonly VictimCandidate[] {
+function victimCandidatesOf(world: World, found: QueueBucket, head: Workload): readonly ProtectedVictim[] {
   const { rules, evictable } = world;
   const work = evictable.get(found.team);
   if (work === undefined || work.size > EVICTABLE_MAX || work.priorityMin >= head.spec.priority) return [];
   if (!rules.phases.includes("preempt") || !byPriority.has(rules.eviction.search)) return [];
   const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
-  return [...work.attempts].flatMap((attempt): readonly VictimCandidate[] => {
+  return [...work.attempts].flatMap((attempt): readonly ProtectedVictim[] => {
     const workload = workloadOf(world, attempt.workloadId);
     if (!isOnAny(world, attempt, types) || !mayPreempt(found, head, workload)) return [];
     return [{ attempt, fromMs: attempt.placedAtMs + (workload.spec.minRuntimeMs ?? 0) }];

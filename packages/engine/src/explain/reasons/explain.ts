@@ -47,9 +47,9 @@ import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
 import { workerShortfall } from "./worker-shortfall.ts";
 
 type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
-type Blocked = Verdict & { readonly kind: "blocked" };
+type BlockedVerdict = Verdict & { readonly kind: "blocked" };
 
-const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): Blocked => ({
+const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReason[]): BlockedVerdict => ({
   kind: "blocked",
   reasons,
   wakeOn,
@@ -95,7 +95,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
 }
 
 /** It is what others hold that it lacks. */
-const isShortfall = ({ reasons: [first] }: Blocked): boolean =>
+const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
 /** What may move the protected start, or whom it is for. */
@@ -194,7 +194,7 @@ function explainBackoff(workload: Workload): Verdict {
 }
 
 /** The reasons that every workload of the class shares; `null` when the class could be placed now. */
-function explainClass(world: World, found: QueueBucket): Blocked | null {
+function explainClass(world: World, found: QueueBucket): BlockedVerdict | null {
   if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
   const ruled =
     explainWindow(world, found) ??
@@ -202,14 +202,14 @@ function explainClass(world: World, found: QueueBucket): Blocked | null {
     explainDataRule(world, found) ??
     explainAntiAffinity(world, found);
   if (ruled !== null) return ruled;
-  const roomFor = (one: QueueBucket): Blocked =>
+  const roomFor = (one: QueueBucket): BlockedVerdict =>
     isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
   const hotSpares = couldEverFit(world, found) ? null : explainHotSparesAmong(world, found, roomFor);
   return hotSpares ?? roomFor(found);
 }
 
 /** Of a gang without groups. */
-function explainRoom(world: World, found: QueueBucket): Blocked {
+function explainRoom(world: World, found: QueueBucket): BlockedVerdict {
   const { gang, acceleratorTypes } = found;
   const neededCount = wholeNeeded(found);
   const accepted = acceptedNodes(world, found);
@@ -283,7 +283,7 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
 }
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
-function explainGroups(world: World, found: QueueBucket): Blocked {
+function explainGroups(world: World, found: QueueBucket): BlockedVerdict {
   if (!couldEverFit(world, found)) {
     const empty = emptied(world);
     const exceeding = (one: QueueBucket): BlockedReason => ({

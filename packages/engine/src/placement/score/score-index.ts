@@ -73,9 +73,9 @@ export class ScoreIndex {
     return (this.#types.get(slot.node.acceleratorType) as ScoredType).node(slot.position);
   }
 
-  #best({ state }: World, ask: WorkerAsk, types: readonly TypeCapacity[]): Found | null {
+  #best({ state }: World, ask: WorkerAsk, types: readonly TypeCapacity[]): ScoredNodeChoice | null {
     const key = keyOf(ask);
-    let best: Found | null = null;
+    let best: ScoredNodeChoice | null = null;
     let top = NO_ROOM;
     let ordinal = 0;
     for (const { type: name } of types) {
@@ -100,7 +100,7 @@ export class ScoreIndex {
     ask: WorkerAsk,
     types: readonly TypeCapacity[],
     { sequence, nth }: { readonly sequence: number; readonly nth: number },
-  ): Found | null {
+  ): ScoredNodeChoice | null {
     const ranked = types.flatMap(({ type: name }) => {
       const type = this.#types.get(name) as ScoredType;
       return type.ranked(keyOf(ask), ask, this.#score as Score).map(({ ranking }) => ({ type, ranking }));
@@ -173,7 +173,7 @@ export class ScoreIndex {
   }
 }
 
-interface Found {
+interface ScoredNodeChoice {
   readonly type: ScoredType;
   readonly position: number;
 }

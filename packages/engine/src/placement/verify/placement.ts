@@ -71,12 +71,12 @@ function verifyGroups(world: World, found: QueueBucket, workers: Placement["work
   invariant(first === undefined, first ?? "");
 }
 
-interface Planned {
+interface PlannedPlacement {
   readonly shape: WorkerShape;
   readonly worker: WorkerAllocation;
 }
 
-function isReleasing(slot: NodeSlot, index: number, { shape, worker }: Planned): boolean {
+function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPlacement): boolean {
   if (shape.profile !== undefined) {
     const taken = slot.slicesTaken(index, "releasing");
     const slices = slicesOf(slot.node, shape, worker);

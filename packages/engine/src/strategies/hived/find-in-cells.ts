@@ -41,7 +41,7 @@ export function findInCells(batch: Batch, preemptor: QueueBucket, reason: Evicti
   return null;
 }
 
-interface Giving {
+interface CellDonor {
   readonly way: Way;
   readonly lower: readonly Attempt[];
 }
@@ -50,8 +50,8 @@ interface Giving {
 function leastGiven(
   batch: Batch,
   preemptor: QueueBucket,
-  { way, lower }: Giving,
-): Pick<Found, "given" | "plan"> | null {
+  { way, lower }: CellDonor,
+): Pick<CellPlan, "given" | "plan"> | null {
   let plan = way(batch, preemptor, lower);
   if (plan === null) return null;
   let [tooFew, enough] = [0, lower.length];
@@ -66,7 +66,7 @@ function leastGiven(
 
 type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
 
-interface Found {
+interface CellPlan {
   readonly preemptor: QueueBucket;
   readonly way: Way;
   readonly given: readonly Attempt[];
@@ -74,7 +74,7 @@ interface Found {
 }
 
 /** Leaves everybody in turn his cells whose giving them up was not needed, the last to be asked first. */
-function withFewest(batch: Batch, { preemptor, way, given, plan }: Found): Plan {
+function withFewest(batch: Batch, { preemptor, way, given, plan }: CellPlan): Plan {
   let needed = given;
   let best = plan;
   for (const attempt of given.toReversed()) {
@@ -115,12 +115,12 @@ function relabel({ world }: Batch, preemptor: QueueBucket, given: readonly Attem
 
 const idsOf = (attempts: readonly Attempt[]): ReadonlySet<AttemptId> => new Set(attempts.map(({ id }) => id));
 
-interface Where {
+interface CellScope {
   readonly layer: Layer;
   readonly relabelled: ReadonlySet<AttemptId>;
 }
 
-function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: Where): Placement | null {
+function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: CellScope): Placement | null {
   for (const type of acceptableTypes(world, preemptor)) {
     if (quotaReached(world, preemptor, type.type) !== null) continue;
     const workers = placeConstrained(world, preemptor, { type, layer, relabelled });

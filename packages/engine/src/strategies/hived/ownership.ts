@@ -123,14 +123,14 @@ export function bestOf(all: readonly Layout[]): Layout {
 /** Whether the shapes can be laid out around the work such that nobody is worse off than in a layout from before. */
 export function staysAsGood(
   tree: CellTree,
-  { reservedTopology, before }: TeamShare,
+  { reservedTopology, before }: OwnedShare,
   workers: readonly GuaranteedWorker[],
 ): boolean {
   for (const layout of layouts(tree, reservedTopology, workers)) if (isAsGood(layout, before)) return true;
   return false;
 }
 
-interface TeamShare {
+interface OwnedShare {
   readonly reservedTopology: readonly OwnedShape[];
   readonly before: Layout;
 }

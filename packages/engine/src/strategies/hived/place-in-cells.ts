@@ -48,22 +48,22 @@ function placeInCells(world: World, found: QueueBucket, request: CandidateReques
   if (!isGuaranteedRequest(world, found)) {
     // What cannot be evicted may not sit on what others are guaranteed.
     if (world.rules.teams.reservedTopology !== undefined && !found.isPreemptible) return null;
-    return new Placing(world, found, { ...request, tree, own: null }).place();
+    return new CellPlacing(world, found, { ...request, tree, own: null }).place();
   }
   const owner = ownerOf(world, found.team);
   if (owner === null) return null;
   const owning = owningOn(world, tree, request);
   const before = bestOf(owning.layouts);
   const ways = owning.layouts
-    .map((layout): Own => ({ owner, ...owning, layout, before, choice: "free" }))
+    .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= found.workers * found.gang.accelerators);
   // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked. What was set aside
   // for the team holds all that its shapes hold, and takes nothing from anybody.
-  const unsafe = new Set<Own>();
+  const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
       if (choice === "checked" ? !unsafe.has(own) : choice === "setAside" && !isAsGood(own.layout, before)) continue;
-      const placed = new Placing(world, found, { ...request, tree, own: { ...own, choice } }).place();
+      const placed = new CellPlacing(world, found, { ...request, tree, own: { ...own, choice } }).place();
       if (placed !== null && isSafe(tree, own, placed)) return placed;
       if (placed !== null) unsafe.add(own);
     }
@@ -71,7 +71,7 @@ function placeInCells(world: World, found: QueueBucket, request: CandidateReques
   return null;
 }
 
-interface Owning extends Pick<Own, "reservedTopology" | "workers"> {
+interface Owning extends Pick<OwnedLayout, "reservedTopology" | "workers"> {
   readonly layouts: readonly Layout[];
 }
 
@@ -86,21 +86,21 @@ function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateR
 }
 
 /** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */
-function roomLeft({ owner, reservedTopology, workers }: Own): number {
+function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
   let room = 0;
   for (const { owner: other, shape } of reservedTopology) if (other === owner) room += shape.count * shape.accelerators;
   for (const { owner: other, leaves } of workers) if (other === owner) room -= leaves.length;
   return room;
 }
 
-const isSafe = (tree: CellTree, own: Own, placed: readonly WorkerAllocation[]): boolean =>
+const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
 /** After so many cells that others need, only those that were set aside for the team are tried. */
 const UNSAFE_CELLS_MAX = 8;
 
 /** What guaranteed work has to keep to. */
-interface Own {
+interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
@@ -113,7 +113,7 @@ interface Own {
 
 interface PlacingRequest extends CandidateRequest {
   readonly tree: CellTree;
-  readonly own: Own | null;
+  readonly own: OwnedLayout | null;
 }
 
 /** A cell in which a worker may lie. */
@@ -133,10 +133,10 @@ interface Spot {
   readonly rank: readonly number[];
 }
 
-class Placing {
+class CellPlacing {
   readonly #found: QueueBucket;
   readonly #tree: CellTree;
-  readonly #own: Own | null;
+  readonly #own: OwnedLayout | null;
   readonly #room: Room;
   readonly #spread: DomainBudget;
   #regions: Region[];
@@ -296,7 +296,7 @@ class Placing {
 }
 
 /** Cells of the team's shapes that hold its work, and those that could. */
-function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: Own): Region[] {
+function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: OwnedLayout): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
   const taken = new Uint8Array(tree.leaves.length);

@@ -140,13 +140,13 @@ const asAttempt = ({
   progress: null,
 });
 
-interface Step {
+interface ListStep {
   readonly workers: number;
   /** Victims of the smaller request that was solved before. */
   readonly base: readonly VictimUnit[];
 }
 
-function solve(search: GrowingSearch, step: Step): Replaced | null {
+function solve(search: GrowingSearch, step: ListStep): Replaced | null {
   return solveNearby(search, step) ?? solveByNodes(search, step);
 }
 
@@ -166,7 +166,7 @@ const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
 /** Of each list, the work that touches one node of its newest victim. */
-function solveNearby(search: GrowingSearch, step: Step): Replaced | null {
+function solveNearby(search: GrowingSearch, step: ListStep): Replaced | null {
   for (const list of lists(search)) {
     for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName)) {
       const near = list.filter((unit) => nodesOf(unit).includes(node));
@@ -178,7 +178,7 @@ function solveNearby(search: GrowingSearch, step: Step): Replaced | null {
 }
 
 /** Of each list, the work on the smallest nodes that could cover the request, then on more and more of its nodes. */
-function solveByNodes(search: GrowingSearch, step: Step): Replaced | null {
+function solveByNodes(search: GrowingSearch, step: ListStep): Replaced | null {
   const { world } = search.batch;
   for (const list of lists(search)) {
     const slots = [...new Set(list.flatMap(nodesOf))]
@@ -196,7 +196,7 @@ function solveByNodes(search: GrowingSearch, step: Step): Replaced | null {
 }
 
 /** Whether what is free on the nodes and what would be given up add up to the request. */
-function couldCover({ preemptor, batch }: GrowingSearch, { workers }: Step, units: readonly VictimUnit[]): boolean {
+function couldCover({ preemptor, batch }: GrowingSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
   const { gang } = preemptor;
   const asked = isInGroups(preemptor) ? partsAsked(batch.world, preemptor) : [{ shape: gang, workers }];
   const needed = milliIn(asked);
@@ -207,7 +207,7 @@ function couldCover({ preemptor, batch }: GrowingSearch, { workers }: Step, unit
   return room >= needed;
 }
 
-function attempt(search: GrowingSearch, { workers, base }: Step, units: readonly VictimUnit[]): Replaced | null {
+function attempt(search: GrowingSearch, { workers, base }: ListStep, units: readonly VictimUnit[]): Replaced | null {
   const all = [...base, ...units.filter((unit) => !base.some((known) => isSame(known, unit)))];
   const found = replace(search, workers, all);
   if (found === null) return null;

@@ -77,7 +77,7 @@ export function acceptsLosses(
 const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
   left.attempt === right.attempt ? right.keeps - left.keeps : 0;
 
-interface Sides {
+interface ShareSides {
   readonly teamShares: TeamShares;
   readonly ours: TeamNode;
   readonly theirs: TeamNode;
@@ -85,7 +85,7 @@ interface Sides {
   readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
 }
 
-function isFair({ teamShares, ours, theirs, request, taken }: Sides): boolean {
+function isFair({ teamShares, ours, theirs, request, taken }: ShareSides): boolean {
   const theirShare = teamShares.get(theirs) as TeamShare;
   const ourShare = teamShares.get(ours) as TeamShare;
   const held = (position: number): number => usedAt(theirs, position) - (taken.get(theirs)?.[position] ?? 0);
@@ -96,14 +96,14 @@ function isFair({ teamShares, ours, theirs, request, taken }: Sides): boolean {
   return withinOurs && COMPARED.some((position) => held(position) > guaranteed(theirShare, position));
 }
 
-interface Balance {
+interface ShareBalance {
   readonly own: TeamNode;
   readonly request: Amount;
   readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
 }
 
 /** Nobody ends above its own fair share and above that of a sibling which it took from. */
-function keepsBalance(teamShares: TeamShares, { own, request, taken }: Balance): boolean {
+function keepsBalance(teamShares: TeamShares, { own, request, taken }: ShareBalance): boolean {
   for (let at: TeamNode | null = own; at !== null; at = at.parent) {
     const { fair } = teamShares.get(at) as TeamShare;
     for (const [sibling, amounts] of taken) {

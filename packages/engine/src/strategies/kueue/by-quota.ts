@@ -9,7 +9,7 @@ import type { TeamPreemption } from "../../model/team.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
 import type { ShareRule } from "./victims-by-share.ts";
-import type { Victim as QuotaVictim, VictimCandidate, VictimSearch } from "./victims.ts";
+import type { QuotaChoice as QuotaVictim, QuotaVictimCandidate, VictimSearch } from "./victims.ts";
 import { compareText } from "../../base/canonical.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
@@ -26,12 +26,12 @@ import type { Placement } from "../../cluster/request.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
 import { isEvictable } from "../../preemption/eligibility.ts";
 
-interface Candidate extends VictimCandidate {
+interface QuotaCandidate extends QuotaVictimCandidate {
   readonly attempt: Attempt;
   readonly workload: Workload;
 }
 
-type Choose = (search: VictimSearch<Candidate>, world: World) => readonly QuotaVictim<Candidate>[] | null;
+type Choose = (search: VictimSearch<QuotaCandidate>, world: World) => readonly QuotaVictim<QuotaCandidate>[] | null;
 
 const shareRules = { final: "atMostFinal", initial: "belowInitial" } as const satisfies Record<string, ShareRule>;
 
@@ -49,13 +49,13 @@ export const findByAdvantage = (batch: Batch, preemptor: QueueBucket, reason: Ev
 /** What teams may do that say nothing about it. */
 const STANDARD_RIGHTS: TeamPreemption = { within: "lowerPriority", reclaim: "any" };
 
-interface Search {
+interface QuotaSearch {
   readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
   readonly choose: Choose;
 }
 
-function findByQuota(batch: Batch, { preemptor, reason, choose }: Search): Plan | null {
+function findByQuota(batch: Batch, { preemptor, reason, choose }: QuotaSearch): Plan | null {
   const { world } = batch;
   const { quota } = world.teamUse;
   if (reason !== "reclaimed" || quota === null) return null;
@@ -67,7 +67,7 @@ function findByQuota(batch: Batch, { preemptor, reason, choose }: Search): Plan 
     const leaf = quota.leaf(preemptor.team);
     let placement: Placement | null = null;
     const teams = candidatesByTeam(batch, quota, compareCandidates);
-    const search: VictimSearch<Candidate> = {
+    const search: VictimSearch<QuotaCandidate> = {
       tree: quota.tree,
       incoming: {
         team: leaf,
@@ -93,7 +93,7 @@ function findByQuota(batch: Batch, { preemptor, reason, choose }: Search): Plan 
   return null;
 }
 
-const victimOf = ({ candidate, reason }: QuotaVictim<Candidate>): Victim => ({
+const victimOf = ({ candidate, reason }: QuotaVictim<QuotaCandidate>): Victim => ({
   attempt: candidate.attempt,
   keeps: 0,
   right: reason.kind,
@@ -102,16 +102,16 @@ const victimOf = ({ candidate, reason }: QuotaVictim<Candidate>): Victim => ({
 function candidatesByTeam(
   batch: Batch,
   quota: QuotaIndex,
-  order: (left: Candidate, right: Candidate) => number,
-): Map<number, Candidate[]> {
+  order: (left: QuotaCandidate, right: QuotaCandidate) => number,
+): Map<number, QuotaCandidate[]> {
   const { world } = batch;
-  const teams = new Map<number, Candidate[]>();
+  const teams = new Map<number, QuotaCandidate[]>();
   for (const attempt of world.state.attempts.values()) {
     if (!isEvictable(batch, attempt)) continue;
     const workload = workloadOf(world, attempt.workloadId);
     const { spec } = workload;
     const amount = amountHeld(world, spec.gang, attempt);
-    const candidate: Candidate = {
+    const candidate: QuotaCandidate = {
       attempt,
       workload,
       priority: spec.priority,
@@ -128,7 +128,7 @@ function candidatesByTeam(
 }
 
 /** Lower priority first, then who was placed later, then by name. */
-function compareCandidates(left: Candidate, right: Candidate): number {
+function compareCandidates(left: QuotaCandidate, right: QuotaCandidate): number {
   return (
     left.priority - right.priority ||
     right.attempt.placedAtMs - left.attempt.placedAtMs ||
@@ -141,7 +141,7 @@ function compareCandidates(left: Candidate, right: Candidate): number {
 interface Without {
   readonly preemptor: QueueBucket;
   readonly type: string;
-  readonly victims: readonly QuotaVictim<Candidate>[];
+  readonly victims: readonly QuotaVictim<QuotaCandidate>[];
 }
 
 /**

@@ -12,27 +12,27 @@ import {
   hasRoom,
   restore,
   TeamCandidates,
-  type Victim,
-  type VictimCandidate,
+  type QuotaChoice,
+  type QuotaVictimCandidate,
   type VictimReason,
   type VictimSearch,
 } from "./victims.ts";
 
 /** By what the candidates of a team may be taken. */
-type TeamShare = "byAdvantage" | "byPriority" | "ownTeam";
+type AdvantageShare = "byAdvantage" | "byPriority" | "ownTeam";
 
 /** A team that may have to give. */
 interface Source {
   readonly team: number;
   /** The lowest team above both this one and the incoming work's; -1 for its own. */
   readonly meetingPoint: number;
-  readonly teamShare: TeamShare;
+  readonly teamShare: AdvantageShare;
 }
 
 /** The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. */
-export function victimsByAdvantage<Candidate extends VictimCandidate>(
+export function victimsByAdvantage<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
-): readonly Victim<Candidate>[] | null {
+): readonly QuotaChoice<Candidate>[] | null {
   assertLeaf(search.tree, search.incoming.team);
   const sources = sourcesOf(search);
   if (sources.length === 0) return null;
@@ -44,7 +44,7 @@ export function victimsByAdvantage<Candidate extends VictimCandidate>(
 }
 
 /** In which order it is tried with and without borrowing. */
-function runsOf<Candidate extends VictimCandidate>(
+function runsOf<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
 ): readonly Borrowing[] {
@@ -64,7 +64,7 @@ function runsOf<Candidate extends VictimCandidate>(
  * was not below the one before: once the incoming work fits into the quota of a part of the tree that was passed, it has
  * the advantage over all outside of that part. What each level still has for itself is taken off the amounts on the way.
  */
-function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
+function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
   const sources: Source[] = [{ team: incoming.team, meetingPoint: -1, teamShare: "ownTeam" }];
   if (rights.reclaim !== "never") {
@@ -83,7 +83,7 @@ function sourcesOf<Candidate extends VictimCandidate>(search: VictimSearch<Candi
   return sources.filter((source) => new TeamCandidates(search, source.team).head() !== undefined);
 }
 
-function takeOffLocal<Candidate extends VictimCandidate>(
+function takeOffLocal<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   node: number,
   remaining: number[],
@@ -94,7 +94,7 @@ function takeOffLocal<Candidate extends VictimCandidate>(
 }
 
 /** The teams below a node that are beyond their quota in something needed, as is every node between; one child is skipped. */
-function borrowersBelow<Candidate extends VictimCandidate>(
+function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   node: number,
   skipped: number,
@@ -110,14 +110,14 @@ function borrowersBelow<Candidate extends VictimCandidate>(
  * Takes what may be taken until there is room, by advantage before by priority before from the own team; then gives back
  * what was not needed. The tree ends as it was.
  */
-function takeInOrder<Candidate extends VictimCandidate>(
+function takeInOrder<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
   borrowing: Borrowing,
-): readonly Victim<Candidate>[] | null {
+): readonly QuotaChoice<Candidate>[] | null {
   const { tree } = search;
   const sourceOf = new Map(sources.map((source) => [source.team, source]));
-  const taken: Victim<Candidate>[] = [];
+  const taken: QuotaChoice<Candidate>[] = [];
   for (const teamShare of ["byAdvantage", "byPriority", "ownTeam"] as const) {
     const teams = sources.filter((source) => source.teamShare === teamShare);
     const queues = teams.map((source) => new TeamCandidates(search, source.team));
@@ -143,7 +143,7 @@ function takeInOrder<Candidate extends VictimCandidate>(
  * By what right the candidate may be taken now; null if by none. What was taken before may have brought its team, or its
  * branch, back inside the quota: that one gives no more.
  */
-function reasonFor<Candidate extends VictimCandidate>(
+function reasonFor<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   source: Source,
   candidate: Candidate,

@@ -10,8 +10,8 @@ import {
   hasRoom,
   restore,
   TeamCandidates,
-  type Victim,
-  type VictimCandidate,
+  type QuotaChoice,
+  type QuotaVictimCandidate,
   type VictimReason,
   type VictimSearch,
 } from "./victims.ts";
@@ -33,10 +33,10 @@ export interface ShareRules {
  * The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. The reason
  * within a guarantee is `reclaimGuarantee`, in the own team `withinTeam`, otherwise `reclaimShare`.
  */
-export function victimsByShare<Candidate extends VictimCandidate>(
+export function victimsByShare<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   rules: ShareRules,
-): readonly Victim<Candidate>[] | null {
+): readonly QuotaChoice<Candidate>[] | null {
   const { tree, incoming } = search;
   assertLeaf(tree, incoming.team);
   const teams = collect(search);
@@ -52,7 +52,7 @@ export function victimsByShare<Candidate extends VictimCandidate>(
 }
 
 /** Who may have to give: the own team by its rule, others in the same tree while they borrow what is needed. */
-function collect<Candidate extends VictimCandidate>(
+function collect<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
 ): readonly TeamCandidates<Candidate>[] {
   const { tree, incoming, rights } = search;
@@ -70,13 +70,13 @@ function collect<Candidate extends VictimCandidate>(
 }
 
 /** What a pass needs of a team's candidates: those that may be taken, or those that a first rule spared. */
-interface Queue<Candidate> {
+interface VictimQueue<Candidate> {
   readonly team: number;
   head(): Candidate | undefined;
   pop(): Candidate;
 }
 
-class HotSpareCandidates<Candidate> implements Queue<Candidate> {
+class HotSpareCandidates<Candidate> implements VictimQueue<Candidate> {
   readonly team: number;
   readonly list: Candidate[] = [];
   #position = 0;
@@ -95,9 +95,9 @@ class HotSpareCandidates<Candidate> implements Queue<Candidate> {
 }
 
 /** A pass over the tree in search of the next team that has to give; see `next`. */
-class ShareOrder<Candidate extends VictimCandidate> {
+class ShareOrder<Candidate extends QuotaVictimCandidate> {
   readonly #search: VictimSearch<Candidate>;
-  readonly #queues: Map<number, Queue<Candidate>>;
+  readonly #queues: Map<number, VictimQueue<Candidate>>;
   /** By node, the children that can still give, ascending; only nodes with candidates below them are in here. */
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
@@ -105,7 +105,7 @@ class ShareOrder<Candidate extends VictimCandidate> {
   /** Shares as they were last looked at; a victim changes those of its own ancestors only. */
   readonly #shares = new Map<number, Share>();
 
-  constructor(search: VictimSearch<Candidate>, queues: Iterable<Queue<Candidate>>) {
+  constructor(search: VictimSearch<Candidate>, queues: Iterable<VictimQueue<Candidate>>) {
     this.#search = search;
     this.#queues = new Map([...queues].map((queue) => [queue.team, queue]));
     const { tree, incoming } = search;
@@ -131,7 +131,7 @@ class ShareOrder<Candidate extends VictimCandidate> {
   }
 
   pop(team: number): Candidate {
-    return (this.#queues.get(team) as Queue<Candidate>).pop();
+    return (this.#queues.get(team) as VictimQueue<Candidate>).pop();
   }
 
   /** Says that something of the team was taken. */
@@ -214,8 +214,8 @@ class ShareOrder<Candidate extends VictimCandidate> {
   }
 }
 
-class ShareRound<Candidate extends VictimCandidate> {
-  readonly victims: Victim<Candidate>[] = [];
+class ShareRound<Candidate extends QuotaVictimCandidate> {
+  readonly victims: QuotaChoice<Candidate>[] = [];
   readonly #search: VictimSearch<Candidate>;
   readonly #teams: readonly TeamCandidates<Candidate>[];
   readonly #viaHotSpares = new Map<number, HotSpareCandidates<Candidate>>();
@@ -280,7 +280,7 @@ class ShareRound<Candidate extends VictimCandidate> {
   }
 
   /** Takes a victim out of the tree; returns whether there is room now. */
-  #take(order: ShareOrder<Candidate>, team: number, taken: Omit<Victim<Candidate>, "team">): boolean {
+  #take(order: ShareOrder<Candidate>, team: number, taken: Omit<QuotaChoice<Candidate>, "team">): boolean {
     const { tree, incoming } = this.#search;
     tree.remove(team, taken.candidate.amounts);
     order.noteTaken(team);
@@ -292,7 +292,7 @@ class ShareRound<Candidate extends VictimCandidate> {
   }
 
   /** The two branches just below the lowest team above both, and their shares before anything is taken. */
-  #sidesOf(team: number): Sides {
+  #sidesOf(team: number): FairSharingSides {
     const { tree, incoming } = this.#search;
     const above = new Map<number, number>();
     for (let at = incoming.team, below = at; at >= 0; below = at, at = tree.parentOf(at)) above.set(at, below);
@@ -302,7 +302,11 @@ class ShareRound<Candidate extends VictimCandidate> {
     return { holder, incomingShare: tree.shareOf(own), holderShareBefore: tree.shareOf(holder) };
   }
 
-  #shareReason(sides: Sides, candidate: Candidate, team: number): Extract<VictimReason, { kind: "reclaimShare" }> {
+  #shareReason(
+    sides: FairSharingSides,
+    candidate: Candidate,
+    team: number,
+  ): Extract<VictimReason, { kind: "reclaimShare" }> {
     const { tree } = this.#search;
     tree.remove(team, candidate.amounts);
     const holderShareAfter = tree.shareOf(sides.holder);
@@ -312,13 +316,13 @@ class ShareRound<Candidate extends VictimCandidate> {
   }
 }
 
-interface Sides {
+interface FairSharingSides {
   readonly holder: number;
   readonly incomingShare: Share;
   readonly holderShareBefore: Share;
 }
 
-function pathToRoot<Candidate extends VictimCandidate>(search: VictimSearch<Candidate>, team: number): number[] {
+function pathToRoot<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>, team: number): number[] {
   const path: number[] = [];
   for (let at = team; at >= 0; at = search.tree.parentOf(at)) path.push(at);
   return path;

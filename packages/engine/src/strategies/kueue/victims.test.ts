@@ -5,9 +5,9 @@ import { plainNode } from "../../quota/testing/quota-trees.ts";
 import { QuotaTree } from "../../quota/tree.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
-import { askedFor, type PreemptionRights, type Victim, type VictimSearch } from "./victims.ts";
+import { askedFor, type PreemptionRights, type QuotaChoice, type VictimSearch } from "./victims.ts";
 
-type Selection = (search: VictimSearch<Work>) => readonly Victim<Work>[] | null;
+type Selection = (search: VictimSearch<Work>) => readonly QuotaChoice<Work>[] | null;
 
 const byShare: Selection = (search) => victimsByShare(search, { first: "atMostFinal", second: "belowInitial" });
 const byFinalShareOnly: Selection = (search) => victimsByShare(search, { first: "atMostFinal", second: null });
@@ -180,7 +180,7 @@ describe.each([
 ])("victims %s", (_, selection) => {
   /** Placement that needs so many victims to be gone: it becomes no worse with more of them. */
   const settings = fc.record({ world: anyWorld, victimsNeeded: fc.nat({ max: 2 }) });
-  const run = (given: { world: World; victimsNeeded: number }): readonly Victim<Work>[] | null =>
+  const run = (given: { world: World; victimsNeeded: number }): readonly QuotaChoice<Work>[] | null =>
     selection(searchIn(given.world, (victims) => victims.length >= given.victimsNeeded));
 
   it("make room, are all needed, and are looked for without leaving a trace", () => {

@@ -7,7 +7,7 @@ import type { Share } from "../../quota/share.ts";
 import type { QuotaTree } from "../../quota/tree.ts";
 
 /** Work that could be stopped. `Candidate` is whatever the caller keeps of it; the search reads only this. */
-export interface VictimCandidate {
+export interface QuotaVictimCandidate {
   readonly priority: number;
   readonly submittedAtMs: number;
   /** By resource, as in the quota tree, in which it is counted. */
@@ -34,7 +34,7 @@ export interface PreemptionRights {
   readonly whileBorrowing?: { readonly priorityMax?: number };
 }
 
-export interface VictimSearch<Candidate extends VictimCandidate> {
+export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   readonly tree: QuotaTree;
   readonly incoming: Incoming;
   readonly rights: PreemptionRights;
@@ -43,7 +43,7 @@ export interface VictimSearch<Candidate extends VictimCandidate> {
   /** Which of two candidates goes first: a total order, the one by which `candidatesOf` is sorted. */
   order(left: Candidate, right: Candidate): number;
   /** Whether the incoming work has a real place once these are gone. Asked only when the quotas allow it. */
-  fits(victims: readonly Victim<Candidate>[]): boolean;
+  fits(victims: readonly QuotaChoice<Candidate>[]): boolean;
 }
 
 /** By what right a victim is taken. */
@@ -62,7 +62,7 @@ export type VictimReason =
   /** The incoming work's team borrows, and may, against work of low enough priority. */
   | { readonly kind: "reclaimWhileBorrowing" };
 
-export interface Victim<Candidate extends VictimCandidate> {
+export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
   readonly candidate: Candidate;
   readonly team: number;
   readonly reason: VictimReason;
@@ -74,7 +74,7 @@ export type Borrowing = "mayBorrow" | "withinGuarantee";
  * The candidates of one team that hold something needed and may be taken by the rule, looked at no further than they are
  * asked for: most searches end after a few of many thousands.
  */
-export class TeamCandidates<Candidate extends VictimCandidate> {
+export class TeamCandidates<Candidate extends QuotaVictimCandidate> {
   readonly team: number;
   readonly #search: VictimSearch<Candidate>;
   readonly #listed: readonly Candidate[];
@@ -126,9 +126,9 @@ export function askedFor(incoming: Incoming): readonly number[] {
 }
 
 /** Whether the incoming work has room now, the given victims being out of the tree. */
-export function hasRoom<Candidate extends VictimCandidate>(
+export function hasRoom<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
-  victims: readonly Victim<Candidate>[],
+  victims: readonly QuotaChoice<Candidate>[],
   borrowing: Borrowing,
 ): boolean {
   const { tree, incoming } = search;
@@ -143,14 +143,14 @@ export function hasRoom<Candidate extends VictimCandidate>(
  * every victim, what stays is needed to the last one: the list is minimal by inclusion (where the work must stay inside
  * its guarantee, that is part of having room). The victims come in the order in which they were taken, out of the tree.
  */
-export function giveBack<Candidate extends VictimCandidate>(
+export function giveBack<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
-  victims: readonly Victim<Candidate>[],
+  victims: readonly QuotaChoice<Candidate>[],
   borrowing: Borrowing,
-): Victim<Candidate>[] {
+): QuotaChoice<Candidate>[] {
   const kept = [...victims];
   for (let index = kept.length - 2; index >= 0; index--) {
-    const victim = kept[index] as Victim<Candidate>;
+    const victim = kept[index] as QuotaChoice<Candidate>;
     kept.splice(index, 1);
     search.tree.add(victim.team, victim.candidate.amounts);
     if (hasRoom(search, kept, borrowing)) continue;
@@ -161,9 +161,9 @@ export function giveBack<Candidate extends VictimCandidate>(
 }
 
 /** Ends a search: what it took goes back into the tree. */
-export function restore<Candidate extends VictimCandidate>(
+export function restore<Candidate extends QuotaVictimCandidate>(
   tree: QuotaTree,
-  victims: readonly Victim<Candidate>[],
+  victims: readonly QuotaChoice<Candidate>[],
 ): void {
   for (const victim of victims) tree.add(victim.team, victim.candidate.amounts);
 }

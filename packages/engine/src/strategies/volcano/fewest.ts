@@ -107,7 +107,7 @@ function hasRoomWithout(world: World, preemptor: QueueBucket, donors: readonly A
 
 const nameOf = (world: World, { workloadId }: Attempt): string => workloadOf(world, workloadId).spec.name;
 
-interface OnNode {
+interface VictimsOnNode {
   readonly preemptor: QueueBucket;
   readonly slot: NodeSlot;
   readonly there: readonly Attempt[];
@@ -115,7 +115,7 @@ interface OnNode {
   readonly tries: { left: number };
 }
 
-function planWith(world: World, on: OnNode, chosen: readonly Attempt[]): Plan | null {
+function planWith(world: World, on: VictimsOnNode, chosen: readonly Attempt[]): Plan | null {
   if (chosen.length === on.count) return on.tries.left-- > 0 ? tryVictims(world, on.preemptor, chosen) : null;
   if (on.tries.left <= 0) return null;
   const from = chosen.length === 0 ? 0 : on.there.indexOf(chosen.at(-1) as Attempt) + 1;

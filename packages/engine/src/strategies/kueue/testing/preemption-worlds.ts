@@ -1,10 +1,10 @@
 /** Worlds for tests of victim selection: a quota tree with admitted work in it, and work that comes in. */
 import fc from "fast-check";
 import { QuotaTree, type QuotaSpec } from "../../../quota/tree.ts";
-import type { Incoming, PreemptionRights, VictimCandidate, VictimSearch } from "../victims.ts";
+import type { Incoming, PreemptionRights, QuotaVictimCandidate, VictimSearch } from "../victims.ts";
 import { anyQuotaTree, lendingTree } from "../../../quota/testing/quota-trees.ts";
 
-export interface Work extends VictimCandidate {
+export interface Work extends QuotaVictimCandidate {
   readonly name: number;
   readonly team: number;
 }

@@ -1,0 +1,99 @@
+/**
+ * A part of `npm run check`: rejects retired words in names, and a type name that one package declares in two files. Reads the sources
+ * as text: names in comments and sentences are prose and not looked at here.
+ */
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { retiredWords } from "./lint/retired-words.ts";
+
+interface Finding {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+const root = path.resolve(import.meta.dirname, "..");
+/** Reads the names of older journals. */
+const exempt: ReadonlySet<string> = new Set(["packages/engine/src/state/upcast.ts"]);
+
+const sourceFiles = (): readonly string[] =>
+  globSync(["packages/*/src/**/*.ts", "packages/*/src/**/*.tsx"], { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !exempt.has(file) && !/\.test\.tsx?$/.test(file))
+    .toSorted();
+
+/** Comments go, and strings that are more than one name; line breaks stay, so that lines keep their numbers. */
+function namesOnly(text: string): string {
+  return text.replace(
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g,
+    (found) => {
+      if (/^(["'`])[A-Za-z]+\1$/.test(found)) return found;
+      if (!found.startsWith("`")) return found.replace(/[^\n]/g, " ");
+      // Of a template the expressions remain.
+      return found.replace(/\$\{([^{}]*)\}|[^\n]/g, (_, expression: string | undefined) => ` ${expression ?? ""} `);
+    },
+  );
+}
+
+const wordsOf = (name: string): readonly string[] =>
+  name
+    .split(/_|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
+    .map((word) => word.toLowerCase())
+    .filter((word) => word !== "");
+
+function retiredIn(name: string, packageName: string): string | undefined {
+  // The built-in, not a nomination.
+  if (/Promise/.test(name)) return undefined;
+  const words = wordsOf(name);
+  const joined = words.slice(1).map((word, at) => `${words[at] ?? ""}${word}`);
+  const found = retiredWords.find(
+    ({ word, packages }) =>
+      (words.includes(word) || joined.includes(word)) && (packages === undefined || packages.includes(packageName)),
+  );
+  return found === undefined
+    ? undefined
+    : `${name}: write "${found.instead}" instead of "${found.word}" (docs/glossary.md)`;
+}
+
+function retiredNames(file: string, text: string): readonly Finding[] {
+  const packageName = file.split("/")[1] ?? "";
+  const findings: Finding[] = [];
+  namesOnly(text)
+    .split("\n")
+    .forEach((line, at) => {
+      for (const [name] of line.matchAll(/[A-Za-z_$][\w$]*/g)) {
+        const message = retiredIn(name, packageName);
+        if (message !== undefined) findings.push({ file, line: at + 1, message });
+      }
+    });
+  return findings;
+}
+
+const declaration = /^(?:export )?(?:declare )?(?:abstract )?(?:interface|type|class|enum) ([A-Z]\w*)/gm;
+
+function typesDeclaredTwice(texts: ReadonlyMap<string, string>): readonly Finding[] {
+  const declared = new Map<string, string>();
+  const findings: Finding[] = [];
+  for (const [file, text] of texts) {
+    if (/\.test\.tsx?$|\/testing\//.test(file)) continue;
+    for (const match of text.matchAll(declaration)) {
+      const key = `${file.split("/")[1] ?? ""} ${match[1] ?? ""}`;
+      const first = declared.get(key);
+      if (first === undefined) declared.set(key, file);
+      else if (first !== file) {
+        const line = text.slice(0, match.index).split("\n").length;
+        findings.push({
+          file,
+          line,
+          message: `type ${match[1] ?? ""} is declared in ${first} too: name one of them for what it is`,
+        });
+      }
+    }
+  }
+  return findings;
+}
+
+const texts = new Map(sourceFiles().map((file) => [file, readFileSync(path.join(root, file), "utf8")]));
+const findings = [...[...texts].flatMap(([file, text]) => retiredNames(file, text)), ...typesDeclaredTwice(texts)];
+for (const { file, line, message } of findings) process.stdout.write(`${file}:${line}: ${message}\n`);
+process.exitCode = findings.length === 0 ? 0 : 1;
