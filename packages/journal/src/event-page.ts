@@ -2,6 +2,7 @@
  * Recorded events as the bytes that readers of the event stream get. A page is framed once, by the thread that reads the
  * journal where it can be, and shared by every reader of the same format.
  */
+import { readEvents } from "@headroom/engine";
 import type { Event } from "@headroom/engine";
 import type { RecordedGroup } from "./ports.ts";
 
@@ -19,7 +20,7 @@ export interface EventPage {
 /** The events of a group as they lie in the journal. */
 export function eventsOf({ text }: RecordedGroup): readonly Event[] {
   // The hash chain vouches for what this program wrote; it is not validated again.
-  return JSON.parse(text) as Event[];
+  return readEvents(text);
 }
 
 export function framePage(firstSequence: number, events: readonly Event[], format: EventFormat): EventPage {

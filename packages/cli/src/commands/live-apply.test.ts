@@ -140,13 +140,16 @@ describe("apply", () => {
   });
 
   it("warns of a pool that would keep all of its nodes as spares", async () => {
-    const stdin = "kind: fleet\nsites: [{ name: local, pools: [{ name: local, accelerator: slot, spares: 9 }] }]\n";
+    const stdin = "kind: fleet\nsites: [{ name: local, pools: [{ name: local, accelerator: slot, hotSpares: 9 }] }]\n";
     const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-    expect([dry.code, dry.stderr]).toEqual([0, expect.stringContaining("warning: Pool local keeps 9 spares, and so")]);
+    expect([dry.code, dry.stderr]).toEqual([
+      0,
+      expect.stringContaining("warning: Pool local keeps 9 hot spares, and so"),
+    ]);
   });
 
   it("refuses shapes within levels that no site has, and windows that are over, with their place", async () => {
-    const shape = "kind: team\nname: odd\nshapes: [{ within: laef, accelerators: 8, count: 1 }]\n";
+    const shape = "kind: team\nname: odd\nreservedTopology: [{ within: laef, accelerators: 8, count: 1 }]\n";
     const shaped = await headroom(["apply", "-f", "-", "--yes"], { stdin: shape });
     expect([shaped.code, shaped.stderr]).toEqual([
       2,

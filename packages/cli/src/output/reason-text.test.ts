@@ -24,7 +24,7 @@ it("prints prices, carbon, spans and instants with their units", () => {
     "carbon at most": "none",
     cheapest: "4 h",
     "opens at": "2027-03-01T22:00:00Z",
-    "anyway at": "none",
+    "latest start at": "none",
   });
 });
 

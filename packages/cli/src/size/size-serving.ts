@@ -145,7 +145,7 @@ function servingLines(
         ],
         ["chosen for you", [...chosen, ...defaultsTaken(options)].join("; ")],
         ["cold start", coldStartText(coldStart)],
-        ["antiAffinity", antiAffinityText(disaggregated)],
+        ["disaggregated", disaggregatedText(disaggregated)],
       ],
       context.paint,
     ),
@@ -178,10 +178,10 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
 }
 
 /** Prompts on some workers and answers on others, in the same promise. */
-function antiAffinityText(antiAffinity: ServingReport["disaggregated"]): string {
-  if (antiAffinity.kind === "impossible")
-    return `prompts and answers on workers of their own: no, ${antiAffinity.reason}`;
-  const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = antiAffinity;
+function disaggregatedText(disaggregated: ServingReport["disaggregated"]): string {
+  if (disaggregated.kind === "impossible")
+    return `prompts and answers on workers of their own: no, ${disaggregated.reason}`;
+  const { prefill, prefillCount, decode, decodeCount, acceleratorCount, latency, costPerHour } = disaggregated;
   const cost = costPerHour > 0 ? `, $${significant(costPerHour)} per hour` : "";
   return (
     `${prefillCount} for prompts (${layoutText(prefill)}) and ${decodeCount} for answers (${layoutText(decode)}): ` +

@@ -236,7 +236,7 @@ describe("size serve", () => {
       "20GB",
     );
     expect(code).toBe(0);
-    expect(stdout).toMatch(/apart +\d+ for prompts \(.+\) and \d+ for answers \(.+\): \d+ accelerators/);
+    expect(stdout).toMatch(/disaggregated +\d+ for prompts \(.+\) and \d+ for answers \(.+\): \d+ accelerators/);
     expect(stdout).toMatch(/cold start +\S+ s \(node 120, image 4, weights \S+, engine 36\)/);
   });
 

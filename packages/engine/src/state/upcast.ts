@@ -110,5 +110,8 @@ export function upcastEvent(event: Event): Event {
   return { ...(renamed(event as unknown as Json, "") as unknown as Event), kind: to ?? kind } as Event;
 }
 
+/** The events of a group's recorded text, in the names of format 2. */
+export const readEvents = (text: string): readonly Event[] => (JSON.parse(text) as readonly Event[]).map(upcastEvent);
+
 /** The content of a snapshot of format 1, as format 2 names it. */
 export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;

@@ -38,7 +38,7 @@ describe("the environment of workers", () => {
       { name: "decode", workers: 2, accelerators: 4, ...shape },
     ]);
     const launch = world.launch("true");
-    const workers = [0, 1, 1].map((group) => ({ node: nodeId("a"), accelerators: "", group }));
+    const workers = [0, 1, 1].map((group) => ({ node: nodeId("a"), accelerators: "", taskGroup: group }));
     const environments = workerEnvironments({ ...launch, spec: { ...launch.spec, gang }, workers }, place);
     const named = ["RANK", "WORLD_SIZE", "HEADROOM_GROUP", "HEADROOM_GROUP_RANK", "HEADROOM_GROUP_SIZE"] as const;
     expect(environments.map((environment) => named.map((name) => environment[name]).join(" "))).toEqual([

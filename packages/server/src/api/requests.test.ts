@@ -71,12 +71,12 @@ describe("bodies", () => {
     ["declares", "/v1/apply", (spec: object) => ({ workloads: [least, spec] }), "/workloads/1"],
   ])("refuses levels of the fabric that no site has, whoever %s the work", async (_who, path, bodyOf, pointer) => {
     const group = { name: "a", accelerators: 1, fabric: { within: "node", prefer: "rail" } };
-    const spec = { ...least, name: "placed", fabric: { within: "nolevel" }, gang: { groups: [group] } };
+    const spec = { ...least, name: "placed", fabric: { within: "nolevel" }, gang: { taskGroups: [group] } };
     await changesNothing(async () => {
       const init = { method: "POST", body: JSON.stringify(bodyOf(spec)), headers: json };
       const answer = await problemIn(await live.request(path, init));
       expect(answer).toMatchObject({ status: 422, code: "invalidRequest" });
-      expect(answer.pointers).toEqual([`${pointer}/fabric/within`, `${pointer}/gang/groups/0/fabric/prefer`]);
+      expect(answer.pointers).toEqual([`${pointer}/fabric/within`, `${pointer}/gang/taskGroups/0/fabric/prefer`]);
       expect(answer.detail).toContain("no site has the level nolevel");
     });
   });

@@ -3,8 +3,8 @@
  * replayed as it was, the control, which shows what the replay itself changes; and the window replayed with the change. Pure: a
  * function of what was recorded.
  */
-import { replayEngine, restoreEngine } from "@headroom/engine";
-import type { Engine, Event, JournalGroup } from "@headroom/engine";
+import { readEvents, replayEngine, restoreEngine } from "@headroom/engine";
+import type { Engine, JournalGroup } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import type { DurationScenario } from "../estimate/durations.ts";
 import { workHistory } from "../estimate/history.ts";
@@ -131,7 +131,7 @@ function readRecorded(window: RecordedWindow): Recorded {
   const ledger = new TimelineLedger(engine, window);
   const work = new RecordedWork(engine, ledger);
   for (const { text } of groups) {
-    for (const event of JSON.parse(text) as readonly Event[]) {
+    for (const event of readEvents(text)) {
       ledger.take(event);
       work.take(event);
     }

@@ -121,10 +121,10 @@ function layoutText({ tensor, pipeline, attentionData, expert }: ServingReport["
   );
 }
 
-function AntiAffinity({ antiAffinity }: { readonly antiAffinity: ServingReport["disaggregated"] }): ReactElement {
-  if (antiAffinity.kind === "impossible")
-    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {antiAffinity.reason}.</p>;
-  const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = antiAffinity;
+function Disaggregated({ disaggregated }: { readonly disaggregated: ServingReport["disaggregated"] }): ReactElement {
+  if (disaggregated.kind === "impossible")
+    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {disaggregated.reason}.</p>;
+  const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = disaggregated;
   return (
     <Facts
       facts={[
@@ -133,7 +133,7 @@ function AntiAffinity({ antiAffinity }: { readonly antiAffinity: ServingReport["
         { name: "In all", value: `${acceleratorCount} accelerators, ${amountText(costPerHour)} USD/h` },
         { name: "First token", value: secondsText(latency.ttftMs / 1000) },
         { name: "Per token", value: `${amountText(latency.tpotMs)} ms` },
-        { name: "Cache sent in", value: `${amountText(antiAffinity.transferMs)} ms` },
+        { name: "Cache sent in", value: `${amountText(disaggregated.transferMs)} ms` },
       ]}
     />
   );
@@ -161,7 +161,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
         />
       </Panel>
       <Panel title="Prompts and answers on workers of their own">
-        <AntiAffinity antiAffinity={report.disaggregated} />
+        <Disaggregated disaggregated={report.disaggregated} />
       </Panel>
       <Panel title="Where a decoding step's time goes, in the cheapest">
         <Breakdown
