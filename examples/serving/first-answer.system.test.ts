@@ -13,7 +13,7 @@ import { VOCABULARY } from "../quickstart/tokens.mjs";
 import { createBuiltinEngine } from "./builtin-engine.mjs";
 import { createLlamaEngine } from "./llama-engine.mjs";
 
-const ANSWERED_WITHIN_MS = 120_000;
+const ANSWERED_WITHIN_MS = 300_000;
 const TOLERANCE = 1e-4;
 let home = "";
 let plane: RunningProgram;

@@ -7,10 +7,10 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { printable } from "../terminal.ts";
 import { decimal, settings, wholeNumber } from "./amount-options.ts";
 
-type Sim = typeof import("@headroom/sim");
+type TraceModule = typeof import("@headroom/sim");
 
 export interface TraceRequest {
-  readonly sim: Sim;
+  readonly sim: TraceModule;
   readonly name: string;
   readonly workingDirectory: string;
   /** Of the pool or the fleet; `undefined`: the trace brings its own fleet. */
@@ -152,7 +152,7 @@ function generated({ sim, gpus, seed }: TraceRequest, text: string): Trace {
 /** Seeds are unsigned 32-bit numbers, as `draw` takes them. */
 export const seedBounds = { min: 0, max: 4_294_967_295 };
 
-function durations(text: string | undefined, sim: Sim): [number, number] {
+function durations(text: string | undefined, sim: TraceModule): [number, number] {
   if (text === undefined) return [sim.usualDurations.durationMinS, sim.usualDurations.durationMaxS];
   const [low = "", high = ""] = text.split("..");
   const bounds = { min: 1, max: 2_000_000 };
@@ -163,7 +163,7 @@ function durations(text: string | undefined, sim: Sim): [number, number] {
 /** The usual ones are cut to the pool; of those that were asked for, none is larger than it. */
 function gangs(
   text: string | undefined,
-  { sim, gpus }: { readonly sim: Sim; readonly gpus: number },
+  { sim, gpus }: { readonly sim: TraceModule; readonly gpus: number },
 ): readonly GangShare[] {
   if (text === undefined) return sim.usualGangs;
   return text.split("+").map((share) => {

@@ -1,6 +1,6 @@
 import type { EvidencePoint } from "./evidence.ts";
 
-type Row = readonly [
+type MeasuredRunRow = readonly [
   architecture: string,
   stack: string,
   family: "dense" | "experts",
@@ -10,7 +10,7 @@ type Row = readonly [
 ];
 
 /** Kinds of training runs that the constants were fitted to; `npm run validate:training -- FILE… --refit` prints these lines. */
-const rows: readonly Row[] = [
+const rows: readonly MeasuredRunRow[] = [
   ["Ampere", "eager", "dense", "bf16", 128, 3],
   ["Ampere", "fused", "dense", "bf16", 3072, 2],
   ["Blackwell", "fused", "dense", "bf16", 8, 1],

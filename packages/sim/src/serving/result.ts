@@ -102,7 +102,7 @@ function latencies({ trace, times, variant: { slo } }: ResultInput): Latencies {
   return { ...ends, tpotMs: tpotMs.subarray(0, decoding), ...met };
 }
 
-interface Totals {
+interface ServingTotals {
   steps: number;
   preemptions: number;
   outputTokens: number;
@@ -115,8 +115,8 @@ interface Totals {
   accelerators: number;
 }
 
-function totalsOf(replicas: readonly SimulatedReplica[]): Totals {
-  const sums: Totals = {
+function totalsOf(replicas: readonly SimulatedReplica[]): ServingTotals {
+  const sums: ServingTotals = {
     steps: 0,
     preemptions: 0,
     outputTokens: 0,

@@ -77,7 +77,10 @@ export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions)
  */
 export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
-  const byId = new Map<string, { readonly outcome: string; readonly request: Parameters<RequestLedger["request"]>[0] }>();
+  const byId = new Map<
+    string,
+    { readonly outcome: string; readonly request: Parameters<RequestLedger["request"]>[0] }
+  >();
   readJsonLines(source, ledger, (row) => {
     const atMs = row.has("atMs") ? row.number("atMs", arrivalMs) : utcMs(row.text("at"));
     if (atMs === undefined) row.fail("at: expected a time such as 2026-01-31T18:17:03.979Z");
