@@ -140,6 +140,8 @@ export class AttemptFiles {
   readonly jobDir: string;
   readonly progressFile: string;
   readonly checkpointRequestFile: string;
+  /** Says that a supervisor held the attempt, should all of its records be removed: then it must not start again. */
+  readonly claimMark: string;
 
   constructor(key: AttemptKey) {
     this.key = key;
@@ -147,6 +149,7 @@ export class AttemptFiles {
     const workDir = path.join(workRootOf(key.homeDir), key.name);
     this.jobDir = path.join(workDir, "dir");
     this.progressFile = path.join(workDir, "progress.jsonl");
+    this.claimMark = path.join(workDir, "claimed");
     this.checkpointRequestFile = path.join(workDir, "checkpoint-request.json");
   }
 

@@ -1,5 +1,7 @@
 /** What an attempt's records say, and how an attempt whose supervisor is dead, or whose records are unreadable, is ended. */
+import { existsSync } from "node:fs";
 import type { LossCause } from "@headroom/engine";
+import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles, ExitRecord, LaunchRecord, RecordName } from "./attempt-files.ts";
 import { isMissing, progressMark, supervisorLastWords, UnreadableRecord } from "./attempt-files.ts";
 import type { ProcessIdentity } from "./process-table.ts";
@@ -42,7 +44,7 @@ const LATER_RECORDS: readonly RecordName[] = ["claim.json", "workers.json", "run
 function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   const launch = files.read("launch.json");
   if (launch === null) {
-    if (LATER_RECORDS.some((name) => files.has(name)))
+    if (LATER_RECORDS.some((name) => files.has(name)) || existsSync(files.claimMark))
       throw new UnreadableRecord(`${files.recordsDir}/launch.json was removed`);
     return { kind: "absent" };
   }
@@ -51,7 +53,9 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   if (launch.bootId !== bootId) return { kind: "orphaned", launch, detail: "The machine restarted while it ran." };
   const claim = files.read("claim.json");
   if (claim === null) {
-    if (files.has("running.json")) throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
+    // Written before any worker executes anything.
+    if (files.has("workers.json") || files.has("running.json"))
+      throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
     return { kind: "unclaimed", launch };
   }
   if (claim.kind === "void") return { kind: "orphaned", launch, detail: claim.detail };
@@ -130,7 +134,9 @@ function recordLost(
   try {
     files.createDurably("exit.json", record);
   } catch (error) {
-    // The records were removed: there is nothing left to record it in, and nothing left to start again from.
     if (!isMissing(error)) throw error;
+    // All records were removed: that it is over has to be known to the next start too.
+    makeDirectory(files.recordsDir, 0o700);
+    files.createDurably("exit.json", record);
   }
 }

@@ -8,7 +8,7 @@
  * line. Without a control plane at the other end there is none, and it ends.
  * It starts often, so it imports nothing but Node and its own few files.
  */
-import { readSync, writeSync } from "node:fs";
+import { readSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import type { AttemptKey, ExitRecord, LaunchRecord } from "./attempt-files.ts";
 import { AttemptFiles, isMissing, ringBell, UnreadableRecord } from "./attempt-files.ts";
@@ -28,7 +28,9 @@ const RECORD_RETRY_MS = 1_000;
 function claim(files: AttemptFiles): boolean {
   const supervisor = identityOf(process.pid);
   if (supervisor === null) throw new Error("/proc does not show this process");
-  return files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor });
+  if (!files.create("claim.json", { kind: "supervised", bootId: readBootId(), supervisor })) return false;
+  writeFileSync(files.claimMark, "", { mode: 0o600 });
+  return true;
 }
 
 const pipes = new PipeSource();

@@ -191,6 +191,23 @@ describe("a record that somebody tampered with", () => {
     expect(runningOf(launch)).toBe(0);
   });
 
+  it.each([
+    ["all records", (files: AttemptFiles) => rmSync(files.recordsDir, { recursive: true })],
+    ["its claim", (files: AttemptFiles) => rmSync(path.join(files.recordsDir, "claim.json"))],
+  ])("%s removed between two lives: a launch that is asked for again starts nobody", async (_, remove) => {
+    const first = world.watched();
+    const launch = world.launch(`echo started >> ${world.scratchDir}/marks`);
+    first.executor.perform(launch);
+    await first.observer.exits(launch.attemptId);
+    await first.executor.close();
+    rmSync(path.join(filesOf(launch).recordsDir, "exit.json"));
+    remove(filesOf(launch));
+    const second = world.watched();
+    second.executor.perform(launch);
+    expect(await second.observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost", cause: "records" });
+    expect(await world.marks("marks")).toEqual(["started"]);
+  });
+
   it("after the end: a forged exit is not believed", async () => {
     const { executor, observer } = world.watched();
     const launch = world.launch("exit 3");
