@@ -43,7 +43,7 @@ const wordsOf = (name: string): readonly string[] =>
 
 function retiredIn(name: string, packageName: string): string | undefined {
   // The built-in, not a nomination.
-  if (/Promise/.test(name)) return undefined;
+  if (/^Promise(Like|Constructor|WithResolvers)?$/.test(name)) return undefined;
   const words = wordsOf(name);
   const joined = words.slice(1).map((word, at) => `${words[at] ?? ""}${word}`);
   const found = retiredWords.find(

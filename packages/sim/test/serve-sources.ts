@@ -16,6 +16,8 @@ const page = `<!doctype html><meta charset="utf-8"><title>same bytes</title><lin
       "@headroom/engine": "/engine/src/index.ts",
       "@headroom/engine/internals": "/engine/src/internals.ts",
       "@headroom/engine-oracle": "/engine-oracle/src/index.ts",
+      "@headroom/perf": "/perf/src/index.ts",
+      "@headroom/routing": "/routing/src/index.ts",
       "@headroom/sim": "/sim/src/index.ts",
     },
   },

@@ -53,7 +53,7 @@ it("says group by group what a gang of groups asks for, what it reads, and whom 
     "Group decode: 1 worker, each 8 H200 accelerators, 1 core, 64 GiB; all in one leaf",
     "Elastic: runs with 3 workers, grows to 5",
     "Sets: chat",
-    "Apart: from chat by rack, everybody on its nodes",
+    "Anti-affinity: from chat by rack, everybody on its nodes",
     "Reads: s3://corpus/v7",
     "Data rule: restricted: runs only where this rule is admitted",
   ]);

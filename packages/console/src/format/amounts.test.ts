@@ -21,7 +21,7 @@ describe("amounts", () => {
       { name: "trainer", workers: 2, accelerators: 8, ...shape },
       { name: "rollout", workers: 4, minWorkers: 1, accelerators: 0, ...shape },
     ];
-    const gang = { workers: 6, minWorkers: 3, accelerators: 8, groups, ...shape };
+    const gang = { workers: 6, minWorkers: 3, accelerators: 8, taskGroups: groups, ...shape };
     expect(gangText(gang)).toBe("2 × 8 + 1–4 × CPU");
     expect(gangSentence(gang)).toBe(
       "trainer: 2 workers with 8 accelerators each; rollout: 1 to 4 workers with no accelerators",

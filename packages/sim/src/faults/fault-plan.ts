@@ -4,7 +4,7 @@
  */
 import { hashText, type LaunchGang } from "@headroom/engine";
 import { drawBelow, drawExponential } from "./exponential.ts";
-import type { RunPlan } from "../executor/simulated-executor.ts";
+import type { RunPlan } from "../executor/run-plan.ts";
 
 export interface FaultOptions {
   readonly seed: number;

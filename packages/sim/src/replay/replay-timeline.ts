@@ -4,7 +4,8 @@
  */
 import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
 import { restoreEngine } from "@headroom/engine";
-import type { AdoptedAttempt, RunPlan } from "../executor/simulated-executor.ts";
+import type { AdoptedAttempt } from "../executor/simulated-executor.ts";
+import type { RunPlan } from "../executor/run-plan.ts";
 import type { Script, SimulatedRound, Simulation, SimulationObserver } from "../run/simulation.ts";
 import { resumeSimulation } from "../run/simulation.ts";
 import { TimelineLedger } from "./timeline-ledger.ts";

@@ -15,7 +15,7 @@ import {
   type WorkloadSpec,
 } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
-import type { RunPlan } from "../executor/simulated-executor.ts";
+import type { RunPlan } from "../executor/run-plan.ts";
 import { createSimulation, type SimulatedRound, type SimulationObserver } from "../run/simulation.ts";
 import { outsideInputs } from "./outside-inputs.ts";
 import { replay, type RecordedWindow } from "./replay.ts";
