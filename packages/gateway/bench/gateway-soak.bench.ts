@@ -57,10 +57,13 @@ const pacer = setInterval(() => {
 }, 2);
 
 const samples: { readonly atS: number; readonly mib: number }[] = [];
+const heap: number[] = [];
 const everyS = Math.max(1, seconds / 60);
 for (let atS = everyS; atS <= seconds; atS += everyS) {
   await new Promise((resolve) => setTimeout(resolve, everyS * 1000));
   samples.push({ atS, mib: residentMib(gateway.pid) });
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+  heap.push(Number(/^nodejs_heap_size_used_bytes (\d+)/m.exec(metrics)?.[1] ?? 0) / 2 ** 20);
 }
 clearInterval(pacer);
 
@@ -81,6 +84,7 @@ report(
 report(
   `resident ${samples.map(({ mib }) => mib.toFixed(0)).join(" ")} MiB; second half ${(last.mib - middle.mib).toFixed(1)} MiB, ${slope().toFixed(1)} MiB an hour`,
 );
+report(`heap in use ${heap.map((mib) => mib.toFixed(0)).join(" ")} MiB`);
 for (const socket of sockets) socket.destroy();
 await gateway.kill();
 upstream.close();

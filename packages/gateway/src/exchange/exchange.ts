@@ -12,11 +12,11 @@ import type { Placement } from "../replicas/pool.ts";
 import type { UsageOutcome } from "../usage/record.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { asksForUsage, BufferedResponse, isRetryable } from "./buffered-response.ts";
-import type { FallbackReason, PoolRoute } from "./model-route.ts";
+import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
-import { limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
+import { headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import type { ResponseTarget } from "./target.ts";
 import { bodyEdits, upstreamMessage } from "./upstream-request.ts";
@@ -47,6 +47,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
   #record: StreamRecord | undefined;
   #continuation: Continuation | undefined;
   #checkpointAtMs = 0;
+  #checkpointCount = 0;
   #releaseHold: (() => void) | undefined;
 
   constructor(runtime: Runtime, request: ExchangeRequest, target: ResponseTarget) {
@@ -80,11 +81,12 @@ export class Exchange implements ClientExchange, AttemptOwner {
     this.#committed?.resume(this.#runtime.now());
   }
 
-  /** Called about once a second: timeouts, and a record of what long streams have used so far. */
+  /** Called about once a second: timeouts, and a record of what long streams have used since the last one. */
   sweep(nowMs: number): void {
     for (const attempt of this.#attempts.toReversed()) attempt.sweep(nowMs);
-    if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs) return;
-    this.#checkpointAtMs = nowMs + this.#runtime.checkpointMs;
+    const count = this.#tap?.outputCount ?? 0;
+    if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
+    [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
     this.#runtime.usage.append(this.#usageRecord("open", 200), () => undefined);
   }
 
@@ -133,9 +135,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
   #wakes(route: PoolRoute): boolean {
     const { routes } = this.request.model;
     if (route.pool.config.wake === undefined) return false;
-    const hasSubstitute = routes
-      .slice(this.#routeIndex + 1)
-      .some((each) => each.when.includes("waking") && each.pool.hasAvailable(this.#runtime.now()));
+    const hasSubstitute = hasFallback(routes.slice(this.#routeIndex + 1), "waking", this.#runtime.now());
     const held = this.#runtime.wake(route.pool, hasSubstitute ? undefined : this.request.bodyBytes, (error) => {
       this.#releaseHold = undefined;
       if (this.#phase !== "held") return;
@@ -213,9 +213,10 @@ export class Exchange implements ClientExchange, AttemptOwner {
         this.#breakStream(attempt, `the continuation answered ${head.status}`);
       return;
     }
-    if (isRetryable(head.status) && this.#attempts.length === 1 && this.#hasAlternative(attempt, nowMs)) {
+    const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
+    if (isRetryable(head.status) && this.#attempts.length === 1 && this.#hasAlternative(attempt, reason, nowMs)) {
       this.#drop(attempt);
-      this.#reason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
+      this.#reason = reason;
       // A refusal for load is an answer: the replica works.
       attempt.discard(head.status === 429 ? "completed" : "failed", nowMs);
       this.#tried.push(attempt.replica.id);
@@ -226,7 +227,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     if (head.isEventStream && head.status === 200) {
       const hidesUsage = !this.request.peek.isUsageAsked && attempt.pool.config.streamUsage;
       this.#tap = new SseTap(this.request.endpoint.operation, hidesUsage);
-      if (isResumable(this.request, attempt.route)) this.#record = new StreamRecord();
+      if (isResumable(this.request, attempt.route)) this.#record = new StreamRecord(this.#runtime.records);
       this.#phase = "streaming";
     }
   }
@@ -257,7 +258,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     if (this.#tap !== undefined) {
       const rest = this.#tap.rest();
       if (rest !== undefined) this.#target.write(rest, undefined);
-      if (!this.#hasBegun) this.#target.begin(head.status, this.#headers(head), noBytes);
+      if (!this.#hasBegun) this.#target.begin(head.status, headersOf(head, this.request.id), noBytes);
       this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
       return;
     }
@@ -267,7 +268,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
       return;
     }
     const body = this.#buffered.whole();
-    this.#end(outcome, head.status, () => this.#target.respond(head.status, this.#headers(head), body));
+    this.#end(outcome, head.status, () => this.#target.respond(head.status, headersOf(head, this.request.id), body));
   }
 
   attemptFailed(attempt: Attempt, failure: UpstreamFailure): void {
@@ -345,8 +346,8 @@ export class Exchange implements ClientExchange, AttemptOwner {
     if (this.#hasBegun) goesOn = this.#target.write(bytes, raw);
     else {
       this.#hasBegun = true;
-      if (this.#record === undefined) this.#runtime.bodyUnneeded(this);
-      goesOn = this.#target.begin(attempt.head!.status, this.#headers(attempt.head!), bytes);
+      if (this.#record === undefined || !this.#runtime.keepsBodies()) this.#forgetStream();
+      goesOn = this.#target.begin(attempt.head!.status, headersOf(attempt.head!, this.request.id), bytes);
     }
     if (!goesOn) attempt.pause();
   }
@@ -370,7 +371,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     this.#runtime.bodyUnneeded(this);
     const first = this.#buffered.whole();
     this.#buffered.clear();
-    if (!this.#target.begin(attempt.head!.status, this.#headers(attempt.head!), first)) attempt.pause();
+    if (!this.#target.begin(attempt.head!.status, headersOf(attempt.head!, this.request.id), first)) attempt.pause();
   }
 
   /** After the first byte: continue on another replica, or end the stream with an error the SDK understands. */
@@ -411,16 +412,12 @@ export class Exchange implements ClientExchange, AttemptOwner {
     return true;
   }
 
-  #hasAlternative(attempt: Attempt, nowMs: number): boolean {
+  #hasAlternative(attempt: Attempt, reason: FallbackReason, nowMs: number): boolean {
     if (this.#attemptCount < attempt.pool.config.attempts) {
       const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#tried, attempt.replica.id] };
       if (attempt.pool.choose(request, nowMs) !== undefined) return this.#runtime.retries.take();
     }
-    const reason: FallbackReason =
-      attempt.head?.status === 429 || attempt.head?.status === 503 ? "overloaded" : "failed";
-    return this.request.model.routes
-      .slice(this.#routeIndex + 1)
-      .some((route) => route.when.includes(reason) && route.pool.hasAvailable(nowMs));
+    return hasFallback(this.request.model.routes.slice(this.#routeIndex + 1), reason, nowMs);
   }
 
   #commit(attempt: Attempt, nowMs: number): void {
@@ -434,21 +431,24 @@ export class Exchange implements ClientExchange, AttemptOwner {
   }
 
   #resetResponse(): void {
-    this.#tap = undefined;
+    this.#tap = this.#committed = undefined;
+    this.#record?.release();
     this.#record = undefined;
     this.#buffered.clear();
-    this.#committed = undefined;
     this.#firstByteAtMs = 0;
     this.#phase = "waiting";
+  }
+
+  /** The stream will not be continued elsewhere: neither its body nor its events are needed. */
+  #forgetStream(): void {
+    this.#record?.release();
+    this.#record = undefined;
+    this.#runtime.bodyUnneeded(this);
   }
 
   #drop(attempt: Attempt): void {
     const at = this.#attempts.indexOf(attempt);
     if (at >= 0) this.#attempts.splice(at, 1);
-  }
-
-  #headers(head: ResponseHead): string {
-    return `${head.forwarded}x-request-id: ${this.request.id}\r\n`;
   }
 
   #refuse(error: ApiError): void {
@@ -462,6 +462,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
   /** Settles limits and usage, then lets the client have the end of its response. */
   #end(outcome: UsageOutcome, status: number, finish: () => void): void {
     clearTimeout(this.#hedgeTimer);
+    this.#record?.release();
     this.#phase = "ending";
     const record = this.#usageRecord(outcome, status);
     const hasUsed = this.#hasSent;

@@ -14,6 +14,11 @@ export interface PoolRoute {
   readonly when: readonly FallbackReason[];
 }
 
+/** Whether any of the routes takes requests that come for this reason, now. */
+export function hasFallback(routes: readonly PoolRoute[], reason: FallbackReason, nowMs: number): boolean {
+  return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs));
+}
+
 /** Waking is waited for, unless a later pool says that it takes requests meanwhile. */
 const usualReasons: readonly FallbackReason[] = ["unavailable", "overloaded", "failed"];
 

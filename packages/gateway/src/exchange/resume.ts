@@ -2,6 +2,7 @@
  * Continuing a broken stream on another replica: the text so far becomes the beginning of the answer (`continue_final_message` of vLLM's
  * chat API, or a longer prompt for completions). Under greedy decoding the rest is the same, token for token.
  */
+import type { MemoryBudget } from "../http/memory-budget.ts";
 import type { PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest } from "./runtime.ts";
 
@@ -13,24 +14,38 @@ export function isResumable({ endpoint, peek }: ExchangeRequest, { pool }: PoolR
   return isAllowed && peek.isResumable && (endpoint.operation === "chat" || endpoint.operation === "text_completion");
 }
 
-/** The events that the client has received. */
+/** The events that the client has received, within what all streams may keep together. */
 export class StreamRecord {
+  readonly #budget: MemoryBudget;
   #parts: Buffer[] = [];
   #bytes = 0;
   #isWhole = true;
 
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+  }
+
   add(events: Buffer): void {
     if (!this.#isWhole) return;
+    if (this.#bytes + events.length > RECORD_BYTES_MAX || !this.#budget.take(events.length)) {
+      this.release();
+      return;
+    }
     this.#bytes += events.length;
-    if (this.#bytes > RECORD_BYTES_MAX) {
-      this.#isWhole = false;
-      this.#parts = [];
-    } else this.#parts.push(events);
+    this.#parts.push(events);
   }
 
   /** The events, or undefined where there were too many. */
   text(): string | undefined {
     return this.#isWhole ? Buffer.concat(this.#parts, this.#bytes).toString("utf8") : undefined;
+  }
+
+  /** Forgets the events: the stream has ended, or can no longer be continued. */
+  release(): void {
+    this.#isWhole = false;
+    this.#budget.give(this.#bytes);
+    this.#bytes = 0;
+    this.#parts = [];
   }
 }
 

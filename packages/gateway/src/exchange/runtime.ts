@@ -1,6 +1,7 @@
 /** What an exchange needs from the gateway around it. */
 import type { PrefixBlocks, Slo } from "@headroom/routing";
 import type { Caller } from "../access/teams.ts";
+import type { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import type { RequestPeek } from "../json/peek.ts";
 import type { LimitSource } from "../limits/account.ts";
@@ -61,6 +62,10 @@ export interface Runtime {
    * returns how to leave the queue, or undefined where the queue is full.
    */
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
+  /** Events of streams that may have to be continued. */
+  readonly records: MemoryBudget;
+  /** Whether there is room to keep bodies for continuing streams, beside those of new requests. */
+  keepsBodies(): boolean;
   /** The client has the first byte: the body will not be sent again. */
   bodyUnneeded(exchange: Exchange): void;
   ended(exchange: Exchange, summary: ExchangeSummary): void;

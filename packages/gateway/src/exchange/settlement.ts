@@ -1,4 +1,5 @@
 /** What a request reserves, why it is refused, and what it used in the end. */
+import type { ResponseHead } from "../http/response-head.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Denial, Need } from "../limits/account.ts";
 import type { ApiError } from "../protocols/api-error.ts";
@@ -27,6 +28,10 @@ export function limitError({ definition, retryAtMs }: Denial, nowMs: number): Ap
   }
   const message = `The limit of ${limit} ${kind} a minute is reached. Try again in ${seconds} s.`;
   return { kind: "rateLimited", message, retryAfterMs };
+}
+
+export function headersOf(head: ResponseHead, id: string): string {
+  return `${head.forwarded}x-request-id: ${id}\r\n`;
 }
 
 export function refusalHeaders(id: string, { retryAfterMs }: ApiError): string {

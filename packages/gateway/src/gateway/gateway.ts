@@ -75,6 +75,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly limits: LimitSource;
   bounds: ClientLimits;
   readonly bodies: MemoryBudget;
+  readonly records: MemoryBudget;
   readonly usage: UsageLog;
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
@@ -96,6 +97,7 @@ export class Gateway implements ClientPort, Runtime {
     this.limits = parts.limits;
     this.bounds = clientLimits(config);
     this.bodies = new MemoryBudget(config.bounds.bodies);
+    this.records = new MemoryBudget(config.bounds.bodies / 4);
     this.#teams = new Teams(config.teams);
     this.batchRunner = new BatchRunner({
       store: parts.batches,
@@ -372,6 +374,10 @@ export class Gateway implements ClientPort, Runtime {
 
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined {
     return this.#parts.waker.wake(pool, bytes, ready);
+  }
+
+  keepsBodies(): boolean {
+    return this.bodies.usedBytes < this.bodies.maxBytes / 2;
   }
 
   bodyUnneeded(exchange: Exchange): void {

@@ -351,7 +351,7 @@ export function writeMessage(socket: Socket, text: string, body: readonly Buffer
   const [only] = body;
   if (body.length === 1 && only!.length <= JOINED_BYTES_MAX) return socket.write(joined(text, only!));
   socket.cork();
-  let goesOn = socket.write(text, "latin1");
+  let goesOn = socket.write(Buffer.from(text, "latin1"));
   for (const part of body) goesOn = socket.write(part);
   socket.uncork();
   return goesOn;
