@@ -72,7 +72,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     : randomFleet(luck, salt);
   return {
     heedsNames,
-    fleet: withHotSpares(luck.aside("hotSpares"), hasParts ? divided(fleet) : fleet),
+    fleet: withHotSpares(luck.aside("spares"), hasParts ? divided(fleet) : fleet),
     teams: randomTeams(luck, salt, hasBudgets),
     policy: randomPolicy(luck, heedsNames),
     startupMs: luck.pick([0, 0, 1, 700]),
@@ -82,7 +82,7 @@ export function randomWorld(luck: Luck, salt: string): World {
     failurePercent: luck.pick([0, 5, 30]),
     durationMaxMs: luck.pick([20, 3000, 60_000]),
     hasData: luck.aside("data").chance(25),
-    antiAffinityCheck: luck.aside("antiAffinity").chance(20),
+    antiAffinityCheck: luck.aside("apart").chance(20),
     hasGroups: luck.aside("groups").chance(25),
     hasParts,
     hasCalendar: luck.aside("calendar").chance(25),
