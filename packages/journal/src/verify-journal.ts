@@ -2,8 +2,8 @@
  * Everything that can be checked of a journal that lies still: the whole chain from the first event, every recorded
  * digest, every snapshot, and that the recorded inputs, decided again by a fresh engine, give the same groups.
  */
-import { createEngine } from "@headroom/engine";
-import type { Engine, Input } from "@headroom/engine";
+import { createEngine, readInputs } from "@headroom/engine";
+import type { Engine } from "@headroom/engine";
 import { checkRounds } from "./check-rounds.ts";
 import { openForReading, databasePath } from "./database.ts";
 import type { RecordedGroup } from "./ports.ts";
@@ -69,7 +69,7 @@ export function redecideJournal(directory: string): Redecided {
       roundCount++;
       if (round !== roundCount)
         throw new OperationalError("roundsCut", `The inputs begin at round ${round}; older ones were cut.`);
-      const ready = engine.receive(JSON.parse(inputs) as Input[], atMs);
+      const ready = engine.receive(readInputs(inputs), atMs);
       engine.advance();
       if (ready.group === null) continue;
       groupCount++;

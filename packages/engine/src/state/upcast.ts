@@ -5,6 +5,7 @@
  * the same table. Runs after the hash chain was checked on the recorded text.
  */
 import type { Event } from "../contract/events.ts";
+import type { Input } from "../contract/inputs.ts";
 
 const kinds: ReadonlyMap<string, string> = new Map([
   ["placePromised", "placementNominated"],
@@ -112,6 +113,10 @@ export function upcastEvent(event: Event): Event {
 
 /** The events of a group's recorded text, in the names of format 2. */
 export const readEvents = (text: string): readonly Event[] => (JSON.parse(text) as readonly Event[]).map(upcastEvent);
+
+/** The inputs of a recorded round, in the names of format 2: inputs have no version, and no new name is an old one of something else. */
+export const readInputs = (text: string): readonly Input[] =>
+  renamed(JSON.parse(text) as Json, "") as unknown as Input[];
 
 /** The content of a snapshot of format 1, as format 2 names it. */
 export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;

@@ -1,5 +1,5 @@
 /** What the journal keeps of a period, as the simulator wants it: the state at its beginning, the inputs from outside, the events. */
-import type { Input } from "@headroom/engine";
+import { readInputs } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
 import { outsideInputs } from "@headroom/sim";
@@ -23,7 +23,7 @@ export function readWindow(
       beginsAtMs ??= round.atMs;
       firstSequence ??= round.firstSequence;
       const { atMs } = round;
-      for (const each of outsideInputs({ atMs, inputs: JSON.parse(round.inputs) as Input[] })) inputs.push(each);
+      for (const each of outsideInputs({ atMs, inputs: readInputs(round.inputs) })) inputs.push(each);
     }
     if (beginsAtMs === null || firstSequence === null) return null;
     const head = recorded.head();

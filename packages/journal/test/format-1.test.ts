@@ -1,0 +1,55 @@
+/** Opens every journal of `test/history` as an older build left it on disk: format 1, with digests of states that had other names. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createEngine, replayEngine, type JournalGroup } from "@headroom/engine";
+import { describe, expect, it } from "vitest";
+import { openForWriting } from "../src/database.ts";
+import { eventsOf, sqliteJournal } from "../src/index.ts";
+
+const folder = path.resolve(import.meta.dirname, "../../../test/history");
+const names = readdirSync(folder).filter((name) => name.endsWith(".journal.jsonl") && name < "0021");
+
+async function writeFormat1(directory: string, groups: readonly JournalGroup[]): Promise<void> {
+  const { journal } = await sqliteJournal(directory)(0);
+  await journal.close();
+  const database = openForWriting(directory, "full");
+  const insert = database.prepare(
+    "INSERT INTO groups (first_sequence, count, at_ms, chain, text) VALUES (?, ?, ?, ?, ?)",
+  );
+  for (const { firstSequence, count, chain, text } of groups) insert.run(firstSequence, count, 0, chain, text);
+  database.prepare("INSERT INTO digests VALUES (?, ?)").run(1, "0".repeat(32));
+  database.exec("PRAGMA user_version = 1");
+  database.close();
+}
+
+describe("a journal of format 1", () => {
+  it.each(names)("%s is brought forward when it is opened", async (name) => {
+    const lines = readFileSync(path.join(folder, name), "utf8").trimEnd().split("\n");
+    const groups = lines.map((line) => JSON.parse(line) as JournalGroup);
+    const directory = mkdtempSync(path.join(tmpdir(), "headroom-format-1-"));
+    try {
+      await writeFormat1(directory, groups);
+      const { journal, engine } = await sqliteJournal(directory)(0);
+      const replayed = createEngine();
+      replayEngine(replayed, groups);
+      expect(engine.digest()).toBe(replayed.digest());
+      expect(engine.state.chain).toBe(groups.at(-1)?.chain);
+      await journal.close();
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("is read in the names of format 2", () => {
+    const kinds = names.flatMap((name) =>
+      readFileSync(path.join(folder, name), "utf8")
+        .trimEnd()
+        .split("\n")
+        .flatMap((line) => eventsOf({ ...(JSON.parse(line) as JournalGroup), atMs: 0 }).map(({ kind }) => kind)),
+    );
+    const retired = ["placePromised", "promiseWithdrawn", "offPeakBegan", "offPeakEnded", "spareKept", "spareReleased"];
+    expect(kinds).toEqual(expect.arrayContaining(["placementNominated", "startWindowOpened", "hotSpareReserved"]));
+    expect(kinds.filter((kind) => retired.includes(kind))).toEqual([]);
+  });
+});
