@@ -175,8 +175,10 @@ class LocalExecutor implements Executor {
     }
     // In one step out of sight, so that a crash in between does not leave an attempt without its end.
     const forgotten = FORGOTTEN_PREFIX + name;
-    await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
     this.#monitor.forget(name);
+    // The mark first: without its records, it would say that somebody removed them.
+    await rm(files.claimMark, { force: true });
+    await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
     await this.#removeForgotten([forgotten]);
   }
 
