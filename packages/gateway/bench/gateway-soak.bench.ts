@@ -66,6 +66,11 @@ for (let atS = everyS; atS <= seconds; atS += everyS) {
   heap.push(Number(/^nodejs_heap_size_used_bytes (\d+)/m.exec(metrics)?.[1] ?? 0) / 2 ** 20);
 }
 clearInterval(pacer);
+// Requests in flight finish first: destroying their sockets would count them as failed.
+for (let waits = 0; free.length < sockets.length && waits < 100; waits++) {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}
+failedCount += sockets.length - free.length;
 
 /** Least squares over the second half, in MiB an hour: the first half is warm-up. */
 function slope(): number {
