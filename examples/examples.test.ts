@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseYaml } from "../packages/cli/src/documents/yaml-source.ts";
-import { readDocument } from "../packages/protocol/src/documents/index.ts";
+import { readDocument } from "@headroom/spec";
 
 const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".yaml") && !path.includes("node_modules") && !path.endsWith("gateway.yaml"))

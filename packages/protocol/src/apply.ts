@@ -1,14 +1,18 @@
 /** Declaring things in one go: all of it or nothing, and what it comes to (or would, with `dryRun`). */
 import { z } from "zod";
+import {
+  calendarEntry,
+  limits,
+  pool,
+  schedule,
+  site,
+  sliceFaultsIn,
+  submittedSpec,
+  teamSpec,
+  type TeamSpec,
+} from "@headroom/spec";
 import { applyWarning } from "./apply-warning.ts";
-import { calendarEntry } from "./calendar.ts";
-import { pool, site } from "./fleet.ts";
-import * as limits from "./limits.ts";
 import { submissionForecast } from "./forecast.ts";
-import { schedule } from "./schedule.ts";
-import { sliceFaultsIn } from "./slices.ts";
-import { teamSpec, type TeamSpec } from "./team.ts";
-import { submittedSpec } from "./workload-spec.ts";
 
 interface Fault {
   readonly index: number;

@@ -1,6 +1,6 @@
 /** Attempts: the runs of a workload's tasks, with what each worker held and how it ended. */
 import { z } from "zod";
-import { count, instantMs } from "./limits.ts";
+import { count, instantMs } from "@headroom/spec";
 
 export const workerAllocation = z
   .object({

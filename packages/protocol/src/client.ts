@@ -3,6 +3,7 @@
  * and messages to a worker (`worker-client.ts`), so that the console does not know whether it shows a live fleet or a
  * simulated one. Every refusal is a thrown `ProblemError`; an aborted call throws the signal's reason.
  */
+import type { WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { Defragmentation } from "./defragmentation.ts";
@@ -29,7 +30,6 @@ import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
 import type { WasteList } from "./waste.ts";
 import type { Workload, WorkloadAccepted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
-import type { WorkloadKind, WorkloadSpecInput } from "./workload-spec.ts";
 
 /** The part of the platform's `AbortSignal` that the client uses; the real one fits. */
 export interface Abort {

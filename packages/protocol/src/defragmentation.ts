@@ -1,6 +1,6 @@
 /** What would be moved now to gather what is idle, with what it would cost and what it would gain. */
 import { z } from "zod";
-import { count } from "./limits.ts";
+import { count } from "@headroom/spec";
 
 const idleBlocks = z
   .object({

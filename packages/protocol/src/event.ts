@@ -1,14 +1,9 @@
 /** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
 import { z } from "zod";
+import { calendarEntry, count, instantMs, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
 import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAllocation, workerExit } from "./attempt.ts";
-import { calendarEntry } from "./calendar.ts";
-import { pool, site } from "./fleet.ts";
-import { count, instantMs } from "./limits.ts";
 import { policy } from "./policy.ts";
-import { schedule } from "./schedule.ts";
-import { teamSpec } from "./team.ts";
-import { workloadSpec } from "./workload-spec.ts";
 import { endReason } from "./workload.ts";
 
 /** Every version that was ever written is read; fields that a later one added are optional. */

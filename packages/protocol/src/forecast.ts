@@ -3,11 +3,9 @@
  * answered on forks of the live state by the engine itself. Nothing of it is recorded.
  */
 import { z } from "zod";
-import { count, instantMs } from "./limits.ts";
-import { opaqueId } from "./names.ts";
+import { count, instantMs, opaqueId, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
-import { teamSpec } from "./team.ts";
 import { verdict } from "./verdict.ts";
 import { workloadSummary } from "./workload.ts";
 

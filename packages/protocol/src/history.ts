@@ -1,7 +1,7 @@
 /** What happened to one workload, told from the events: also by what right its place was taken, or others' for it. */
 import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
 import { evictionPlan } from "./event.ts";
-import { count, instantMs } from "./limits.ts";
 
 export const historyItem = z
   .object({

@@ -2,20 +2,18 @@
  * The wire: schemas of every resource, the table of operations, the registry of problems and one client interface with two
  * transports. It must not do I/O of its own or know the engine. Start with `operations.ts` and `client.ts`.
  */
+export * from "@headroom/spec";
 export * from "./apply.ts";
 export * from "./apply-warning.ts";
 export * from "./attempt.ts";
 export * from "./calendar.ts";
 export * from "./client.ts";
 export * from "./defragmentation.ts";
-export * from "./documents/index.ts";
 export * from "./event.ts";
 export * from "./event-search.ts";
 export * from "./fleet.ts";
 export * from "./history.ts";
 export * from "./http-client.ts";
-export * from "./limits.ts";
-export * from "./names.ts";
 export * from "./ndjson.ts";
 export * from "./openapi.ts";
 export * from "./operations.ts";
@@ -24,6 +22,7 @@ export * from "./output.ts";
 export * from "./page.ts";
 export * from "./permissions.ts";
 export * from "./policy.ts";
+export { readPolicy, type PolicyReading } from "./policy-document.ts";
 export * from "./policy-knobs.ts";
 export * from "./problems.ts";
 export * from "./replay.ts";
@@ -37,4 +36,3 @@ export * from "./verdict.ts";
 export * from "./waste.ts";
 export * from "./worker-client.ts";
 export * from "./workload.ts";
-export * from "./workload-spec.ts";

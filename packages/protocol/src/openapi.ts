@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, made of the table of operations and the schemas they name: there is no second description. */
 import { z } from "zod";
-import * as names from "./names.ts";
+import { names } from "@headroom/spec";
 import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
 import { problem, problemKinds, type ProblemCode } from "./problems.ts";
 import { snapshotHeaders } from "./snapshot.ts";

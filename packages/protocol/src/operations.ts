@@ -3,14 +3,13 @@
  * OpenAPI document lists them, so that the three cannot drift apart. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
+import { limits, names, submittedSpec } from "@headroom/spec";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import { workloadHistory } from "./history.ts";
-import * as limits from "./limits.ts";
-import * as names from "./names.ts";
 import {
   expectedStartPage,
   startEstimate,
@@ -33,7 +32,6 @@ import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { wasteList } from "./waste.ts";
 import { workload, workloadAccepted, workloadKinds, workloadPage, workloadPhase } from "./workload.ts";
-import { submittedSpec } from "./workload-spec.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 

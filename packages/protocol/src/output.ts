@@ -1,6 +1,6 @@
 /** What an attempt's processes wrote and what they use. */
 import { z } from "zod";
-import { count, instantMs } from "./limits.ts";
+import { count, instantMs } from "@headroom/spec";
 
 export const logChunk = z
   .object({

@@ -1,6 +1,6 @@
 /** Pages: a cursor is an opaque text that stays valid while things come and go; a page may be shorter than asked for. */
 import { z } from "zod";
-import * as limits from "./limits.ts";
+import { limits } from "@headroom/spec";
 
 export interface Page<Item> {
   readonly items: readonly Item[];

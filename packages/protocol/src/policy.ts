@@ -1,10 +1,7 @@
 /** Policies are data; a preset is a policy with a name that ships with the engine. */
 import { z } from "zod";
+import { integer, limits, names, scheduleTimes } from "@headroom/spec";
 import { applyWarning } from "./apply-warning.ts";
-import * as limits from "./limits.ts";
-import { integer } from "./limits.ts";
-import * as names from "./names.ts";
-import { scheduleTimes } from "./schedule.ts";
 
 const durationMs = integer(0, limits.DURATION_MS_MAX);
 

@@ -1,8 +1,7 @@
 /** What was recorded, under another policy or with other teams, beside what really happened. */
 import { z } from "zod";
-import { count, DURATION_MS_MAX, instantMs } from "./limits.ts";
+import { count, DURATION_MS_MAX, instantMs, teamSpec } from "@headroom/spec";
 import { policyChoice } from "./policy.ts";
-import { teamSpec } from "./team.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 

@@ -1,6 +1,6 @@
 /** Answers of the performance model. They may grow fields. */
 import { z } from "zod";
-import { count } from "./limits.ts";
+import { count } from "@headroom/spec";
 import { storageTier } from "./sizing-questions.ts";
 
 const numbers = <Name extends string>(...names: readonly Name[]) =>

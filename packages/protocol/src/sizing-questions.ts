@@ -1,6 +1,6 @@
 /** Questions to the performance model, every field with the default that the command line has. */
 import { z } from "zod";
-import { integer } from "./limits.ts";
+import { integer } from "@headroom/spec";
 
 /** Larger than any fleet that was announced so far. */
 const NODES_MAX = 1_000_000;

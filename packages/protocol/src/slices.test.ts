@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applyRequest } from "./apply.ts";
-import { submittedSpec, workloadSpec } from "./workload-spec.ts";
+import { submittedSpec, workloadSpec } from "@headroom/spec";
 
 const sliced = (gang: object, ...sizes: number[]) => ({
   kind: "train",

@@ -1,6 +1,6 @@
 /** The present state of a control plane as bytes, for whoever wants to try things on it elsewhere. */
 import { z } from "zod";
-import { count, instantMs } from "./limits.ts";
+import { count, instantMs } from "@headroom/spec";
 import { queryInteger } from "./page.ts";
 
 export const snapshotQuery = z.strictObject({

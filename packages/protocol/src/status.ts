@@ -1,6 +1,6 @@
 /** How the control plane itself is doing. */
 import { z } from "zod";
-import { count, instantMs } from "./limits.ts";
+import { count, instantMs } from "@headroom/spec";
 
 const durationMs = z.number().nonnegative();
 

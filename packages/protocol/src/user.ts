@@ -2,7 +2,7 @@
  * Users: who submits work, holds it back, plans windows. A request says in a header for whom it acts; the name is as true as
  * the token that came with it (docs/decisions/0018).
  */
-import * as names from "./names.ts";
+import { names } from "@headroom/spec";
 import { refuse } from "./problems.ts";
 
 /** As the OpenAPI document writes it; HTTP does not tell cases apart. */

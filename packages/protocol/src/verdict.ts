@@ -1,7 +1,7 @@
 /** Why something waits: the engine's numbers, and a sentence made of them for people. */
 import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
 import { prediction } from "./attempt.ts";
-import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
 import { workloadSummary } from "./workload.ts";
 

@@ -1,6 +1,6 @@
 /** What is held or asked for and not used, as far as work or its executor has told. */
 import { z } from "zod";
-import { count } from "./limits.ts";
+import { count } from "@headroom/spec";
 
 const common = {
   workloadId: z.string(),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applyRequest } from "./apply.ts";
-import { workloadSpec } from "./workload-spec.ts";
+import { workloadSpec } from "@headroom/spec";
 
 const least = { kind: "train", name: "llama-ft", run: "python train.py" };
 const placesOf = (value: unknown): string[] => [

@@ -1,9 +1,8 @@
 /** Workloads as they are listed and shown. */
 import { z } from "zod";
+import { count, gangSpec, instantMs, workloadSpec } from "@headroom/spec";
 import { artifact, attempt, checkpoint, prediction, progress, workerAllocation, workerExit } from "./attempt.ts";
-import { count, instantMs } from "./limits.ts";
 import { pageOf } from "./page.ts";
-import { gangSpec, workloadSpec } from "./workload-spec.ts";
 
 export const workloadPhases = ["pending", "running", "stopping", "succeeded", "failed", "cancelled"] as const;
 export const workloadPhase = z.enum(workloadPhases);

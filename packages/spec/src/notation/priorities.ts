@@ -1,6 +1,6 @@
 /** Priorities as people write them: three words for the usual ones, any whole number for the others. */
 import * as limits from "../limits.ts";
-import { readInteger } from "./field.ts";
+import { readInteger } from "../field.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
 const priorities: ReadonlyMap<string, number> = new Map([

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyRequest } from "../apply.ts";
-import { gangOfGroups, type TaskGroup, type WorkloadSpec } from "../workload-spec.ts";
+import { gangOfGroups, submittedSpec, type TaskGroup, type WorkloadSpec } from "./workload-spec.ts";
 import { fleetDocument, readDocument, teamDocument, workloadDocument } from "./index.ts";
-import { INSTANT_MS_MAX } from "./instants.ts";
+import { INSTANT_MS_MAX } from "./notation/instants.ts";
 import { documentIn } from "./testing/reading.ts";
 
 const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,20}$/);
@@ -182,7 +181,7 @@ describe("properties", () => {
     fc.assert(
       fc.property(anySpec, (spec) => {
         expect(documentIn(workloadDocument(spec))).toEqual({ kind: "workload", spec });
-        expect(applyRequest.safeParse({ workloads: [spec] }).error).toBeUndefined();
+        expect(submittedSpec.safeParse(spec).error).toBeUndefined();
       }),
     );
   });

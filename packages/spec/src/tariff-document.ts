@@ -1,15 +1,15 @@
 /** `kind: tariff`: what power costs, or how clean it is, at certain times. */
 import { z } from "zod";
-import type { Tariff } from "../calendar.ts";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import type { ScheduleTimes } from "../schedule.ts";
-import { readCron, writeCron } from "./cron.ts";
+import type { Tariff } from "./calendar-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import type { ScheduleTimes } from "./schedule-spec.ts";
+import { readCron, writeCron } from "./notation/cron.ts";
 import { fields, leaf, optionalLeaf, readName } from "./field.ts";
-import { instantPattern, readInstant, writeInstant } from "./instants.ts";
+import { instantPattern, readInstant, writeInstant } from "./notation/instants.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 const instant = { type: "string", pattern: instantPattern };
 const readMoment = (value: unknown): Reading<number | null> => readInstant(value);

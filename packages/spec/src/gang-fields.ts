@@ -1,9 +1,9 @@
 /** A gang as it is written: `gang` of a workload, all alike or in groups. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import { sliceFaults } from "../slices.ts";
-import { gangOfGroups, type TaskGroup, type WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { sliceFaults } from "./slices.ts";
+import { gangOfGroups, type TaskGroup, type WorkloadSpec } from "./workload-spec.ts";
 import { fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
 import {
   fabricFields,
@@ -14,8 +14,8 @@ import {
   type FieldProblem,
   type Placement,
 } from "./placement-fields.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, type Reading } from "./reading.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, type Reading } from "./notation/reading.ts";
 
 /** One core, so that an array of tasks that says nothing does not start all at once; the rest as on the wire. */
 const DEFAULT_CORES_MILLI = 1_000;

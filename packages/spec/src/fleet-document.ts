@@ -1,13 +1,13 @@
 /** `kind: fleet`: sites, pools, and for simulated pools the nodes; live pools find their nodes themselves. */
 import { z } from "zod";
-import { migDevice, type Pool, type Site } from "../fleet.ts";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
+import { migDevice, type Pool, type Site } from "./fleet-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
 import { placeDataFields, placeDataOf } from "./data-fields.ts";
 import { entries, fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
 import { readLabel } from "./placement-fields.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 /** More nodes than the largest installation has; simulated ones only. */
 const nodesRange = { min: 1, max: 100_000 };

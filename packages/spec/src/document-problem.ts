@@ -1,7 +1,7 @@
 /** What is wrong with a document, and where: the path into it, which a file format turns into a line and a column. */
 import type { z } from "zod";
 import { notAChoice } from "./field.ts";
-import { shown } from "./reading.ts";
+import { shown } from "./notation/reading.ts";
 
 export interface DocumentProblem {
   readonly path: readonly (string | number)[];

@@ -1,9 +1,9 @@
 /** `model`: what a workload trains, so that its memory, plan and speed can be told before it is submitted. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
+import * as limits from "./limits.ts";
 import { fields, leaf, optionalLeaf, readChoice, readInteger, readText } from "./field.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 /** As `POST /v1/sizing` takes them. */
 const formats = ["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4", "int4"] as const;

@@ -1,14 +1,14 @@
 /** One document of the dialect, from plain data (whatever YAML or JSON held) to what the API takes. */
 import { z } from "zod";
-import type { TeamSpec } from "../team.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
-import type { CalendarEntry } from "../calendar.ts";
+import type { TeamSpec } from "./team-spec.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
+import type { CalendarEntry } from "./calendar-spec.ts";
 import { calendarEntryOf, calendarProblems, maintenanceSchema, reservationSchema } from "./calendar-documents.ts";
 import { problemsOf, type DocumentProblem } from "./document-problem.ts";
 import { fleetOf, fleetSchema, type FleetFromDocument } from "./fleet-document.ts";
 import type { ModelRequest } from "./model-fields.ts";
-import { shown } from "./reading.ts";
-import type { Schedule } from "../schedule.ts";
+import { shown } from "./notation/reading.ts";
+import type { Schedule } from "./schedule-spec.ts";
 import { scheduleOf, scheduleProblems, scheduleSchema } from "./schedule-document.ts";
 import { tariffOf, tariffProblems, tariffSchema } from "./tariff-document.ts";
 import { teamOf, teamSchema } from "./team-document.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { workloadSpec } from "../workload-spec.ts";
+import { workloadSpec } from "./workload-spec.ts";
 import { documentIn, problemsIn, train } from "./testing/reading.ts";
 
 describe("workloads", () => {

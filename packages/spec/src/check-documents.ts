@@ -2,7 +2,7 @@
 import type { DocumentProblem } from "./document-problem.ts";
 import { levelProblems } from "./fabric-levels.ts";
 import type { HeadroomDocument } from "./read-document.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 
 export interface CrossProblem extends DocumentProblem {
   /** Index of the document it lies in. */

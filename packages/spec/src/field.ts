@@ -3,9 +3,9 @@
  * a person is told when it cannot be, and what the JSON Schema for editors says about it.
  */
 import { z } from "zod";
-import { nearestName } from "./nearest.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
-import type { Range } from "./quantities.ts";
+import { nearestName } from "./notation/nearest.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
+import type { Range } from "./notation/quantities.ts";
 
 /** What an editor shows and checks; the reader alone decides. */
 interface EditorHint {

@@ -1,12 +1,12 @@
 /** Where a gang may lie and how many workers it has: `fabric`, `selector`, `spread`, `elastic`, `gang.share`, `gang.profile`. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import { sliceFaults } from "../slices.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { sliceFaults } from "./slices.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 import { entries, fields, leaf, optionalLeaf, readInteger, readName } from "./field.ts";
-import { readThousandths } from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { readThousandths } from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 const workersRange = { min: 1, max: limits.WORKERS_MAX };
 const workers = { type: "integer", minimum: 1, maximum: workersRange.max };

@@ -1,11 +1,11 @@
 /** For which power work waits, and until when. */
 import type { z } from "zod";
-import * as limits from "../limits.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 import { fields, optionalLeaf } from "./field.ts";
-import { moment, momentText, readMoment } from "./moments.ts";
-import * as quantities from "./quantities.ts";
-import type { Reading } from "./reading.ts";
+import { moment, momentText, readMoment } from "./notation/moments.ts";
+import * as quantities from "./notation/quantities.ts";
+import type { Reading } from "./notation/reading.ts";
 
 const duration = { type: "string", pattern: quantities.durationPattern };
 const readTime = (value: unknown): Reading<number | null> =>

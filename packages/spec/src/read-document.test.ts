@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { applyRequest } from "../apply.ts";
-import { schedule } from "../schedule.ts";
+import { schedule } from "./schedule-spec.ts";
+import { teamSpec } from "./team-spec.ts";
 import { checkDocuments, checkFabricLevels, documentJsonSchema, pathText, scheduleDocument } from "./index.ts";
 import type { HeadroomDocument } from "./index.ts";
 import { documentIn, problemsIn, train } from "./testing/reading.ts";
@@ -63,7 +63,7 @@ describe("teams and fleets", () => {
       },
     });
     const { team } = document as { readonly team: unknown };
-    expect(applyRequest.parse({ teams: [team] }).teams).toEqual([team]);
+    expect(teamSpec.parse(team)).toEqual(team);
   });
 
   it.each<[object, string]>([

@@ -1,12 +1,12 @@
 /** `kind: maintenance` and `kind: reservation`: what is planned for certain times. */
 import { z } from "zod";
-import type { CalendarEntry } from "../calendar.ts";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
+import type { CalendarEntry } from "./calendar-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
 import { fields, leaf, optionalLeaf, readInteger, readName, readText } from "./field.ts";
-import { instantPattern, readInstant, writeInstant } from "./instants.ts";
+import { instantPattern, readInstant, writeInstant } from "./notation/instants.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 import { tariffDocument } from "./tariff-document.ts";
 
 const instant = { type: "string", pattern: instantPattern };

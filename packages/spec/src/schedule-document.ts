@@ -1,11 +1,11 @@
 /** `kind: schedule`: work that is submitted at times of the clock. */
 import { z } from "zod";
-import * as names from "../names.ts";
-import type { Schedule } from "../schedule.ts";
-import { readCron, writeCron } from "./cron.ts";
+import * as names from "./names.ts";
+import type { Schedule } from "./schedule-spec.ts";
+import { readCron, writeCron } from "./notation/cron.ts";
 import { fields, leaf, optionalLeaf, readChoice, readName } from "./field.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import { shown, type Reading } from "./reading.ts";
+import { shown, type Reading } from "./notation/reading.ts";
 import { fromDueOf } from "./time-fields.ts";
 import { batchSchema, trainSchema, workloadDocument, workloadOf, workloadProblems } from "./workload-document.ts";
 

@@ -1,9 +1,9 @@
 /** `kind: train` and `kind: batch`: what users submit, as they write it and as it goes over the wire. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import type { Schedule } from "../schedule.ts";
-import { DEFAULT_GRACE_TIMEOUT_MS, DEFAULT_TEAM, defaultRetries, type WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import type { Schedule } from "./schedule-spec.ts";
+import { DEFAULT_GRACE_TIMEOUT_MS, DEFAULT_TEAM, defaultRetries, type WorkloadSpec } from "./workload-spec.ts";
 import {
   entries,
   fields,
@@ -16,7 +16,7 @@ import {
   type UnknownFieldNotes,
 } from "./field.ts";
 import { modelProblems, modelShape } from "./model-fields.ts";
-import { priorityHint, readPriority, writePriority } from "./priorities.ts";
+import { priorityHint, readPriority, writePriority } from "./notation/priorities.ts";
 import { antiAffinityFields, antiAffinityOf, antiAffinityProblems, antiAffinityText } from "./anti-affinity-fields.ts";
 import { workDataFields, workDataOf } from "./data-fields.ts";
 import { gangFields, gangOf, gangProblems, gangText, readAcceleratorTypes } from "./gang-fields.ts";
@@ -27,8 +27,8 @@ import {
   constraintsText,
   type FieldProblem,
 } from "./placement-fields.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 import { timeProblems, timeShape, timesOf, timesText } from "./time-fields.ts";
 
 /** Set by the executor for every worker; a file that sets them too would break the rendezvous or the checkpoints. */

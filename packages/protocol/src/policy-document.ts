@@ -1,11 +1,8 @@
 /** A policy as a file holds it: the words of the API, whole or as what is different from a preset. */
+import { type DocumentProblem, nearestName, notAChoice, problemsOf, shown } from "@headroom/spec";
 import type { z } from "zod";
-import { policyKnobs } from "../policy-knobs.ts";
-import { policy, type Policy } from "../policy.ts";
-import { problemsOf, type DocumentProblem } from "./document-problem.ts";
-import { notAChoice } from "./field.ts";
-import { nearestName } from "./nearest.ts";
-import { shown } from "./reading.ts";
+import { policyKnobs } from "./policy-knobs.ts";
+import { policy, type Policy } from "./policy.ts";
 
 export type PolicyReading =
   | { readonly ok: true; readonly policy: Policy }

@@ -1,17 +1,17 @@
 /** When work may start, what it waits for, and under which terms it may be taken off its place again. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import type { Schedule } from "../schedule.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import type { Schedule } from "./schedule-spec.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 import { fields, optionalLeaf, readChoice, readName, readText } from "./field.ts";
-import { moment, momentText, readMoment, writeMoment } from "./moments.ts";
-import type { Moment } from "./moments.ts";
+import { moment, momentText, readMoment, writeMoment } from "./notation/moments.ts";
+import type { Moment } from "./notation/moments.ts";
 import { startWindowFields, startWindowOf, startWindowText } from "./start-window-fields.ts";
 import type { StartWindow } from "./start-window-fields.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 const durationRange = { min: 0, max: limits.DURATION_MS_MAX };
 const duration = { type: "string", pattern: quantities.durationPattern };

@@ -2,7 +2,7 @@
  * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as POSIX's crontab has them with steps and
  * names besides: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
  */
-import type { ScheduleTimes } from "../schedule.ts";
+import type { ScheduleTimes } from "../schedule-spec.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
 interface Field {

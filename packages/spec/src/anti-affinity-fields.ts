@@ -1,11 +1,11 @@
 /** `apart` of a workload: the sets that it belongs to, and whom it keeps away from. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 import { fields, leaf, optionalLeaf, readChoice, readName } from "./field.ts";
 import type { FieldProblem } from "./placement-fields.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 const readSet = (value: unknown): Reading<string> => readName(value, names.setName);
 

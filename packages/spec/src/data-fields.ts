@@ -1,10 +1,10 @@
 /** `data` of a workload, and of sites and pools: what is read, where it lies, and under which rule it may be worked on. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import type { WorkloadSpec } from "../workload-spec.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import type { WorkloadSpec } from "./workload-spec.ts";
 import { fields, optionalLeaf, readName, readText } from "./field.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 function readList<Item>(
   value: unknown,

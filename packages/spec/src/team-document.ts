@@ -1,12 +1,12 @@
 /** `kind: team`: a node of the quota tree. */
 import { z } from "zod";
-import * as limits from "../limits.ts";
-import * as names from "../names.ts";
-import { resourceNames, type TeamSpec } from "../team.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { resourceNames, type TeamSpec } from "./team-spec.ts";
 import { entries, fields, leaf, optionalLeaf, readChoice, readInteger, readName } from "./field.ts";
-import { priorityHint, readPriority, writePriority } from "./priorities.ts";
-import * as quantities from "./quantities.ts";
-import { read, refuse, shown, type Reading } from "./reading.ts";
+import { priorityHint, readPriority, writePriority } from "./notation/priorities.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
 const acceleratorRange = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX };
 const milliRange = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX * 1000 };
