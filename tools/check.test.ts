@@ -45,6 +45,16 @@ describe("npm run check", () => {
     ["types", "packages/engine/src/planted-type.ts", 'export const count: number = "one";\n'],
     ["types", "packages/engine/src/planted-node.ts", "export const cwd: string = process.cwd();\n"],
     ["types", "packages/protocol/src/operations.ts", operationsWithoutPermission()],
+    [
+      "types",
+      "packages/engine/src/round/planted-write.ts",
+      'import type { World } from "../cluster/world.ts";\nexport const write = ({ state }: World): void => void state.attempts.clear();\n',
+    ],
+    [
+      "types",
+      "packages/engine/src/round/planted-scalar.ts",
+      'import type { World } from "../cluster/world.ts";\nexport function write({ state }: World): void {\n  state.sequence = 1;\n}\n',
+    ],
     ["lint and layers", "packages/engine/src/planted-layer.ts", 'export * as views from "@headroom/views";\n'],
     ["format", "packages/engine/src/planted-format.ts", "export const  a = { b:1 };\n"],
     ["vocabulary", "packages/engine/src/planted-word.ts", "export const lastBeneficiary = 1;\n"],

@@ -4,6 +4,7 @@ import {
   engineRooms,
   internalExports,
   layers,
+  restrictedFiles,
   testLibraries,
   testPackages,
   type Layer,
@@ -67,6 +68,9 @@ function roomProblem(packageRoot: string, filename: string, target: string): str
     /^src\/([^/]+)\//.exec(path.posix.relative(packageRoot, path.posix.normalize(file.replaceAll("\\", "/"))))?.[1];
   const from = roomOf(filename);
   const to = roomOf(target);
+  const restrictedTo = restrictedFiles[path.posix.relative(`${packageRoot}/src`, target)];
+  if (restrictedTo !== undefined && !restrictedTo.includes(from ?? ""))
+    return `Only ${restrictedTo.join("/ and ")}/ may import this file: other rooms read the state (restrictedFiles in tools/lint/layers.ts).`;
   if (from === undefined) return undefined;
   if (!engineRooms.includes(from)) return `Room ${from} of the engine is missing in tools/lint/layers.ts.`;
   if (to === undefined) return "A room may not import the files at the root of the package.";

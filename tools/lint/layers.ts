@@ -81,6 +81,15 @@ export const engineRooms: readonly string[] = [
   "explain",
 ];
 
+/**
+ * Files of the engine that only some rooms may import, types included: the writable form of the state is for `apply/`, and for `state/`,
+ * which restores and copies states.
+ */
+export const restrictedFiles: Readonly<Record<string, readonly string[]>> = {
+  "state/mutable-state.ts": ["state", "apply"],
+  "apply/writable.ts": ["apply"],
+};
+
 /** Subpath exports, and the only package whose sources may use each. Tests may use all of them. */
 export const internalExports: Readonly<Record<string, string>> = {
   "@headroom/engine/internals": "engine-oracle",

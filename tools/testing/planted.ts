@@ -50,6 +50,18 @@ const layerViolations = plant("house(layers)", [
     "placement/backfill/planted-room.ts",
   ],
   ["engine", 'export type A = import("../explain/earliest-starts.ts").A;', "engine/planted-room.ts"],
+  // Only apply/ writes the state.
+  [
+    "engine",
+    'import type { State } from "../state/mutable-state.ts"; export type A = State;',
+    "round/planted-state.ts",
+  ],
+  [
+    "engine",
+    'import { writable } from "../apply/writable.ts"; export const a = writable;',
+    "lifecycle/planted-write.ts",
+  ],
+  ["engine", 'export type { State } from "./state/mutable-state.ts";', "planted-state.ts"],
   ["engine", 'export { a } from "../index.ts";', "round/planted-root.ts"],
   ["engine", 'export { a } from "../base/hash.ts";', "unlisted/planted-room.ts"],
   ["sim", 'export { a } from "@headroom/engine/internals";'],

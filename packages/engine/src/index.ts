@@ -65,7 +65,6 @@ export { entitlementExceeded, teamEntitlements } from "./explain/accounts/team-e
 export type { EntitlementExceeded } from "./explain/accounts/team-entitlements.ts";
 export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/accounts/fleet-use.ts";
 export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
-export { DEFAULT_TEAM } from "./state/mutable-state.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
 export { draw } from "./base/draw.ts";
 export { canonicalJson, compareText } from "./base/canonical.ts";

@@ -6,7 +6,8 @@ import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import { capacityEpochOf } from "../src/ordering/round-order.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
-import type { World } from "../src/cluster/world.ts";
+import { writable } from "../src/apply/writable.ts";
+import type { WritableWorld as World } from "../src/apply/writable.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 
@@ -190,7 +191,7 @@ describe("checkInvariants", () => {
   it.each(mutants)("finds %s", (_name, wrong, finding) => {
     const engine = populated();
     engine.digest();
-    wrong(worldOf(engine));
+    wrong(writable(worldOf(engine)));
     expect(checkInvariants(engine).join("\n")).toMatch(finding);
   });
 });
@@ -200,7 +201,7 @@ describe("checkBatch", () => {
     const engine = populated();
     const ready = engine.receive([submit("small", { team: "sub", gang: { accelerators: 1 } })], 0);
     engine.advance();
-    return { engine, ready, world: worldOf(engine) };
+    return { engine, ready, world: writable(worldOf(engine)) };
   };
 
   it("finds nothing wrong with a sound batch", () => {

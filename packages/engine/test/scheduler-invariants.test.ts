@@ -5,7 +5,8 @@ import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Event, Input, Policy, Ready, Team } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
-import type { World } from "../src/cluster/world.ts";
+import { writable } from "../src/apply/writable.ts";
+import type { WritableWorld as World } from "../src/apply/writable.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 import { keepReservations } from "../src/placement/backfill/reservations.ts";
@@ -210,13 +211,13 @@ describe("checkInvariants", () => {
 
   it.each(ofPlans)("finds %s", (_name, wrong, finding) => {
     const { engine } = shrinking();
-    wrong(worldOf(engine));
+    wrong(writable(worldOf(engine)));
     expect(checkInvariants(engine).join("\n")).toMatch(finding);
   });
 
   it.each(ofStarts)("finds %s", (_name, wrong, finding) => {
     const engine = protecting();
-    wrong(worldOf(engine));
+    wrong(writable(worldOf(engine)));
     expect(checkInvariants(engine).join("\n")).toMatch(finding);
   });
 });
@@ -224,7 +225,7 @@ describe("checkInvariants", () => {
 describe("checkBatch", () => {
   const bent = (bend: (event: Event) => readonly Event[], change: (world: World) => void = () => undefined): string => {
     const { engine, ready } = shrinking();
-    change(worldOf(engine));
+    change(writable(worldOf(engine)));
     return checkBatch(engine.state, { ...ready, events: ready.events.flatMap(bend) }).join("\n");
   };
   const without = (kind: Event["kind"]) => (event: Event) => (event.kind === kind ? [] : [event]);

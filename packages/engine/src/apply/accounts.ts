@@ -6,20 +6,21 @@ import type { TeamName } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 
 /** Brings the accounts of the team and of every team above it up to now: what runs is about to change. */
-export function accrueLine(world: World, team: TeamName): void {
+export function accrueLine(world: WritableWorld, team: TeamName): void {
   const { accounts, teams } = world.state;
   if (accounts.size === 0) return;
   for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null) accrue(world, at);
 }
 
 /** Brings every account up to now: teams or prices are about to change. */
-export function accrueAll(world: World): void {
+export function accrueAll(world: WritableWorld): void {
   for (const team of world.state.accounts.keys()) accrue(world, team);
 }
 
-function accrue({ state, budgets }: World, team: TeamName): void {
+function accrue({ state, budgets }: WritableWorld, team: TeamName): void {
   const account = state.accounts.get(team);
   const budget = state.teams.get(team)?.budget;
   if (account === undefined || budget === undefined) return;
@@ -27,7 +28,7 @@ function accrue({ state, budgets }: World, team: TeamName): void {
 }
 
 /** A team's budget is as it says now; what was used up under another one counts for the new one. */
-export function openAccount({ state }: World, { name, budget }: Team, before: Team | undefined): void {
+export function openAccount({ state }: WritableWorld, { name, budget }: Team, before: Team | undefined): void {
   const known = state.accounts.get(name);
   if (budget === undefined) {
     state.accounts.delete(name);
@@ -40,21 +41,21 @@ export function openAccount({ state }: World, { name, budget }: Team, before: Te
 }
 
 /** From now on what the team uses up is counted by day, too; no more than that where it is already, or there is no budget. */
-export function countDays({ state }: World, team: TeamName): void {
+export function countDays({ state }: WritableWorld, team: TeamName): void {
   const account = state.accounts.get(team);
   if (account !== undefined && account.days === undefined)
     state.accounts.set(team, { ...account, days: daysFrom(state.nowMs) });
 }
 
 /** After teams or prices changed: rates are counted anew and the engine looks at every budget at once. */
-export function recountAccounts(world: World): void {
+export function recountAccounts(world: WritableWorld): void {
   world.budgets.rebuild();
   world.budgets.wakes.clear();
   for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
 }
 
 /** Wakes the engine when the next part of the team's and its ancestors' budgets will be used up, or a budget is renewed. */
-export function wakeForBudgets(world: World, team: TeamName): void {
+export function wakeForBudgets(world: WritableWorld, team: TeamName): void {
   const { accounts, teams, nowMs } = world.state;
   if (accounts.size === 0) return;
   for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null)

@@ -6,6 +6,8 @@ import { EVENT_VERSIONS } from "../contract/events.ts";
 import type { Event } from "../contract/events.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { World } from "../cluster/world.ts";
+import { writable } from "./writable.ts";
+import type { WritableWorld } from "./writable.ts";
 import { applyAttemptEvent } from "./attempt-events.ts";
 import { applyCalendarEvent } from "./calendar-events.ts";
 import { applyFleetEvent } from "./fleet-events.ts";
@@ -13,13 +15,18 @@ import { applyGovernanceEvent } from "./governance-events.ts";
 import { applyScheduleEvent } from "./schedule-events.ts";
 import { applyWorkloadEvent } from "./workload-events.ts";
 
-export function applyEvent(world: World, event: Event): void {
+export function applyEvent(readonlyWorld: World, event: Event): void {
+  const world = writable(readonlyWorld);
   const { state } = world;
   // A kind that is not known has no newest version, and nothing is at most that.
   if (!(event.version <= EVENT_VERSIONS[event.kind])) throw unknownEvent(event);
   if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
   state.sequence++;
   state.nowMs = event.atMs;
+  fold(world, event);
+}
+
+function fold(world: WritableWorld, event: Event): void {
   switch (event.kind) {
     case "workloadSubmitted":
     case "workloadHeld":
@@ -83,6 +90,11 @@ export function applyEvent(world: World, event: Event): void {
     default:
       throw unknownEvent(event);
   }
+}
+
+/** Records the head of the journal's hash chain after the events that were applied. */
+export function recordChain(world: World, chain: string): void {
+  writable(world).state.chain = chain;
 }
 
 /** A journal written by a newer version: refuse rather than skip a fact. */

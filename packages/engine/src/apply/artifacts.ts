@@ -1,13 +1,13 @@
 /** Things that work produced, and who waited for them. */
 import type { Artifact, Workload } from "../model/workload.ts";
 import { readyTask } from "../state/ready-task.ts";
-import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WritableWorld } from "./writable.ts";
+import type { WritableWorkload } from "../state/mutable-state.ts";
 
 /** The newest report of a name counts, for those who wait for it now and those who will. */
 export function recordArtifact(
-  world: World,
-  workload: WorkloadEntity,
+  world: WritableWorld,
+  workload: WritableWorkload,
   { name, path, atMs }: Artifact & { readonly atMs: number },
 ): void {
   const { state, dependents, queue } = world;

@@ -5,7 +5,7 @@ import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { AttemptStop, EndedAttempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
-import { activeAttempt, removeAttempt, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, removeAttempt, workloadOf } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdNomination, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
@@ -26,10 +26,10 @@ import { readyTask } from "../state/ready-task.ts";
 import { joinWorkers, loseRanks, replaceWorkers } from "./replaced-workers.ts";
 import { touchedAttempt } from "./touched.ts";
 import { unreachable } from "../base/unreachable.ts";
-import type { World } from "../cluster/world.ts";
-import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
+import type { WritableWorld } from "./writable.ts";
+import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 
-export function applyAttemptEvent(world: World, event: AttemptEvent): void {
+export function applyAttemptEvent(world: WritableWorld, event: AttemptEvent): void {
   switch (event.kind) {
     case "gangPlaced":
       return place(world, event);
@@ -96,7 +96,7 @@ export function applyAttemptEvent(world: World, event: AttemptEvent): void {
   }
 }
 
-function recordCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRecorded" }): void {
+function recordCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly kind: "checkpointRecorded" }): void {
   const { step, path, atMs, attemptId } = event;
   const attempt = touchedAttempt(world, attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -107,16 +107,16 @@ function recordCheckpoint(world: World, event: AttemptEvent & { readonly kind: "
 }
 
 /** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */
-function markDirty({ queue, rules }: World): void {
+function markDirty({ queue, rules }: WritableWorld): void {
   if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
 }
 
-function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
+function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
   const { state } = world;
   const workload = workloadOf(world, event.workloadId);
   if (state.nominations.has(event.attemptId)) takeNomination(world, event.attemptId);
   else takeTask(world, workload, event);
-  const attempt: AttemptEntity = {
+  const attempt: WritableAttempt = {
     id: event.attemptId,
     workloadId: workload.id,
     task: event.task,
@@ -150,7 +150,7 @@ function place(world: World, event: AttemptEvent & { readonly kind: "gangPlaced"
 }
 
 function recordUtilization(
-  attempt: AttemptEntity,
+  attempt: WritableAttempt,
   event: AttemptEvent & { readonly kind: "utilizationRecorded" },
 ): void {
   const { atMs, accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib } = event;
@@ -171,7 +171,7 @@ const larger = (left: number | null, right: number | null): number | null =>
   left === null || right === null ? (left ?? right) : Math.max(left, right);
 
 /** Who was moved rests; who has rested is forgotten, the oldest first. */
-function remember(world: World, id: WorkloadId, atMs: number): void {
+function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {
   const { moved } = world.state;
   const restMs = world.rules.defragment?.restMs ?? HOUR_MS;
   for (const [known, movedAtMs] of moved) {
@@ -186,7 +186,7 @@ function remember(world: World, id: WorkloadId, atMs: number): void {
 const stopFor = ({ reason, atMs }: Pick<AttemptStop, "reason" | "atMs">, closedBy: ClosedBy | undefined): AttemptStop =>
   closedBy === undefined ? { reason, atMs } : { reason, atMs, closedBy };
 
-function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {
+function waitForCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly kind: "checkpointRequested" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   invariant(attempt.stop !== null, `${attempt.id} is asked for a checkpoint and not to stop`);
   attempt.stop = { ...attempt.stop, checkpointUntilMs: event.untilMs };
@@ -195,12 +195,12 @@ function waitForCheckpoint(world: World, event: AttemptEvent & { readonly kind: 
 }
 
 /** It ends at another time than was expected: what waits beside protected starts may be judged otherwise. */
-function refileCompletion(world: World, attempt: AttemptEntity): void {
+function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
   world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
   if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
 }
 
-function correctPrediction(world: World, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
+function correctPrediction(world: WritableWorld, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   attempt.prediction = event.prediction;
   waitForPrediction(world.timers, attempt, workloadOf(world, attempt.workloadId).spec.walltimeMs);
@@ -214,7 +214,7 @@ interface TaskTaken {
 }
 
 /** The task leaves the fresh or the retried ones, and its workload the queue if none is left. */
-function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }: TaskTaken): void {
+function takeTask(world: WritableWorld, workload: WritableWorkload, { task, number, atMs }: TaskTaken): void {
   if (number > 1) {
     workload.retries = workload.retries.filter((retry) => retry.task !== task);
     workload.attemptCounts = new Map(workload.attemptCounts).set(task, number);
@@ -226,7 +226,7 @@ function takeTask(world: World, workload: WorkloadEntity, { task, number, atMs }
   if (readyTask(workload, atMs) === null) world.queue.remove(workload);
 }
 
-function nomination(world: World, place: Nomination): void {
+function nomination(world: WritableWorld, place: Nomination): void {
   const { state } = world;
   const workload = workloadOf(world, place.workloadId);
   if (place.afterAttempt !== undefined) world.queue.setGrowth(workload, place.afterAttempt, 0);
@@ -239,7 +239,7 @@ function nomination(world: World, place: Nomination): void {
   markDirty(world);
 }
 
-function takeNomination(world: World, id: AttemptId): Nomination {
+function takeNomination(world: WritableWorld, id: AttemptId): Nomination {
   const place = world.state.nominations.get(id);
   invariant(place !== undefined, `nothing was promised to ${id}`);
   world.state.nominations.delete(id);
@@ -248,7 +248,10 @@ function takeNomination(world: World, id: AttemptId): Nomination {
   return place;
 }
 
-function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly kind: "nominationWithdrawn" }): void {
+function withdraw(
+  world: WritableWorld,
+  { attemptId, atMs }: AttemptEvent & { readonly kind: "nominationWithdrawn" },
+): void {
   const withdrawn = takeNomination(world, attemptId);
   world.capacity.freedEpoch++;
   if (withdrawn.growth) askAgain(world, attemptId);
@@ -257,7 +260,7 @@ function withdraw(world: World, { attemptId, atMs }: AttemptEvent & { readonly k
 }
 
 /** The task waits again: as one to retry at once, since its number was given out. */
-function returnTask(world: World, { workloadId, task }: Nomination, atMs: number): void {
+function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs: number): void {
   const workload = workloadOf(world, workloadId);
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
   if (workload.spec.startWindow !== undefined) world.startWindow.lookAtMs = -1;
@@ -265,14 +268,14 @@ function returnTask(world: World, { workloadId, task }: Nomination, atMs: number
 }
 
 /** A gang whose growth was promised and is not any more asks for it again. */
-function askAgain(world: World, id: AttemptId): void {
+function askAgain(world: WritableWorld, id: AttemptId): void {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) return;
   const workload = workloadOf(world, attempt.workloadId);
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
-function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
+function grow(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangGrown" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (world.state.nominations.has(attempt.id)) takeNomination(world, attempt.id);
@@ -286,7 +289,7 @@ function grow(world: World, event: AttemptEvent & { readonly kind: "gangGrown" }
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
-function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
+function shrink(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangShrinkRequested" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   releaseAttempt(world, attempt);
@@ -297,7 +300,7 @@ function shrink(world: World, event: AttemptEvent & { readonly kind: "gangShrink
   world.queue.setGrowth(workload, attempt.id, 0);
 }
 
-function keepFirst(attempt: AttemptEntity, workers: number): void {
+function keepFirst(attempt: WritableAttempt, workers: number): void {
   attempt.workers = attempt.workers.slice(0, workers);
   const joining = attempt.joining?.filter((rank) => rank < workers) ?? [];
   if (joining.length > 0) attempt.joining = joining;
@@ -305,7 +308,7 @@ function keepFirst(attempt: AttemptEntity, workers: number): void {
 }
 
 /** It goes on as it is until its next attempt: what did not come once would be asked for again and again. */
-function failJoin(world: World, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
+function failJoin(world: WritableWorld, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
@@ -317,7 +320,7 @@ function failJoin(world: World, event: AttemptEvent & { readonly kind: "joinFail
   world.queue.setGrowth(workload, attempt.id, 0);
 }
 
-function finishTerminating(world: World, attempt: AttemptEntity): void {
+function finishTerminating(world: WritableWorld, attempt: WritableAttempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   settleUse(world, workload);
   releaseAttempt(world, attempt);
@@ -326,7 +329,7 @@ function finishTerminating(world: World, attempt: AttemptEntity): void {
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
 }
 
-function start(world: World, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
+function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "attemptStarted" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (attempt.phase === "launching") attempt.phase = "running";
@@ -342,7 +345,7 @@ function start(world: World, event: AttemptEvent & { readonly kind: "attemptStar
   waitForWindows(world, attempt);
 }
 
-function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
+function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attemptEnded" }): void {
   const { state, queue, timers } = world;
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -377,7 +380,7 @@ function end(world: World, event: AttemptEvent & { readonly kind: "attemptEnded"
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
 
-function setLosses(workload: WorkloadEntity, task: number, count: number): void {
+function setLosses(workload: WritableWorkload, task: number, count: number): void {
   if (workload.losses === undefined && count === 0) return;
   const others = (workload.losses ?? []).filter((each) => each.task !== task);
   const losses = count === 0 ? others : [...others, { task, count }];
@@ -386,7 +389,7 @@ function setLosses(workload: WorkloadEntity, task: number, count: number): void 
 }
 
 /** A gang that starts again because its nodes were lost, drained or will be away may take spares in the place of what lay there. */
-function countLost(world: World, workload: WorkloadEntity, attempt: AttemptEntity): void {
+function countLost(world: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): void {
   const { state, calendar, rules } = world;
   const { spec, actor } = workload;
   const aheadMs = state.nowMs + spec.graceTimeoutMs + checkpointTimeoutOf(rules, spec);
@@ -403,7 +406,7 @@ function countLost(world: World, workload: WorkloadEntity, attempt: AttemptEntit
 }
 
 /** Where the task of an ended attempt has a place to move to, the promise is its own from now on. */
-function moveTask({ state }: World, workload: WorkloadEntity, attempt: AttemptEntity): boolean {
+function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): boolean {
   for (const place of state.nominations.values()) {
     if (place.afterAttempt !== attempt.id) continue;
     const { afterAttempt: _ended, ...kept } = place;
@@ -414,7 +417,7 @@ function moveTask({ state }: World, workload: WorkloadEntity, attempt: AttemptEn
   return false;
 }
 
-function without({ attempts }: World["state"], active: AttemptId[], attempt: AttemptEntity): AttemptId[] {
+function without({ attempts }: WritableWorld["state"], active: AttemptId[], attempt: WritableAttempt): AttemptId[] {
   const index = positionOf(attempts, active, attempt);
   invariant(index >= 0, "an attempt ends that its workload does not know");
   if (active.length === 1) return NO_ATTEMPTS;
@@ -424,9 +427,9 @@ function without({ attempts }: World["state"], active: AttemptId[], attempt: Att
 
 /** They are in the order in which they were placed: of the thousands of an array one is found by halving. */
 function positionOf(
-  attempts: World["state"]["attempts"],
+  attempts: WritableWorld["state"]["attempts"],
   active: readonly AttemptId[],
-  { id, placedSequence }: AttemptEntity,
+  { id, placedSequence }: WritableAttempt,
 ): number {
   for (let [low, high] = [0, active.length - 1]; low <= high;) {
     const middle = (low + high) >> 1;
@@ -440,7 +443,7 @@ function positionOf(
 
 function keepEnded(
   kept: readonly EndedAttempt[],
-  attempt: AttemptEntity,
+  attempt: WritableAttempt,
   event: AttemptEvent & { readonly kind: "attemptEnded" },
 ): readonly EndedAttempt[] {
   const ended: EndedAttempt = {

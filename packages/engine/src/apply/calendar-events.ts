@@ -3,9 +3,9 @@ import { invariant } from "../base/invariant.ts";
 import { rememberEntry } from "../state/ended-entries.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForTariff, waitForWindow, waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
-import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 
-export function applyCalendarEvent(world: World, event: CalendarEvent): void {
+export function applyCalendarEvent(world: WritableWorld, event: CalendarEvent): void {
   const { calendar } = world.state;
   switch (event.kind) {
     case "calendarSet": {
@@ -38,7 +38,7 @@ export function applyCalendarEvent(world: World, event: CalendarEvent): void {
 }
 
 /** What waits is filed by how long it lasts while there are windows, and what did not fit beside the old ones may fit now. */
-function refile(world: World): void {
+function refile(world: WritableWorld): void {
   world.startWindow.lookAtMs = -1;
   world.calendar.rebuild();
   world.queue.reorder(world.rules);

@@ -2,23 +2,23 @@
 import type { TeamName } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import { freshUse, rebased, useAsOf } from "../usage/decayed-usage.ts";
-import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 
 /** Brings the record up to now for everybody for whom the work counts: what it holds is about to change. */
-export function recordDecayedUsage(world: World, workload: Workload): void {
+export function recordDecayedUsage(world: WritableWorld, workload: Workload): void {
   if (world.decayedUsage.halfLife === null) return;
   forgetOldest(world);
   for (const key of world.decayedUsage.keysOf(workload)) record(world, key);
 }
 
 /** Brings everything up to now: teams are about to change. */
-export function recordAllDecayedUsage(world: World): void {
+export function recordAllDecayedUsage(world: WritableWorld): void {
   if (world.decayedUsage.halfLife === null) return;
   for (const key of Array.from(world.state.decayedUsage.keys())) record(world, key);
 }
 
 /** After teams changed: what is held counts for others, from now on. */
-export function recountDecayedUsage(world: World): void {
+export function recountDecayedUsage(world: WritableWorld): void {
   const { decayedUsage, rules } = world;
   if (decayedUsage.halfLife === null) return;
   decayedUsage.rebuild(rules);
@@ -26,7 +26,7 @@ export function recountDecayedUsage(world: World): void {
 }
 
 /** After the policy changed: without a half-life nothing is remembered; with another one the averages stay. */
-export function renewDecayedUsage(world: World): void {
+export function renewDecayedUsage(world: WritableWorld): void {
   const { state, decayedUsage, rules } = world;
   const before = decayedUsage.halfLife;
   if (before !== null) recordAllDecayedUsage(world);
@@ -39,13 +39,13 @@ export function renewDecayedUsage(world: World): void {
 }
 
 /** The team is gone, and with it all that was remembered of it. */
-export function forgetDecayedUsage({ state }: World, team: TeamName): void {
+export function forgetDecayedUsage({ state }: WritableWorld, team: TeamName): void {
   for (const key of Array.from(state.decayedUsage.keys()))
     if (key === team || key.startsWith(`${team}\n`)) state.decayedUsage.delete(key);
 }
 
 /** Whoever is recorded goes to the end: the first is the one that was not looked at for longest. */
-function record({ state, decayedUsage }: World, key: string): void {
+function record({ state, decayedUsage }: WritableWorld, key: string): void {
   const { halfLife } = decayedUsage;
   if (halfLife === null) return;
   const { nowMs } = state;
@@ -58,7 +58,7 @@ function record({ state, decayedUsage }: World, key: string): void {
 }
 
 /** With every change one of the others is looked at, and dropped where nothing is left: so users who are gone are forgotten. */
-function forgetOldest(world: World): void {
+function forgetOldest(world: WritableWorld): void {
   const { state, decayedUsage } = world;
   const [key] = state.decayedUsage.keys();
   if (key === undefined) return;

@@ -3,12 +3,12 @@ import type { NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { invariant } from "../base/invariant.ts";
-import type { World } from "../cluster/world.ts";
-import type { NodeEntity } from "../state/mutable-state.ts";
+import type { WritableWorld } from "./writable.ts";
+import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { unreachable } from "../base/unreachable.ts";
 
-export function applyFleetEvent(world: World, event: FleetEvent): void {
+export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
   const { state, capacity } = world;
   switch (event.kind) {
     case "siteDefined":
@@ -58,7 +58,7 @@ export function applyFleetEvent(world: World, event: FleetEvent): void {
 }
 
 /** What work may run in the pool, or how many of its nodes are kept as spares, may be other: what did not fit may fit now. */
-function openOtherwise({ state, capacity }: World, pool: Pool): void {
+function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   const known = state.pools.get(pool.name);
   if (known === undefined) return;
   const isAsOpen = known.site === pool.site && canonicalJson(known.data) === canonicalJson(pool.data);
@@ -69,7 +69,7 @@ function openOtherwise({ state, capacity }: World, pool: Pool): void {
 }
 
 /** The accelerators of a pool may be divided as they were not before: what did not fit may fit now. */
-function divideOtherwise({ state, capacity }: World, { name, mig }: Pool): void {
+function divideOtherwise({ state, capacity }: WritableWorld, { name, mig }: Pool): void {
   for (const node of state.nodes.values()) {
     if (node.pool !== name || node.mig === mig) continue;
     capacity.update(node, () => {
@@ -80,11 +80,11 @@ function divideOtherwise({ state, capacity }: World, { name, mig }: Pool): void 
   }
 }
 
-function join(world: World, spec: NodeSpec, atMs: number): void {
+function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
   const { state, capacity } = world;
   const pool = state.pools.get(spec.pool);
   invariant(pool !== undefined, `node ${spec.id} joins pool ${spec.pool}, which does not exist`);
-  const node: NodeEntity = {
+  const node: WritableNode = {
     ...spec,
     ordinal: state.nodes.size,
     acceleratorType: pool.acceleratorType,
@@ -102,7 +102,7 @@ function join(world: World, spec: NodeSpec, atMs: number): void {
 }
 
 /** Takes over changed amounts of a node that holds nothing. */
-function change(world: World, spec: NodeSpec): void {
+function change(world: WritableWorld, spec: NodeSpec): void {
   const { state, capacity } = world;
   const node = state.nodes.get(spec.id);
   invariant(node !== undefined, `no node ${spec.id}`);
@@ -114,12 +114,12 @@ function change(world: World, spec: NodeSpec): void {
   });
 }
 
-interface NodeChanges extends Partial<Pick<NodeEntity, "health" | "draining">> {
+interface NodeChanges extends Partial<Pick<WritableNode, "health" | "draining">> {
   /** `undefined`, where it is said: no longer. */
   readonly hotSpare?: true | undefined;
 }
 
-function updateNode(world: World, id: NodeId, changes: NodeChanges): void {
+function updateNode(world: WritableWorld, id: NodeId, changes: NodeChanges): void {
   const { state, capacity } = world;
   const node = state.nodes.get(id);
   invariant(node !== undefined, `no node ${id}`);

@@ -10,12 +10,12 @@ import { renewRunTimes } from "./run-times.ts";
 import { ANSWERS_KEPT } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
-import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 
 /** Since these versions budgets are counted by day: what was recorded before gives the state that it gave. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
-export function applyGovernanceEvent(world: World, event: GovernanceEvent): void {
+export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEvent): void {
   const { state, teamUse, queue } = world;
   switch (event.kind) {
     case "teamDefined": {
@@ -83,7 +83,7 @@ export function applyGovernanceEvent(world: World, event: GovernanceEvent): void
  * What is held counts for the teams as they are defined now; work is filed by user from the first limit for users on. Otherwise only
  * a team that moves changes what users hold anywhere: what is booked tentatively while amounts of teams are tried stays booked.
  */
-function refreshTeams(world: World, isMoved: boolean): void {
+function refreshTeams(world: WritableWorld, isMoved: boolean): void {
   const { teamUse, queue, rules } = world;
   const wasKept = teamUse.users.isKept;
   teamUse.refresh();
@@ -92,7 +92,7 @@ function refreshTeams(world: World, isMoved: boolean): void {
   if (wasKept !== teamUse.users.isKept) queue.reorder(rules);
 }
 
-function accountOf({ state }: World, team: TeamName): Account {
+function accountOf({ state }: WritableWorld, team: TeamName): Account {
   const account = state.accounts.get(team);
   invariant(account !== undefined, `team ${team} has no account`);
   return account;

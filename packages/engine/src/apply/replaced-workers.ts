@@ -2,16 +2,16 @@
 import type { AttemptEvent } from "../contract/events.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
-import { workloadOf } from "../cluster/entities.ts";
+import { workloadOf } from "./writable.ts";
 import { growthOf, holdAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import { waitForWindows } from "../cluster/world.ts";
-import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { touchedAttempt } from "./touched.ts";
 
 /** What lay on the lost node is held no more; the others keep their places and their ranks. */
-export function loseRanks(world: World, event: AttemptEvent & { readonly kind: "ranksLost" }): void {
+export function loseRanks(world: WritableWorld, event: AttemptEvent & { readonly kind: "ranksLost" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   const ranks = ranksOf(attempt);
@@ -23,7 +23,7 @@ export function loseRanks(world: World, event: AttemptEvent & { readonly kind: "
   world.queue.setGrowth(workload, attempt.id, 0);
 }
 
-export function replaceWorkers(world: World, event: AttemptEvent & { readonly kind: "workersReplaced" }): void {
+export function replaceWorkers(world: WritableWorld, event: AttemptEvent & { readonly kind: "workersReplaced" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   const { missing = [] } = attempt;
@@ -40,7 +40,10 @@ export function replaceWorkers(world: World, event: AttemptEvent & { readonly ki
   waitForWindows(world, attempt);
 }
 
-export function joinWorkers(world: World, { attemptId }: AttemptEvent & { readonly kind: "workersJoined" }): void {
+export function joinWorkers(
+  world: WritableWorld,
+  { attemptId }: AttemptEvent & { readonly kind: "workersJoined" },
+): void {
   const attempt = touchedAttempt(world, attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   delete attempt.joining;

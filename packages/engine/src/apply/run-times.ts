@@ -2,15 +2,15 @@
 import type { AttemptEvent } from "../contract/events.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import type { World } from "../cluster/world.ts";
+import { workloadOf } from "./writable.ts";
+import type { WritableWorld } from "./writable.ts";
 
 /**
  * A task has come to its end by itself, or by its walltime: what its attempts ran, in all, is what such work takes. `workload`
  * knows of the end already.
  */
 export function recordRunTime(
-  world: World,
+  world: WritableWorld,
   workload: Workload,
   { attempt, event }: { readonly attempt: Attempt; readonly event: AttemptEvent & { readonly kind: "attemptEnded" } },
 ): void {
@@ -19,7 +19,7 @@ export function recordRunTime(
   if (!isStopped && event.outcome !== "lost") rememberRun(world, workload, attempt);
 }
 
-function rememberRun(world: World, workload: Workload, attempt: Attempt): void {
+function rememberRun(world: WritableWorld, workload: Workload, attempt: Attempt): void {
   let tookMs = 0;
   for (const { task, startedAtMs, endedAtMs } of workload.endedAttempts)
     if (task === attempt.task && startedAtMs !== null) tookMs += endedAtMs - startedAtMs;
@@ -28,7 +28,7 @@ function rememberRun(world: World, workload: Workload, attempt: Attempt): void {
 }
 
 /** Answers the kinds of which something else is known now. */
-function remember({ state: { runTimes } }: World, kind: string, tookMs: number): readonly string[] {
+function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: number): readonly string[] {
   const known = runTimes.get(kind) ?? [];
   runTimes.delete(kind);
   runTimes.set(kind, [...known.slice(known.length === RUNS_KEPT ? 1 : 0), tookMs]);
@@ -39,7 +39,7 @@ function remember({ state: { runTimes } }: World, kind: string, tookMs: number):
 }
 
 /** After the policy changed: where nothing is predicted nothing is remembered, and what was predicted of what runs is forgotten. */
-export function renewRunTimes(world: World): void {
+export function renewRunTimes(world: WritableWorld): void {
   const { state, rules } = world;
   if (predictsRuns(rules)) return;
   state.runTimes.clear();

@@ -4,12 +4,12 @@ import type { ScheduleItem, ScheduleRun } from "../model/schedule.ts";
 import { invariant } from "../base/invariant.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForSchedule } from "../cluster/world.ts";
-import type { World } from "../cluster/world.ts";
+import type { WritableWorld } from "./writable.ts";
 
 /** Since this version of `scheduleRan` the last runs are kept: what was recorded before gives the state that it gave. */
 const RUNS_KEPT_FROM = 2;
 
-export function applyScheduleEvent(world: World, event: ScheduleEvent): void {
+export function applyScheduleEvent(world: WritableWorld, event: ScheduleEvent): void {
   const { schedules } = world.state;
   switch (event.kind) {
     case "scheduleSet": {

@@ -1,11 +1,11 @@
 import type { AttemptId } from "../model/ids.ts";
-import { activeAttempt } from "../cluster/entities.ts";
+import { activeAttempt } from "./writable.ts";
 import { InvariantError } from "../base/invariant.ts";
-import type { World } from "../cluster/world.ts";
-import type { AttemptEntity } from "../state/mutable-state.ts";
+import type { WritableWorld } from "./writable.ts";
+import type { WritableAttempt } from "../state/mutable-state.ts";
 
 /** The attempt that an event is about, marked as written to. */
-export function touchedAttempt(world: World, id: AttemptId): AttemptEntity {
+export function touchedAttempt(world: WritableWorld, id: AttemptId): WritableAttempt {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) throw new InvariantError(`no active attempt ${id}`);
   attempt.revision = world.state.sequence;

@@ -9,10 +9,12 @@ import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Nomination } from "../model/workload.ts";
 import { predictsRuns } from "../usage/run-times.ts";
 import type { DemandMix } from "../state/demand-mix.ts";
-import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, removeAttempt, removeWorkload, workloadOf } from "./writable.ts";
 import { growthOf, holdAttempt, holdNomination, releaseAttempt } from "../cluster/holdings.ts";
+import { writable } from "./writable.ts";
+import type { WritableWorld } from "./writable.ts";
 import type { World } from "../cluster/world.ts";
-import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
+import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 
 /** What is written to, and what it said before that. */
 interface RecordedAttempt<Entity> {
@@ -21,7 +23,7 @@ interface RecordedAttempt<Entity> {
 }
 
 export class UndoLog {
-  readonly #world: World;
+  readonly #world: WritableWorld;
   readonly #sequence: number;
   readonly #queueEventCount: number;
   readonly #submittedCount: number;
@@ -29,16 +31,16 @@ export class UndoLog {
   readonly #endedKeptCount: number;
   readonly #endedDropped: number;
   /** `null`: it was not there. */
-  readonly #attempts = new Map<AttemptId, RecordedAttempt<AttemptEntity> | null>();
+  readonly #attempts = new Map<AttemptId, RecordedAttempt<WritableAttempt> | null>();
   /** All attempts in their order, once any of them ends. */
   #order: readonly AttemptId[] | null = null;
-  readonly #workloads = new Map<WorkloadId, WorkloadEntity>();
+  readonly #workloads = new Map<WorkloadId, WritableWorkload>();
   /** All promises in their order, once any of them is written to. */
   #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
   /** What was used up as of when it was last looked at; it is the same, looked at or not. */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
   /** Past use, in its order; `null`: none is kept. */
-  readonly #decayedUsage: World["state"]["decayedUsage"] | null;
+  readonly #decayedUsage: WritableWorld["state"]["decayedUsage"] | null;
   readonly #submitted = new Set<WorkloadId>();
   /** What was asked for until anything was submitted. */
   #demand: DemandMix | null = null;
@@ -46,7 +48,7 @@ export class UndoLog {
 
   /** Of what is recorded from now on. */
   constructor(world: World) {
-    this.#world = world;
+    this.#world = writable(world);
     this.#sequence = world.state.sequence;
     this.#queueEventCount = world.queueEventCount;
     const { accounts } = world.state;
@@ -229,7 +231,7 @@ export class UndoLog {
 }
 
 /** Whether nothing but itself changes when it ends: nobody waits for it, and it has no times of its own. */
-const isForItself = ({ dependents, state }: World, id: WorkloadId): boolean =>
+const isForItself = ({ dependents, state }: WritableWorld, id: WorkloadId): boolean =>
   !dependents.has(id) && state.workloads.get(id)?.spec.startWindow === undefined;
 
 /** What an entity says is what it said before, and nothing else. */

@@ -5,20 +5,20 @@ import { learnsDemand } from "../policy/rules.ts";
 import { DemandMix } from "../state/demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
-import { removeWorkload, workloadOf } from "../cluster/entities.ts";
+import { removeWorkload, workloadOf } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForOthers, waitForTime } from "../cluster/world.ts";
-import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WritableWorld } from "./writable.ts";
+import type { WritableWorkload } from "../state/mutable-state.ts";
 
 /** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
 const NO_RETRIES = [] as const;
 const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
 
-export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
+export function applyWorkloadEvent(world: WritableWorld, event: WorkloadEvent): void {
   switch (event.kind) {
     case "workloadSubmitted":
       return submit(world, event);
@@ -65,9 +65,9 @@ export function applyWorkloadEvent(world: World, event: WorkloadEvent): void {
   }
 }
 
-function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadSubmitted" }): void {
+function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "workloadSubmitted" }): void {
   const { state, queue } = world;
-  const workload: WorkloadEntity = {
+  const workload: WritableWorkload = {
     id: event.workloadId,
     ordinal: ++state.submittedCount,
     spec: event.spec,
@@ -107,12 +107,12 @@ function submit(world: World, event: WorkloadEvent & { readonly kind: "workloadS
 }
 
 /** Puts work in the queue that may start now and is not there. */
-function askAgain({ queue }: World, workload: WorkloadEntity, atMs: number): void {
+function askAgain({ queue }: WritableWorld, workload: WritableWorkload, atMs: number): void {
   if (workload.endedAtMs === null && readyTask(workload, atMs) !== null && !queue.has(workload)) queue.add(workload);
 }
 
 /** What waited for this end alone may start; what waited for another outcome waits on, for the decision about it. */
-function tellDependents(world: World, { id, phase }: WorkloadEntity, atMs: number): void {
+function tellDependents(world: WritableWorld, { id, phase }: WritableWorkload, atMs: number): void {
   if (world.dependents.size === 0) return;
   const dependents = world.dependents.get(id);
   if (dependents === undefined) return;
@@ -129,7 +129,7 @@ function tellDependents(world: World, { id, phase }: WorkloadEntity, atMs: numbe
   }
 }
 
-function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
+function end(world: WritableWorld, event: WorkloadEvent & { readonly kind: "workloadEnded" }): void {
   const { state, queue, endedKept } = world;
   const workload = workloadOf(world, event.workloadId);
   if (workload.activeAttempts.length > 0)
@@ -146,7 +146,7 @@ function end(world: World, event: WorkloadEvent & { readonly kind: "workloadEnde
   if (endedKept.length - world.endedDropped > ENDED_WORKLOADS_KEPT) dropOldestEnded(world);
 }
 
-function dropOldestEnded(world: World): void {
+function dropOldestEnded(world: WritableWorld): void {
   const { endedKept } = world;
   const id = endedKept[world.endedDropped++] as WorkloadId;
   removeWorkload(world, id);

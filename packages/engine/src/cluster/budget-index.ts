@@ -3,17 +3,17 @@ import type { Rate } from "../model/budget.ts";
 import { milliOf, shapeOf } from "../model/gang.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
-import type { State } from "../state/mutable-state.ts";
+import type { ReadonlyState } from "../state/state.ts";
 
 const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };
 
 export class BudgetIndex {
-  readonly #state: Pick<State, "accounts" | "teams" | "pools" | "nodes" | "workloads" | "attempts">;
+  readonly #state: Pick<ReadonlyState, "accounts" | "teams" | "pools" | "nodes" | "workloads" | "attempts">;
   readonly #rates = new Map<TeamName, { milli: number; moneyMilli: number }>();
   /** The earliest wake-up that is under way for a team. */
   readonly wakes: Map<TeamName, number> = new Map();
 
-  constructor(state: State) {
+  constructor(state: ReadonlyState) {
     this.#state = state;
   }
 

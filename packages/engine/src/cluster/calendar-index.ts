@@ -1,7 +1,7 @@
 /** Which nodes the calendar closes to whom and from when on: rebuilt when an entry or the fleet changes, asked by every placement. */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
-import type { State } from "../state/mutable-state.ts";
+import type { ReadonlyState } from "../state/state.ts";
 
 export interface IndexedWindow {
   readonly window: TimeWindow;
@@ -10,7 +10,7 @@ export interface IndexedWindow {
 
 /** A window with its nodes; `chosen`: those that a reservation by amount was given. */
 export function indexedWindow(
-  { nodes }: Pick<State, "nodes">,
+  { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
   chosen: readonly NodeId[] | undefined,
 ): IndexedWindow {
@@ -27,7 +27,7 @@ export interface Asking {
 }
 
 export class CalendarIndex {
-  readonly #state: Pick<State, "calendar" | "nodes" | "teams">;
+  readonly #state: Pick<ReadonlyState, "calendar" | "nodes" | "teams">;
   #windows: readonly IndexedWindow[] = [];
   #users: ReadonlySet<string> = new Set();
   #firstStartMs = Number.POSITIVE_INFINITY;
@@ -36,7 +36,7 @@ export class CalendarIndex {
   /** The instant for which placements are asked: the round's own, or one to come while a protected start is looked for. */
   nowMs: number;
 
-  constructor(state: State) {
+  constructor(state: ReadonlyState) {
     this.#state = state;
     this.nowMs = state.nowMs;
     this.rebuild();

@@ -8,19 +8,19 @@ import { halfLifeOf } from "../usage/half-life.ts";
 import type { HalfLife } from "../usage/half-life.ts";
 import { isSteady, useAsOf } from "../usage/decayed-usage.ts";
 import type { Rules } from "../policy/rules.ts";
-import type { State } from "../state/mutable-state.ts";
+import type { ReadonlyState } from "../state/state.ts";
 
 /** Under which a team's past use is kept, or that of one user in the team; no name has a line break. */
 export const usageKey = (team: TeamName, user?: string): string => (user === undefined ? team : `${team}\n${user}`);
 
 export class DecayedUsageIndex {
-  readonly #state: Pick<State, "decayedUsage" | "teams" | "workloads" | "attempts">;
+  readonly #state: Pick<ReadonlyState, "decayedUsage" | "teams" | "workloads" | "attempts">;
   readonly #rates = new Map<string, [number, number, number]>();
   #halfLife: HalfLife | null;
   /** The instant of the round. */
   nowMs: number;
 
-  constructor(state: State, rules: Rules) {
+  constructor(state: ReadonlyState, rules: Rules) {
     this.#state = state;
     this.nowMs = state.nowMs;
     this.#halfLife = halfLifeUnder(rules);

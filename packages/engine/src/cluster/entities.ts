@@ -5,7 +5,8 @@
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { World } from "./world.ts";
-import type { AttemptEntity, WorkloadEntity } from "../state/mutable-state.ts";
+import type { Attempt } from "../model/workload.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 
 export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   const { recent } = world;
@@ -17,22 +18,10 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
 }
 
 /** The attempt, if it has not ended. */
-export function activeAttempt(world: World, id: AttemptId): AttemptEntity | undefined {
+export function activeAttempt(world: World, id: AttemptId): Attempt | undefined {
   const { recent } = world;
   if (recent.attempt !== null && recent.attempt.id === id) return recent.attempt;
   const attempt = world.state.attempts.get(id);
   if (attempt !== undefined) recent.attempt = attempt;
   return attempt;
-}
-
-/** Takes an ended attempt out of the state and out of memory. */
-export function removeAttempt({ state, recent }: World, id: AttemptId): void {
-  state.attempts.delete(id);
-  if (recent.attempt?.id === id) recent.attempt = null;
-}
-
-/** Takes a workload that is no longer kept out of the state and out of memory. */
-export function removeWorkload({ state, recent }: World, id: WorkloadId): void {
-  state.workloads.delete(id);
-  if (recent.workload?.id === id) recent.workload = null;
 }

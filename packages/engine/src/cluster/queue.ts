@@ -17,7 +17,7 @@ import type { CompareClasses } from "./head-order.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import type { RunTimes } from "../model/usage-history.ts";
 
 interface ClassOptions {

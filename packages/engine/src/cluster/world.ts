@@ -1,4 +1,4 @@
-/** The state with its writable types, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
+/** The state, and the indexes that are rebuilt from it. Only `apply/` writes to either. */
 import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../model/time/due.ts";
 import { tariffEndMs } from "../model/calendar.ts";
@@ -29,10 +29,10 @@ import { Queue } from "./queue.ts";
 import { TeamUse } from "./team-use.ts";
 import { Timers } from "./timers.ts";
 import { readyTask } from "../state/ready-task.ts";
-import type { State, WorkloadEntity, AttemptEntity } from "../state/mutable-state.ts";
+import type { ReadonlyState, WorkloadEntity } from "../state/state.ts";
 
 export interface World {
-  readonly state: State;
+  readonly state: ReadonlyState;
   /** The policy in force with what it leaves out filled in. */
   rules: Rules;
   readonly capacity: Capacity;
@@ -55,7 +55,7 @@ export interface World {
   /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
   queueEventCount: number;
   /** The entities that were looked up last (`entities.ts`). */
-  readonly recent: { workload: WorkloadEntity | null; attempt: AttemptEntity | null };
+  readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
   /** How many nodes the pools state as spares, in all. */
   hotSparesStated: number;
   /** Who waits for the end of a workload that has not ended. */
@@ -71,11 +71,11 @@ export interface World {
 /** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
-const hotSparesOf = ({ pools }: State): number =>
+const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
 
 /** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
-export function indexState(state: State): World {
+export function indexState(state: ReadonlyState): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
   const teamUse = new TeamUse(state.teams, rules);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyState } from "../state/mutable-state.ts";
+import { writableEmptyState } from "../state/mutable-state.ts";
 import type { Tariff } from "../model/calendar.ts";
 import { PowerForecast } from "./power-forecast.ts";
 import { figuresAt } from "./tariffs.ts";
@@ -18,7 +18,7 @@ const series = (startMs: number, stepMs: number, microUsdPerKwh: readonly number
 });
 
 function stateWith(tariffs: readonly Tariff[]) {
-  const state = emptyState();
+  const state = writableEmptyState();
   for (const entry of tariffs) state.calendar.set(entry.name, { entry });
   return state;
 }

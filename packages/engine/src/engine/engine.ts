@@ -1,6 +1,6 @@
 /** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
 import { Batch } from "../batch/batch.ts";
-import { applyEvent } from "../apply/apply.ts";
+import { applyEvent, recordChain } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
 import { decideCommand } from "../lifecycle/commands.ts";
 import { decideObservation } from "../lifecycle/observations.ts";
@@ -27,9 +27,8 @@ import { classIn, QueueBucket } from "../cluster/queue.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { indexState } from "../cluster/world.ts";
-import { emptyState } from "../state/mutable-state.ts";
+import { emptyState } from "../state/empty-state.ts";
 import type { World } from "../cluster/world.ts";
-import type { State } from "../state/mutable-state.ts";
 import { installStrategies } from "../strategies/install.ts";
 import { upcastEvent } from "../state/upcast.ts";
 
@@ -43,7 +42,7 @@ class EngineCore implements Engine {
   /** Whether its journal is written down: nobody reads that of a fork. */
   readonly #isWritten: boolean;
 
-  constructor(state: State, fork: { readonly clockMs: number } | null = null) {
+  constructor(state: ReadonlyState, fork: { readonly clockMs: number } | null = null) {
     this.#world = worldWith(state);
     this.#chain = lanesFromHex(state.chain);
     this.#clockMs = fork?.clockMs ?? state.nowMs;
@@ -55,7 +54,7 @@ class EngineCore implements Engine {
   }
 
   get world(): World {
-    this.#world.state.chain = lanesToHex(this.#chain);
+    recordChain(this.#world, lanesToHex(this.#chain));
     return this.#world;
   }
 
@@ -122,7 +121,7 @@ class EngineCore implements Engine {
   }
 }
 
-function worldWith(state: State): World {
+function worldWith(state: ReadonlyState): World {
   const world = indexState(state);
   installStrategies(world);
   return world;
@@ -222,7 +221,7 @@ function foldGroup(world: World, group: JournalGroup): void {
     `the journal is damaged at sequence ${expected}: ${events.length} events, the journal says ${group.count}`,
   );
   for (const event of events) applyEvent(world, upcastEvent(event));
-  state.chain = chain;
+  recordChain(world, chain);
 }
 
 /** A fresh engine with an empty fleet and the default policy. */

@@ -3,7 +3,7 @@ import type { Command } from "../contract/inputs.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Policy } from "../policy/policy.ts";
 import { canonicalJson } from "../base/canonical.ts";
-import { DEFAULT_TEAM } from "../state/mutable-state.ts";
+import { DEFAULT_TEAM } from "../state/state.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";

@@ -3,7 +3,7 @@ import type { Effect } from "../contract/effects.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { canResize } from "../cluster/holdings.ts";
 import type { World } from "../cluster/world.ts";
-import type { AttemptEntity } from "../state/mutable-state.ts";
+import type { Attempt } from "../model/workload.ts";
 import { checkpointOf, growthOf, launchOf, replaceOf, shrinkOf, stopOf } from "../transitions/attempt-effects.ts";
 
 export function outstandingEffects(world: World): readonly Effect[] {
@@ -12,7 +12,7 @@ export function outstandingEffects(world: World): readonly Effect[] {
     .flatMap((attempt) => effectsOf(world, attempt));
 }
 
-function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
+function effectsOf(world: World, attempt: Attempt): Effect[] {
   const effects: Effect[] = [];
   if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
   const { stop } = attempt;
@@ -25,5 +25,5 @@ function effectsOf(world: World, attempt: AttemptEntity): Effect[] {
 }
 
 /** Executors say that an attempt runs, and not with how many workers: each is named again. */
-const mayHaveGrown = (world: World, attempt: AttemptEntity): boolean =>
+const mayHaveGrown = (world: World, attempt: Attempt): boolean =>
   workloadOf(world, attempt.workloadId).spec.gang.minWorkers !== undefined && canResize(world.state, attempt);

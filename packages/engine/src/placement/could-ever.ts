@@ -6,7 +6,7 @@ import type { TypeCapacity } from "../cluster/capacity.ts";
 import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";

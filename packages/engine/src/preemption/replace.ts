@@ -14,7 +14,7 @@ import type { NodeSlot } from "../cluster/node-slot.ts";
 import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import { roundOrder } from "../ordering/round-order.ts";
 import { bestPart, give, partAt } from "../placement/place-parts.ts";
 import { findPlacement } from "../placement/place.ts";

@@ -14,7 +14,7 @@ import { readyTaskCount } from "../state/ready-task.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import { amountAt } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import { verifyPlan } from "../preemption/verify-plan.ts";
 import { carryOut } from "../preemption/execute.ts";
 import { pickAgain } from "../preemption/replace.ts";

@@ -14,7 +14,7 @@ import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import { needsPart } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";

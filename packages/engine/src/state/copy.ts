@@ -2,11 +2,13 @@
  * A state of its own with the same content: what is written to an entity of the copy is not seen in the original. What has
  * ended is left out, since it cannot change what starts; everything else that `apply/` writes to in place is copied.
  */
-import { NO_ATTEMPTS } from "./mutable-state.ts";
-import type { State, WorkloadEntity } from "./mutable-state.ts";
+import { NO_ATTEMPTS, asWritable } from "./mutable-state.ts";
+import type { State, WritableWorkload } from "./mutable-state.ts";
+import type { ReadonlyState } from "./state.ts";
 
-export function copyLiveState(state: State): State {
-  return {
+export function copyLiveState(live: ReadonlyState): ReadonlyState {
+  const state = asWritable(live);
+  const copy: State = {
     ...state,
     sites: new Map(state.sites),
     pools: new Map(state.pools),
@@ -25,6 +27,7 @@ export function copyLiveState(state: State): State {
     attempts: copied(state.attempts),
     workloads: liveWorkloads(state),
   };
+  return copy;
 }
 
 function copied<Key, Entity extends object>(entities: ReadonlyMap<Key, Entity>): Map<Key, Entity> {
@@ -40,7 +43,7 @@ function liveWorkloads({ workloads }: State): State["workloads"] {
 }
 
 /** The list of active attempts is the one field that is written to in place. */
-function copyOf(workload: WorkloadEntity): WorkloadEntity {
+function copyOf(workload: WritableWorkload): WritableWorkload {
   const { activeAttempts } = workload;
   const own = activeAttempts.length === 0 ? NO_ATTEMPTS : [...activeAttempts];
   return { ...workload, activeAttempts: own, placementClass: null };

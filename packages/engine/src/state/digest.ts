@@ -8,9 +8,12 @@ import { canonicalJson } from "../base/canonical.ts";
 import { hashInto, hashText } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import { store, storeWorkload } from "./stored.ts";
-import type { Digested, State } from "./mutable-state.ts";
+import { asWritable } from "./mutable-state.ts";
+import type { Digested } from "./mutable-state.ts";
+import type { ReadonlyState } from "./state.ts";
 
-export function stateDigest(state: State): string {
+export function stateDigest(readonlyState: ReadonlyState): string {
+  const state = asWritable(readonlyState);
   const { workloads, attempts, nodes, nowMs, sequence, chain, policy, submittedCount, endedCount } = state;
   return hashText(
     canonicalJson({

@@ -1,24 +1,22 @@
-/** The writable form of the state. Only `apply/` writes it; everybody else reads `ReadonlyState`. */
+/**
+ * The writable form of the state. Only `apply/` and this room, which restores and copies states, may import this file; the check
+ * enforces it (`restrictedFiles` in `tools/lint/layers.ts`). Other rooms read `ReadonlyState`.
+ */
 import { CHAIN_START } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import type { Account } from "../model/budget.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
-import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { DecayedUsage } from "../model/usage-history.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { Team } from "../model/team.ts";
-import type { Attempt, Nomination, Workload } from "../model/workload.ts";
+import type { Attempt, Nomination } from "../model/workload.ts";
 import { genesisPolicy } from "../policy/presets.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
-import type { Answer, ReadonlyState } from "./state.ts";
-
-/** A workload's place in the queue as the state sees it: an opaque reference that the queue owns. */
-export interface QueueMembership {
-  readonly waitingAt: number;
-}
+import { DEFAULT_TEAM } from "./state.ts";
+import type { Answer, ReadonlyState, WorkloadEntity } from "./state.ts";
 
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
@@ -29,16 +27,10 @@ export interface Digested {
   digestLanes: Lanes | null;
 }
 
-export type WorkloadEntity = Mutable<Omit<Workload, "activeAttempts">> &
-  Digested & {
-    activeAttempts: AttemptId[];
-    /** Position in the order of ending; 0 while it has not ended. */
-    endOrdinal: number;
-    /** The bucket of the queue in which it waits; index data, never stored or hashed. */
-    placementClass: QueueMembership | null;
-  };
-export type AttemptEntity = Mutable<Attempt> & Digested;
-export type NodeEntity = Mutable<Node> & Digested;
+export type WritableWorkload = Mutable<Omit<WorkloadEntity, "activeAttempts">> &
+  Digested & { activeAttempts: AttemptId[] };
+export type WritableAttempt = Mutable<Attempt> & Digested;
+export type WritableNode = Mutable<Node> & Digested;
 
 export interface State extends ReadonlyState {
   nowMs: number;
@@ -47,10 +39,10 @@ export interface State extends ReadonlyState {
   policy: Policy;
   readonly sites: Map<SiteName, Site>;
   readonly pools: Map<PoolName, Pool>;
-  readonly nodes: Map<NodeId, NodeEntity>;
+  readonly nodes: Map<NodeId, WritableNode>;
   readonly teams: Map<TeamName, Team>;
-  readonly workloads: Map<WorkloadId, WorkloadEntity>;
-  readonly attempts: Map<AttemptId, AttemptEntity>;
+  readonly workloads: Map<WorkloadId, WritableWorkload>;
+  readonly attempts: Map<AttemptId, WritableAttempt>;
   readonly nominations: Map<AttemptId, Nomination>;
   readonly calendar: Map<string, CalendarItem>;
   readonly endedEntries: Map<string, string>;
@@ -65,10 +57,10 @@ export interface State extends ReadonlyState {
   endedCount: number;
 }
 
-/** Work that names no team belongs to this one; it always exists. */
-export const DEFAULT_TEAM: TeamName = teamName("default");
+/** Every state was made by this room and has this form. */
+export const asWritable = (state: ReadonlyState): State => state as State;
 
-export function emptyState(): State {
+export function writableEmptyState(): State {
   return {
     nowMs: 0,
     sequence: 0,

@@ -14,14 +14,16 @@ import { InvariantError } from "../base/invariant.ts";
 import { utf8Decode, utf8Encode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
-import { emptyState } from "./mutable-state.ts";
-import type { State, WorkloadEntity } from "./mutable-state.ts";
+import { asWritable } from "./mutable-state.ts";
+import type { State, WritableWorkload } from "./mutable-state.ts";
+import type { ReadonlyState } from "./state.ts";
 import { upcastSnapshot } from "./upcast.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
 const SNAPSHOT_FORMAT = 2;
 
-export function encodeSnapshot(state: State): Uint8Array {
+export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
+  const state = asWritable(readonlyState);
   return utf8Encode(
     JSON.stringify({
       format: SNAPSHOT_FORMAT,
@@ -85,7 +87,7 @@ const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Ke
   values.map((value) => [keyOf(value), value]);
 
 /** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */
-export function decodeSnapshot(bytes: Uint8Array): State {
+export function decodeSnapshot(bytes: Uint8Array): ReadonlyState {
   let stored: StoredState | null;
   try {
     stored = JSON.parse(utf8Decode(bytes)) as StoredState | null;
@@ -97,7 +99,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     throw new InvariantError(
       `the snapshot has format ${String(stored?.format)}, this version reads ${SNAPSHOT_FORMAT}`,
     );
-  const workloads = stored.workloads.map((workload): WorkloadEntity => ({
+  const workloads = stored.workloads.map((workload): WritableWorkload => ({
     ...workload,
     failureCounts: new Map(workload.failureCounts),
     attemptCounts: new Map(workload.attemptCounts),
@@ -105,8 +107,7 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     placementClass: null,
   }));
   const { nowMs, sequence, chain, policy, submittedCount, endedCount } = stored;
-  return {
-    ...emptyState(),
+  const state: State = {
     nowMs,
     sequence,
     chain,
@@ -140,4 +141,5 @@ export function decodeSnapshot(bytes: Uint8Array): State {
     answers: new Map(stored.answers),
     demand: stored.demand === undefined ? null : DemandMix.restored(stored.demand),
   };
+  return state;
 }

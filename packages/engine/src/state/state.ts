@@ -1,11 +1,12 @@
 /**
- * The state of the control plane: what the journal's events fold into, nothing derived. `apply/` is its only writer;
- * everybody else sees `ReadonlyState`. Indexes that can be rebuilt from it live beside it (`indexes.ts`).
+ * The state of the control plane: what the journal's events fold into, nothing derived. `apply/` is its only writer, through the
+ * form of `mutable-state.ts`; other rooms see `ReadonlyState`. Indexes that can be rebuilt from it live in `cluster/`.
  */
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
+import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
 import type { Attempt, Nomination, Workload } from "../model/workload.ts";
@@ -13,6 +14,18 @@ import type { DecayedUsage, RunTimes } from "../model/usage-history.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
+
+/** A workload's place in the queue as the state sees it: an opaque reference that the queue owns. */
+export interface QueueMembership {
+  readonly waitingAt: number;
+}
+
+export interface WorkloadEntity extends Workload {
+  /** Position in the order of ending; 0 while it has not ended. */
+  readonly endOrdinal: number;
+  /** The bucket of the queue in which it waits: index data, written by the queue, never stored or hashed. */
+  placementClass: QueueMembership | null;
+}
 
 export interface ReadonlyState {
   /** Time of the newest batch, ms since the epoch of the driver's clock. */
@@ -27,7 +40,7 @@ export interface ReadonlyState {
   readonly nodes: ReadonlyMap<NodeId, Node>;
   readonly teams: ReadonlyMap<TeamName, Team>;
   /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` that have; in order of submission. */
-  readonly workloads: ReadonlyMap<WorkloadId, Workload>;
+  readonly workloads: ReadonlyMap<WorkloadId, WorkloadEntity>;
   /** Attempts that have not ended. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
   /** Places that are kept for somebody until those who hold them have left, by the attempt that is to have them. */
@@ -53,6 +66,9 @@ export interface ReadonlyState {
   readonly submittedCount: number;
   readonly endedCount: number;
 }
+
+/** Work that names no team belongs to this one; it always exists. */
+export const DEFAULT_TEAM: TeamName = teamName("default");
 
 export type ReadonlyDemand = Pick<DemandMix, "renewals" | "sample" | "countedMilli" | "countedMilliBySize">;
 

@@ -1,22 +1,22 @@
 /** Entities without bookkeeping and with their maps as entries: the form in which they are hashed and stored. */
-import type { AttemptEntity, Digested, NodeEntity, WorkloadEntity } from "./mutable-state.ts";
+import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
 
 type Entries = readonly (readonly [number, number])[];
 export type StoredWorkload = Omit<
-  WorkloadEntity,
+  WritableWorkload,
   "digestRevision" | "digestLanes" | "placementClass" | "failureCounts" | "attemptCounts"
 > & {
   readonly failureCounts: Entries;
   readonly attemptCounts: Entries;
 };
 export type Stored<T extends Digested> = Omit<T, "digestRevision" | "digestLanes">;
-export type StoredAttempt = Stored<AttemptEntity>;
-export type StoredNode = Stored<NodeEntity>;
+export type StoredAttempt = Stored<WritableAttempt>;
+export type StoredNode = Stored<WritableNode>;
 
 const byKey = (counts: ReadonlyMap<number, number>): Entries =>
   counts.size === 0 ? [] : [...counts].toSorted(([left], [right]) => left - right);
 
-export function storeWorkload(entity: WorkloadEntity): StoredWorkload {
+export function storeWorkload(entity: WritableWorkload): StoredWorkload {
   const { digestRevision: _revision, digestLanes: _lanes, placementClass: _class, ...plain } = entity;
   return { ...plain, failureCounts: byKey(entity.failureCounts), attemptCounts: byKey(entity.attemptCounts) };
 }

@@ -13,7 +13,7 @@ import { invariant } from "../base/invariant.ts";
 import { QueueBucket } from "../cluster/queue.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/mutable-state.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 
 export function keepNominations(batch: Batch): void {
   const { world } = batch;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
 import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
+import type { DemandMix } from "../../src/state/demand-mix.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
 import { command } from "../lab/make.ts";
 import { pendingCase } from "./pending-cases.ts";
@@ -29,7 +30,14 @@ const contentOf = (engine: Engine): unknown => {
   const told = (entities: ReadonlyMap<string, object>): unknown =>
     [...entities].map(([id, entity]) => [id, { ...entity, placementClass: null }]);
   return [
-    [sequence, submittedCount, endedCount, demand?.stored() ?? null, [...runTimes], [...nominations]],
+    [
+      sequence,
+      submittedCount,
+      endedCount,
+      (demand as DemandMix | null)?.stored() ?? null,
+      [...runTimes],
+      [...nominations],
+    ],
     told(attempts),
     told(workloads),
   ];

@@ -8,7 +8,7 @@ import { milliIn } from "../../cluster/node-slot.ts";
 import type { Queue } from "../../cluster/queue.ts";
 import { holdReasonBy, waitingTaskCount } from "../../state/ready-task.ts";
 import type { HoldReasonBy } from "../../state/ready-task.ts";
-import type { WorkloadEntity } from "../../state/mutable-state.ts";
+import type { WorkloadEntity } from "../../state/state.ts";
 
 export interface QueuePage {
   readonly workloads: readonly {

@@ -11,7 +11,7 @@ import { findPlacement } from "../../placement/place.ts";
 import { isInGroups } from "../../cluster/request.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
-import type { WorkloadEntity } from "../../state/mutable-state.ts";
+import type { WorkloadEntity } from "../../state/state.ts";
 import { preemptionStrategy } from "../../preemption/strategy.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {

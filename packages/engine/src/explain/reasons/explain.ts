@@ -32,7 +32,7 @@ import { amountAsked, isInGroups, partsAsked, quotaReachedBy, wholeNeeded } from
 import { invariant } from "../../base/invariant.ts";
 import { holdReasonBy, readyTask, waitingTaskCount } from "../../state/ready-task.ts";
 import type { World } from "../../cluster/world.ts";
-import type { WorkloadEntity } from "../../state/mutable-state.ts";
+import type { WorkloadEntity } from "../../state/state.ts";
 import type { BlockedReason, Verdict } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";

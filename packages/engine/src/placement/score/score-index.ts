@@ -3,7 +3,8 @@
  * when it is first asked for; whether and when it was asked for changes no answer.
  */
 import type { Rules } from "../../policy/rules.ts";
-import type { DemandKind, DemandMix, WorkerAsk } from "../../state/demand-mix.ts";
+import type { DemandKind, WorkerAsk } from "../../state/demand-mix.ts";
+import type { ReadonlyDemand } from "../../state/state.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { World } from "../../cluster/world.ts";
@@ -118,7 +119,7 @@ export class ScoreIndex {
   }
 
   /** Whether untouched nodes of this size are kept for workers that want all of one, as far as recent demand goes. */
-  #isKept(demand: DemandMix | null, size: number, ask: WorkerAsk): boolean {
+  #isKept(demand: ReadonlyDemand | null, size: number, ask: WorkerAsk): boolean {
     if (demand === null || ask.accelerators === size) return false;
     const asked = demand.countedMilliBySize.get(size);
     if (asked === undefined) return false;
@@ -182,7 +183,7 @@ const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): strin
   `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
 
 /** What is typically asked for where the policy does not say: the sample of recent demand. */
-function typicalOf(demand: DemandMix | null): readonly TypicalKind[] {
+function typicalOf(demand: ReadonlyDemand | null): readonly TypicalKind[] {
   const counts = new Map<string, TypicalKind>();
   for (const kind of demand?.sample ?? []) {
     const known = counts.get(keyOf(kind));
