@@ -45,7 +45,7 @@ export default defineConfig({
     "jsx-a11y/prefer-tag-over-role": "off",
     "jsx-a11y/no-noninteractive-element-to-interactive-role": "off",
     "jsx-a11y/no-interactive-element-to-noninteractive-role": "off",
-    // What scrolls must be reachable by keyboard (axe: scrollable-region-focusable).
+    // A scrollable region must be reachable by keyboard (axe: scrollable-region-focusable).
     "jsx-a11y/no-noninteractive-tabindex": "off",
     // For the React compiler, which is not used here.
     "react/incompatible-library": "off",

@@ -60,6 +60,9 @@ describe("npm run check", () => {
     ["vocabulary", "packages/engine/src/planted-word.ts", "export const lastBeneficiary = 1;\n"],
     ["vocabulary", "packages/engine/src/planted-event.ts", 'export const kind = "placePromised";\n'],
     ["vocabulary", "packages/engine/src/planted-twice.ts", "export interface Nomination {\n  readonly a: 1;\n}\n"],
+    ["vocabulary", "tools/planted-comment.ts", "// What the test plants is a phrase.\nexport {};\n"],
+    ["vocabulary", "tools/planted-message.ts", 'export const text = "the policy is in force now";\n'],
+    ["vocabulary", "docs/planted.md", "# Planted\n\nWork is asked to leave here.\n"],
     ["dead code", "packages/engine/src/planted-dead.ts", "export const nobodyReadsThis = 1;\n"],
     ["dead code", "packages/views/src/planted-undeclared.ts", 'import "fastify";\n'],
   ] as const;

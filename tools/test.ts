@@ -20,7 +20,7 @@ const suite = isSuiteNamed ? (process.argv[2] ?? "") : "test";
 const extra = process.argv.slice(isSuiteNamed ? 3 : 2);
 
 process.chdir(root);
-// Threads and processes of the tests load the sources without translating them anew each time.
+// Threads and processes of the tests load the sources without translating them each time.
 process.env["NODE_COMPILE_CACHE"] ??= path.join(root, ".build", "compile-cache");
 process.argv.splice(
   2,

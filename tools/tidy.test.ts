@@ -1,4 +1,4 @@
-/** What no compiler and no linter looks at: names, lengths, links, and words that do not belong in the repository. */
+/** Rules that no compiler or linter checks: names, lengths, links, and words that do not belong in the repository. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,10 +1,14 @@
 /**
- * A part of `npm run check`: rejects retired words in names, and a type name that one package declares in two files. Reads the sources
- * as text: names in comments and sentences are prose and not looked at here.
+ * A part of `npm run check`: rejects retired words in names, a type name that one package declares in two files, and retired phrases
+ * in comments, messages and documents.
  */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { retiredPhrases } from "./lint/phrases.ts";
+import { prosePending } from "./lint/prose-pending.ts";
 import { retiredWords } from "./lint/retired-words.ts";
+import { proseFiles } from "./prose/files.ts";
+import { type Passage, passagesOfDocument, passagesOfSource, sentencesOf } from "./prose/passages.ts";
 
 interface Finding {
   readonly file: string;
@@ -29,7 +33,7 @@ function namesOnly(text: string): string {
     (found) => {
       if (/^(["'`])[A-Za-z]+\1$/.test(found)) return found;
       if (!found.startsWith("`")) return found.replace(/[^\n]/g, " ");
-      // Of a template the expressions remain.
+      // The expressions of a template remain.
       return found.replace(/\$\{([^{}]*)\}|[^\n]/g, (_, expression: string | undefined) => ` ${expression ?? ""} `);
     },
   );
@@ -93,7 +97,37 @@ function typesDeclaredTwice(texts: ReadonlyMap<string, string>): readonly Findin
   return findings;
 }
 
+function phraseIn(sentence: string, packageName: string): string | undefined {
+  const text = sentence.replaceAll(/`[^`]*`/g, "``");
+  const found = retiredPhrases.find(
+    ({ pattern, packages }) => (packages === undefined || packages.includes(packageName)) && pattern.test(text),
+  );
+  return found === undefined ? undefined : `"${sentence}": write ${found.instead}`;
+}
+
+function retiredPhrasesIn(file: string): readonly Finding[] {
+  const text = readFileSync(path.join(root, file), "utf8");
+  const packageName = /^packages\/([^/]+)/.exec(file)?.[1] ?? "";
+  const passages: readonly Passage[] = file.endsWith(".md")
+    ? passagesOfDocument(file, text)
+    : passagesOfSource(file, text);
+  return passages.flatMap((passage) =>
+    sentencesOf(passage.text).flatMap((sentence) => {
+      const message = phraseIn(sentence, packageName);
+      return message === undefined ? [] : [{ file, line: passage.line, message }];
+    }),
+  );
+}
+
+const isPending = (file: string): boolean => prosePending.some((each) => file.startsWith(each));
+
 const texts = new Map(sourceFiles().map((file) => [file, readFileSync(path.join(root, file), "utf8")]));
-const findings = [...[...texts].flatMap(([file, text]) => retiredNames(file, text)), ...typesDeclaredTwice(texts)];
+const findings = [
+  ...[...texts].flatMap(([file, text]) => retiredNames(file, text)),
+  ...typesDeclaredTwice(texts),
+  ...proseFiles()
+    .filter((file) => !isPending(file))
+    .flatMap(retiredPhrasesIn),
+];
 for (const { file, line, message } of findings) process.stdout.write(`${file}:${line}: ${message}\n`);
 process.exitCode = findings.length === 0 ? 0 : 1;

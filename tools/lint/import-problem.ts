@@ -27,7 +27,7 @@ interface Importer {
 /** Tests, benchmarks and the folders that support them are not part of what a package ships. */
 const testFilePattern = /\.(?:test|bench)\.tsx?$|\/testing\/|\/packages\/[^/]+\/(?:test|bench)\//;
 
-/** What is wrong with this import under the layer table, or undefined. */
+/** The problem of this import under the layer table, or undefined. */
 export function importProblem(claim: ImportClaim): string | undefined {
   const found = /^(.*\/packages\/([^/]+))\/./.exec(path.posix.normalize(claim.filename.replaceAll("\\", "/")));
   const [, packageRoot, packageName] = found ?? [];

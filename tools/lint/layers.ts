@@ -102,7 +102,7 @@ export const browserPackages: readonly string[] = ["console"];
 /** Packages that the tests of every package may import: they check from the outside. */
 export const testPackages: readonly string[] = ["engine-oracle"];
 
-/** What a test beside the sources may import on top of what its package may. */
+/** Packages that a test beside the sources may import in addition to those of its package. */
 export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];
 
 /** Names that the pure packages may not touch: clock, I/O, environment, locale, and the ways around this list. */

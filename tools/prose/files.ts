@@ -1,0 +1,9 @@
+import { repositoryFiles } from "../testing/repository-copy.ts";
+
+/** Recorded data, figures that programs write, and the words that the phrase check itself lists. */
+const excluded =
+  /\/(?:history|fixtures|testdata|scenarios)\/.*\.(?!ts$)|^tools\/lint\/(?:phrases|retired-words)\.ts$|\/dist\//;
+
+/** Every source and document with prose that people read, relative to the root. */
+export const proseFiles = (): readonly string[] =>
+  repositoryFiles().filter((file) => /\.(?:ts|tsx|mjs|md)$/.test(file) && !excluded.test(file));
