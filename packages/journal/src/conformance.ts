@@ -51,6 +51,20 @@ export const journalCases: readonly JournalCase[] = [
     },
   },
   {
+    name: "groups that mention a text are found page by page, and no others",
+    async run(subject) {
+      const { journal, engine } = await subject.open();
+      const appends = [decided(engine, journal), decided(engine, journal), decided(engine, journal)];
+      for (const append of appends) await journal.append(append);
+      const [, second, third] = appends.map(({ group }) => group);
+      const name = /"(team-\d+)"/.exec(second?.text ?? "")?.[1] ?? "";
+      assert.deepEqual(await journal.readMentions(1, `"${name}"`), { groups: [second], nextSequence: null });
+      assert.deepEqual((await journal.readMentions(third?.firstSequence ?? 0, `"${name}"`)).groups, []);
+      assert.deepEqual((await journal.readMentions(third?.firstSequence ?? 0, '"team-')).groups, [third]);
+      await journal.close();
+    },
+  },
+  {
     name: "a journal that is opened again gives the state that was recorded, under a higher epoch",
     async run(subject) {
       const first = await subject.open();

@@ -1,6 +1,7 @@
 /** Opening the journal's database: the few settings that durability and concurrent readers rest on. */
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makePrivateFile } from "@headroom/platform";
 
 export const databasePath = (directory: string): string => path.join(directory, "journal.db");
 
@@ -15,7 +16,10 @@ const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
  * (`wal_autocheckpoint = 0`), so that none delays an answer.
  */
 export function openForWriting(directory: string, synchronous: "full" | "off"): DatabaseSync {
-  const database = new DatabaseSync(databasePath(directory), { timeout: BUSY_TIMEOUT_MS });
+  const file = databasePath(directory);
+  // SQLite gives the write-ahead log the mode of the database.
+  makePrivateFile(file);
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   database.exec(`
     PRAGMA synchronous = ${synchronous === "full" ? "FULL" : "OFF"};
     PRAGMA wal_autocheckpoint = 0;

@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { OperationalError } from "@headroom/platform";
+import { OperationalError, makePrivateFile } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";
 
 export interface DirectoryLock {
@@ -19,14 +19,16 @@ export function lockDirectory(directory: string, nowMs: number): DirectoryLock {
   const ownerPath = path.join(directory, "owner.json");
   let database: DatabaseSync;
   try {
-    database = new DatabaseSync(path.join(directory, "lock.db"), { timeout: 0 });
+    const file = path.join(directory, "lock.db");
+    makePrivateFile(file);
+    database = new DatabaseSync(file, { timeout: 0 });
   } catch (error) {
     throw journalError(error, "opening lock.db", directory);
   }
   try {
     // In memory, or SQLite puts a rollback journal of no bytes beside the file.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`);
+    writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`, { mode: 0o600 });
   } catch (error) {
     database.close();
     const isHeld = error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;

@@ -1,6 +1,6 @@
 /** Reads of the journal's tables over one connection, synchronously: for recovery, and for threads that do nothing else. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { JournalHead, RecordedDigest, RecordedGroup, RecordedRound } from "./ports.ts";
+import type { JournalHead, MentionPage, RecordedDigest, RecordedGroup, RecordedRound } from "./ports.ts";
 import { damaged } from "./journal-error.ts";
 import { hasRoundHashes } from "./schema.ts";
 
@@ -99,6 +99,22 @@ export class JournalReader {
       if (text >= textMax) break;
     }
     return groups;
+  }
+
+  /** Groups from the one that holds `fromSequence` whose text contains `needle`: as many as fit in `textMax`, one at least. */
+  mentions(fromSequence: number, needle: string, textMax: number): MentionPage {
+    const statement = this.#database.prepare(
+      `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence + count > ? AND instr(text, ?) > 0 ORDER BY first_sequence`,
+    );
+    const groups: RecordedGroup[] = [];
+    let text = 0;
+    for (const row of statement.iterate(fromSequence, needle)) {
+      const group = groupOf(row);
+      groups.push(group);
+      text += group.text.length;
+      if (text >= textMax) return { groups, nextSequence: group.firstSequence + group.count };
+    }
+    return { groups, nextSequence: null };
   }
 
   /** The newest digest recorded at or before `sequence`. */

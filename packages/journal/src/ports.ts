@@ -70,9 +70,19 @@ export interface JournalWriter {
   append(append: Append): Promise<AppendReceipt>;
 }
 
+export interface MentionPage {
+  readonly groups: readonly RecordedGroup[];
+  readonly nextSequence: number | null;
+}
+
 export interface EventReader {
   /** Groups that hold the sequences from `fromSequence` on: at least one where there is one, at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
+  /**
+   * A page of the groups from `fromSequence` on whose text contains `text` (an id as JSON holds it), and the sequence from which to ask
+   * for the next page; `null`: there is none. Other groups are skipped where they lie, without a parse.
+   */
+  readMentions(fromSequence: number, text: string): Promise<MentionPage>;
   /** The same as the framed events of those groups; no events where there are none. */
   readPage(fromSequence: number, format: EventFormat): Promise<EventPage>;
 }

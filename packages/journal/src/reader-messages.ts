@@ -1,19 +1,20 @@
 /** What the journal's reader thread and the driver's thread say to each other. */
 import type { EventFormat, EventPage } from "./event-page.ts";
-import type { RecordedGroup } from "./ports.ts";
+import type { MentionPage, RecordedGroup } from "./ports.ts";
 import type { ErrorMessage } from "./journal-error.ts";
 
 export interface ReaderData {
   readonly directory: string;
 }
 
-/** `format`: the groups' events framed in it; `null`: the groups as they lie in the journal. */
-export interface ReaderRequest {
-  readonly fromSequence: number;
-  readonly format: EventFormat | null;
-}
+/** `page`: the groups' events framed in `format`; `groups`: as they lie in the journal; `mentions`: only those that contain `text`. */
+export type ReaderRequest =
+  | { readonly kind: "groups"; readonly fromSequence: number }
+  | { readonly kind: "mentions"; readonly fromSequence: number; readonly text: string }
+  | { readonly kind: "page"; readonly fromSequence: number; readonly format: EventFormat };
 
 export type ReaderAnswer =
   | { readonly kind: "groups"; readonly groups: readonly RecordedGroup[] }
+  | { readonly kind: "mentions"; readonly page: MentionPage }
   | { readonly kind: "page"; readonly page: EventPage }
   | { readonly kind: "failed"; readonly error: ErrorMessage };

@@ -11,18 +11,28 @@ const PAGE_TEXT_MAX = 256 * 1024;
 
 function serve({ directory }: ReaderData): void {
   const reader = new JournalReader(openForReading(directory));
-  parentPort?.on("message", ({ fromSequence, format }: ReaderRequest) => {
+  parentPort?.on("message", (request: ReaderRequest) => {
     try {
-      const groups = reader.page(fromSequence, PAGE_TEXT_MAX);
-      if (format === null) tell({ kind: "groups", groups });
-      else {
-        const page = frameGroups(groups, format);
-        tell({ kind: "page", page }, [page.bytes.buffer, page.ends.buffer]);
-      }
+      answer(reader, request);
     } catch (error) {
       tell({ kind: "failed", error: toErrorMessage(error, "reading", directory) });
     }
   });
+}
+
+function answer(reader: JournalReader, request: ReaderRequest): void {
+  const { fromSequence } = request;
+  if (request.kind === "mentions") {
+    tell({ kind: "mentions", page: reader.mentions(fromSequence, request.text, PAGE_TEXT_MAX) });
+    return;
+  }
+  const groups = reader.page(fromSequence, PAGE_TEXT_MAX);
+  if (request.kind === "groups") {
+    tell({ kind: "groups", groups });
+    return;
+  }
+  const page = frameGroups(groups, request.format);
+  tell({ kind: "page", page }, [page.bytes.buffer, page.ends.buffer]);
 }
 
 /** Transferred buffers are handed over without a copy. */

@@ -21,6 +21,7 @@ import type {
   JournalAddress,
   JournalHead,
   Leadership,
+  MentionPage,
   OpenJournal,
   OpenedJournal,
   RecordedGroup,
@@ -195,12 +196,17 @@ class SqliteJournal implements Journal {
   }
 
   async readGroups(fromSequence: number): Promise<readonly RecordedGroup[]> {
-    const answer = await this.#read({ fromSequence, format: null });
+    const answer = await this.#read({ kind: "groups", fromSequence });
     return answer.kind === "groups" ? answer.groups : [];
   }
 
+  async readMentions(fromSequence: number, text: string): Promise<MentionPage> {
+    const answer = await this.#read({ kind: "mentions", fromSequence, text });
+    return answer.kind === "mentions" ? answer.page : { groups: [], nextSequence: null };
+  }
+
   async readPage(fromSequence: number, format: EventFormat): Promise<EventPage> {
-    const answer = await this.#read({ fromSequence, format });
+    const answer = await this.#read({ kind: "page", fromSequence, format });
     return answer.kind === "page" ? answer.page : framePage(fromSequence, [], format);
   }
 

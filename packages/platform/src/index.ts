@@ -3,6 +3,7 @@
  * Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts` (what survives a power cut).
  */
 export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
+export { makePrivateFile } from "./make-private-file.ts";
 export { OperationalError } from "./operational-error.ts";
 export { syncPath } from "./sync-path.ts";
 export { startThread } from "./threads/start-thread.ts";

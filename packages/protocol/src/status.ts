@@ -26,6 +26,10 @@ export const status = z
     sequence: count.meta({ description: "Events recorded so far." }),
     chain: z.string().meta({ description: "Head of the journal's hash chain." }),
     policy: z.string(),
+    paused: z
+      .string()
+      .nullable()
+      .meta({ description: "Why no decisions are made, and what to do; null: decisions are made." }),
     nodes: z.object({ total: count, up: count, lost: count, draining: count }),
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({

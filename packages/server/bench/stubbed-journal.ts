@@ -6,6 +6,7 @@ import type {
   EventPage,
   Journal,
   JournalAddress,
+  MentionPage,
   SnapshotReceipt,
 } from "@headroom/journal";
 
@@ -22,6 +23,10 @@ export class StubbedJournal implements Journal {
 
   readGroups(): Promise<never[]> {
     return Promise.resolve([]);
+  }
+
+  readMentions(): Promise<MentionPage> {
+    return Promise.resolve({ groups: [], nextSequence: null });
   }
 
   readPage(fromSequence: number, format: EventFormat): Promise<EventPage> {

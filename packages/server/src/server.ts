@@ -2,7 +2,7 @@
  * The control plane, put together: journal, driver, executor, API. Starting refuses with an `OperationalError` that says what
  * to do, and leaves nothing behind when it does; closing leaves the work running.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
@@ -102,7 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       }),
       executors,
       log,
-      onFatal: (error) => (options.onFatal ?? exitNow)(error),
+      onFatal: (error) => (options.onFatal ?? exitSoon)(error),
     });
     const token = auth === "off" ? null : loadToken(home);
     const plane = controlPlane(options, { driver, executors, token, log, address: () => url });
@@ -185,6 +185,10 @@ function refuseExposure(host: string, auth: "token" | "off"): void {
   );
 }
 
+/** Bits of a mode by which users other than the owner can write. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+/** Makes the state directory, or refuses one in which other users could replace the token, the journal or a record. */
 function prepareHome(home: string): void {
   try {
     makeDirectory(home, 0o700);
@@ -194,6 +198,12 @@ function prepareHome(home: string): void {
       cause: error,
     });
   }
+  const mode = statSync(home).mode & 0o777;
+  if (process.platform === "win32" || (mode & WRITABLE_BY_OTHERS) === 0) return;
+  throw new OperationalError(
+    "homeExposed",
+    `Other users can write to the state directory ${home} (mode ${mode.toString(8).padStart(4, "0")}). Run: chmod go-w ${home}`,
+  );
 }
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {
@@ -239,7 +249,10 @@ function productVersion(): string {
   return (manifest as { readonly version: string }).version;
 }
 
-function exitNow(error: Error): void {
+/** Time for the answers to requests in flight to reach their sockets. Nothing is decided any more meanwhile. */
+const LAST_ANSWERS_MS = 250;
+
+function exitSoon(error: Error): void {
   process.stderr.write(`The control plane ends: ${error.message}\n`);
-  process.exit(1);
+  setTimeout(() => process.exit(1), LAST_ANSWERS_MS);
 }

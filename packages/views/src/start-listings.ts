@@ -18,6 +18,9 @@ interface Listing {
   readonly starts: readonly EstimatedStart[];
 }
 
+/** Whether the text has the form of a cursor of any listing. */
+export const isListingCursor = (cursor: string): boolean => /^[0-9]{1,16}-[0-9]{1,9}\.[1-9][0-9]{0,8}$/.test(cursor);
+
 export class StartListings {
   readonly #kept: Listing[] = [];
   #count = 0;

@@ -9,6 +9,7 @@ export interface ShellStatus {
   readonly version: string;
   readonly mode: Status["mode"];
   readonly startedAtMs: number;
+  readonly paused: Status["paused"];
   readonly journal: Status["journal"];
 }
 

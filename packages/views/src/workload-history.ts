@@ -20,14 +20,19 @@ interface Past {
   readonly attemptId?: string | undefined;
 }
 
+export interface HistorySource extends Pick<HeadroomClient, "events"> {
+  /** The recorded events that name the workload or its attempts, others among them; absent: `events` is read in full. */
+  mentions?(range: { readonly from: number }): AsyncIterable<EventEnvelope>;
+}
+
 export async function readHistory(
-  client: Pick<HeadroomClient, "events">,
+  source: HistorySource,
   { workloadId, submittedAtMs, attempts, head, attemptId }: Past,
 ): Promise<WorkloadHistory> {
-  const { from, isCut } = await firstSequenceToRead(client, { submittedAtMs, head });
+  const { from, isCut } = await firstSequenceToRead(source, { submittedAtMs, head });
   const ledger = new HistoryLedger(workloadId, attempts);
   if (from <= head)
-    for await (const envelope of client.events({ from })) {
+    for await (const envelope of source.mentions?.({ from }) ?? source.events({ from })) {
       ledger.take(envelope);
       if (envelope.sequence >= head) break;
     }

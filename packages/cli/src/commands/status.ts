@@ -24,6 +24,7 @@ export const statusCommand = defineCommand<StatusCommandOptions>({
         "control plane",
         `Headroom ${status.version}, ${status.mode}, up ${shortDuration(status.nowMs - status.startedAtMs)} (since ${instant(status.startedAtMs)})`,
       ],
+      ...(status.paused === null ? [] : [["paused", status.paused] satisfies [string, string]]),
       ["nodes", `${nodes.up} up, ${nodes.lost} lost, ${nodes.draining} draining`],
       [
         "accelerators",

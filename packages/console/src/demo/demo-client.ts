@@ -161,7 +161,8 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     size: async (question) => answerSizing(accepted(sizingQuestion.safeParse(question))),
     events: ({ from = 1, signal } = {}) =>
       world.log.read(from === "next" ? world.log.lastSequence + 1 : from, stoppedBy(signal)),
-    status: async () => views.statusView(engine, { version: "demo", mode: "simulated", startedAtMs, journal: null }),
+    status: async () =>
+      views.statusView(engine, { version: "demo", mode: "simulated", startedAtMs, paused: null, journal: null }),
   };
 }
 

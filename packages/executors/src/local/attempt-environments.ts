@@ -16,7 +16,8 @@ export interface EnvironmentSetup {
 /** Made where it is a directory on this machine. */
 export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
   const checkpointDir = launch.spec.checkpointDir ?? path.join(homeDir, "checkpoints", taskDirName(launch));
-  if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
+  if (launch.spec.checkpointDir === null) makeCheckpointDir(checkpointDir, 0o700);
+  else if (path.isAbsolute(checkpointDir)) makeCheckpointDir(checkpointDir);
   return checkpointDir;
 }
 
@@ -38,9 +39,9 @@ export async function attemptEnvironments(
 }
 
 /** A directory that cannot be made is the workload's to find: it may not want one. */
-function makeCheckpointDir(directory: string): void {
+function makeCheckpointDir(directory: string, mode?: number): void {
   try {
-    makeDirectory(directory);
+    makeDirectory(directory, mode);
   } catch {
     // See above.
   }

@@ -9,6 +9,7 @@ import { spawn } from "node:child_process";
 import { closeSync, linkSync, openSync, statSync, unlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
 
 /** Called once, when the supervisor of an attempt is done with it, or gone: `how` says which, for people. */
@@ -106,6 +107,8 @@ export class SupervisorPool {
   }
 
   #start(order: Order): Supervisor {
+    // Code that supervisors run: no other user may write to it, whatever the umask.
+    makeDirectory(this.#compileCacheDir, 0o700);
     const log = openSync(order.files.supervisorLog, "a", 0o600);
     try {
       const child = spawn(process.execPath, [supervisorPath], {

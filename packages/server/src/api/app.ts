@@ -14,7 +14,7 @@ import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { addFailureHandlers, answerRawProblem, sendProblem } from "./failures.ts";
+import { addFailureHandlers, answerRawProblem, refuseUnroutable, sendProblem } from "./failures.ts";
 import { handlers, streamHandlers } from "./handlers.ts";
 import { parsed } from "./problem-mapping.ts";
 import { idempotencyKeyOf, readJson } from "./request-reading.ts";
@@ -58,11 +58,14 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     requestIdHeader: false,
+    // The gate refuses a request without a Host header, in the form of every other refusal.
+    http: { requireHostHeader: false },
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: answerRawProblem,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error, plane.log),
   });
   app.server.maxConnections = CONNECTIONS_MAX;
+  refuseUnroutable(app.server);
   const streams = new Streams();
   const metrics = new Metrics([...operationNames, "metrics", "console", "other"]);
   readJson(app);
@@ -236,11 +239,12 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
     void reply.headers(jsonHeaders).send(document);
   });
   app.get("/healthz", (_request, reply) => {
-    const { phase } = plane.driver.status();
+    const { phase, paused } = plane.driver.status();
+    const health = phase !== "running" ? phase : paused !== null ? "paused" : "ok";
     void reply
-      .code(phase === "running" ? 200 : 503)
+      .code(health === "ok" ? 200 : 503)
       .headers(jsonHeaders)
-      .send(JSON.stringify({ status: phase === "running" ? "ok" : phase }));
+      .send(JSON.stringify({ status: health }));
   });
   app.get("/v1/metrics", { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
     try {

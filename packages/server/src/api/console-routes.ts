@@ -13,7 +13,14 @@ const pageHeaders = {
 
 export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: string | null): void {
   const files = loadConsole(directory);
-  app.get("/login", (request, reply) => {
+  // A preview of the link asks with HEAD. It must not use up the code, which works once.
+  app.head("/login", (_request, reply) => {
+    void reply
+      .headers({ ...pageHeaders, "cache-control": "no-store", allow: "GET" })
+      .code(405)
+      .send();
+  });
+  app.get("/login", { exposeHeadRoute: false }, (request, reply) => {
     const { code } = request.query as { code?: unknown };
     const cookie = typeof code === "string" ? gate.redeem(code) : null;
     if (cookie === null) {

@@ -1,6 +1,8 @@
 /** Every way in which a request can fail before, in and after its handler ends in a problem document (RFC 9457). */
 import { STATUS_CODES } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { operations, problemOf, refuse } from "@headroom/protocol";
 import type { Operation, Problem, ProblemCode } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -69,10 +71,21 @@ const routePatterns: readonly RoutePattern[] = Object.values<Operation>(operatio
   methods: method === "GET" && !stream ? ["GET", "HEAD"] : [method],
 }));
 
+/** Of the decoded path, as the router matches it. */
 function allowedMethods(url: string): string[] {
-  const [path = ""] = url.split("?", 1);
+  const path = decodedPath(url);
   const methods = routePatterns.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
   return [...new Set(methods)].toSorted();
+}
+
+function decodedPath(url: string): string {
+  // An absolute-form target (RFC 9112, 3.2.2) has a scheme and an authority before its path.
+  const [path = ""] = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "").split("?", 1);
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }
 
 const rawProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
@@ -80,7 +93,23 @@ const rawProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["requestTimeout", "The request did not arrive in time."],
 };
 
-/** What is not even HTTP never becomes a request; its sender is told in the same form. */
+/**
+ * Refuses, in the problem format, what Node's server would answer by itself with an empty body or a closed connection: `CONNECT`
+ * and an `Expect` header other than `100-continue` (RFC 9110, 9.3.6 and 10.1.1).
+ */
+export function refuseUnroutable(server: Server): void {
+  server.on("connect", (_request, socket) => {
+    endRaw(socket, problemOf("methodNotAllowed", "The control plane is not a proxy: it takes no CONNECT."));
+  });
+  server.on("checkExpectation", ({ socket }: IncomingMessage) => {
+    endRaw(socket, {
+      ...problemOf("invalidRequest", "The only expectation that is met is `Expect: 100-continue`."),
+      status: 417,
+    });
+  });
+}
+
+/** Bytes that are not an HTTP request never reach a route; the answer has the same form. */
 export function answerRawProblem(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -88,13 +117,18 @@ export function answerRawProblem(error: Error & { readonly code?: string }, sock
   }
   const [code, detail] =
     rawProblems[error.code ?? ""] ?? (["invalidRequest", "This is not a valid HTTP request."] as const);
-  socket.end(rawAnswer(problemOf(code, detail)), () => socket.destroy());
+  const problem = problemOf(code, detail);
+  // A request that cannot be read is not well-formed, whatever its contents: 400.
+  endRaw(socket, code === "invalidRequest" ? { ...problem, status: 400 } : problem);
+}
+
+function endRaw(socket: Duplex, problem: Problem): void {
+  socket.end(rawAnswer(problem), () => socket.destroy());
 }
 
 function rawAnswer(problem: Problem): string {
-  // A request that cannot be read is not well-formed, whatever its contents: 400.
-  const status = problem.code === "invalidRequest" ? 400 : problem.status;
-  const body = JSON.stringify({ ...problem, status });
+  const { status } = problem;
+  const body = JSON.stringify(problem);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
     `content-type: ${PROBLEM_TYPE}`,

@@ -11,6 +11,7 @@ import {
   engineSpec,
   eventEnvelope,
   fleetView,
+  isListingCursor,
   levelRefusal,
   nodeList,
   nodeView,
@@ -152,35 +153,49 @@ export const handlers: Handlers = {
     return { workloadId };
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
-  startingChanges: async ({ forecast }, { params: { id } }, gone) => {
-    const answer = await forecast.ask({ kind: "changes", id }, gone());
+  startingChanges: async (plane, { params: { id }, actor }, gone) => {
+    // Of ended work the answer costs nothing; the pool is for work that waits.
+    const { endedAtMs } = await found(
+      plane,
+      ({ state }) => state.workloads.get(id as WorkloadId) ?? null,
+      noWorkload(id),
+    );
+    if (endedAtMs !== null) return { items: [] };
+    const answer = await plane.forecast.ask({ kind: "changes", id }, actor, gone());
     if (answer === null) throw noWorkload(id);
     return answer;
   },
-  estimateStart: async (plane, { params: { id } }, gone) => {
-    await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
-    const answer = await plane.forecast.ask({ kind: "estimate", id }, gone());
+  estimateStart: async (plane, { params: { id }, actor }, gone) => {
+    const { endedAtMs } = await found(
+      plane,
+      ({ state }) => state.workloads.get(id as WorkloadId) ?? null,
+      noWorkload(id),
+    );
+    if (endedAtMs !== null) throw refuse("notWaiting", `${id} has ended.`);
+    const answer = await plane.forecast.ask({ kind: "estimate", id }, actor, gone());
     if (answer === null) throw refuse("notWaiting", `${id} does not wait to start.`);
     return answer;
   },
-  expectedStarts: async ({ forecast }, { query }, gone) => {
-    const answer = await forecast.ask({ kind: "estimates", query }, gone());
+  expectedStarts: async ({ forecast }, { query, actor }, gone) => {
+    if (query.cursor !== undefined && !isListingCursor(query.cursor)) throw refusedCursor(query.cursor);
+    const answer = await forecast.ask({ kind: "estimates", query }, actor, gone());
     if (answer === null) throw refusedCursor(query.cursor ?? "");
     return answer;
   },
   forecastWorkload: async (plane, { body, actor }, gone) => {
     await checkLevels(plane, [{ pointer: "", spec: body }]);
-    const answer = await plane.forecast.ask({ kind: "forecast", spec: engineSpec(body), actor }, gone());
+    const answer = await plane.forecast.ask({ kind: "forecast", spec: engineSpec(body), actor }, actor, gone());
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
-  whatIf: ({ forecast }, { body }, gone) =>
+  whatIf: ({ forecast }, { body, actor }, gone) =>
     forecast.whatIf(
       (engine) => ({ kind: "whatIf", change: whatIfChange(engine, body), horizonMs: body.horizonMs }),
+      actor,
       gone(),
     ),
   waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
-  defragmentation: ({ forecast }, _call, gone) => forecast.ask({ kind: "defragmentation" }, gone()),
+  defragmentation: ({ forecast }, { actor }, gone) => forecast.ask({ kind: "defragmentation" }, actor, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
     const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
     const { length } = taken.bytes;
@@ -213,7 +228,10 @@ export const handlers: Handlers = {
     const { signal } = new AbortController();
     const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(plane.driver.events(Number(from), signal));
-    return readHistory({ events }, past);
+    // Attempts of the workload are named after it: all of its events contain this text.
+    const mentions = ({ from = 1 }: { readonly from?: number } = {}): AsyncIterable<Answer<"events">> =>
+      envelopes(plane.driver.mentions(from, `"${id}`));
+    return readHistory({ events, mentions }, past);
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
@@ -223,7 +241,7 @@ export const handlers: Handlers = {
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
     if (call.query.dryRun === true && call.query.forecast === true) {
-      const answer = await plane.forecast.ask({ kind: "apply", documents, actor: call.actor }, gone());
+      const answer = await plane.forecast.ask({ kind: "apply", documents, actor: call.actor }, call.actor, gone());
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
       return { ...answer.plan, ...warned };
     }
@@ -293,7 +311,13 @@ export const handlers: Handlers = {
   size: ({ sizing }, { body }) => sizing.answer(body),
   status: ({ driver, version, startedAtMs }) =>
     driver.read((engine) =>
-      statusView(engine, { version, mode: "live", startedAtMs, journal: journalStatus(driver.status()) }),
+      statusView(engine, {
+        version,
+        mode: "live",
+        startedAtMs,
+        paused: driver.status().paused,
+        journal: journalStatus(driver.status()),
+      }),
     ),
   createLoginLink: ({ gate, address }, { actor }) => {
     const { code, expiresAtMs } = gate.newLoginCode(actor);

@@ -52,6 +52,18 @@ const READ_LAG_MS_MAX = 1_000;
 /** Sampling interval of the event-loop monitor; it is part of every sample it takes. */
 const LOOP_SAMPLE_MS = 10;
 
+/** How often a paused driver looks at the clock again. */
+const CLOCK_CHECK_MS = 1_000;
+
+function clockJumped(jumpMs: number): OperationalError {
+  const hours = Math.round(jumpMs / 3_600_000).toLocaleString("en-US");
+  return new OperationalError(
+    "clockJumped",
+    `The system clock jumped ahead by about ${hours} h, so decisions are paused: walltimes would expire. Correct the clock, and decisions go on. If the new time is right, restart the control plane.`,
+    { retryable: true },
+  );
+}
+
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;
   readonly #engine: Engine;
@@ -73,6 +85,8 @@ export class BatchDriver implements Driver {
   #turn: "idle" | "gathering" | "deciding" = "idle";
   #gatheringSinceMs = 0;
   #isTickDue = false;
+  /** The jump of the clock for which decisions are paused; `null`: they are not. */
+  #pausedForMs: number | null = null;
   /** The engine's time as of its newest round; 0: it has made none in this process. */
   #decidedAtMs = 0;
   #isDigestDue = false;
@@ -119,6 +133,7 @@ export class BatchDriver implements Driver {
       // Every event has a proven actor: a command that reaches this point without one passed no authentication.
       if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
+      else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
       else if (this.#inbox.addCommand(command, { resolve, reject })) this.#wake();
     });
   }
@@ -146,7 +161,7 @@ export class BatchDriver implements Driver {
 
   /** Whether the newest round is so old that a read is to wait for another one, which records nothing. */
   #looksAgain(): boolean {
-    if (this.#phase !== "running") return false;
+    if (this.#phase !== "running" || this.#clockJump() !== null) return false;
     if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
     this.#isTickDue = true;
     this.#wake();
@@ -157,6 +172,10 @@ export class BatchDriver implements Driver {
     return this.#feed.read(fromSequence, signal);
   }
 
+  mentions(fromSequence: number, text: string): AsyncIterable<SequencedEvent> {
+    return this.#feed.mentions(fromSequence, text);
+  }
+
   eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array> {
     return this.#feed.frames(fromSequence, format, signal);
   }
@@ -165,6 +184,7 @@ export class BatchDriver implements Driver {
     const { journal, recoveryMs } = this.#parts;
     return {
       phase: this.#phase,
+      paused: this.#phase === "running" && this.#pausedForMs !== null ? clockJumped(this.#pausedForMs).message : null,
       startedAtMs: this.#startedAtMs,
       recoveryMs,
       ...this.#durable,
@@ -216,10 +236,34 @@ export class BatchDriver implements Driver {
       setImmediate(this.#gather);
       return;
     }
+    if (this.#phase === "running" && this.#isPausedByClock()) return;
     this.#turn = "deciding";
     const hasWork = this.#inbox.length > 0 || this.#isTickDue;
     (hasWork ? this.#decide() : this.#recordQuietDigest()).then(this.#next, this.#fail);
   };
+
+  /** By how much the wall clock has jumped ahead: decisions are paused until it is corrected. */
+  #clockJump(): number | null {
+    const { clock } = this.#parts;
+    clock.nowMs();
+    return clock.jumpMs;
+  }
+
+  /** Leaves what has arrived in the inbox and looks at the clock again in a while. */
+  #isPausedByClock(): boolean {
+    const jumpMs = this.#clockJump();
+    if ((jumpMs === null) !== (this.#pausedForMs === null)) {
+      if (jumpMs === null) this.#parts.log.info("The system clock is right again: decisions go on.");
+      else this.#parts.log.error(clockJumped(jumpMs).message);
+    }
+    this.#pausedForMs = jumpMs;
+    if (jumpMs === null) return false;
+    this.#turn = "idle";
+    for (const run of this.#reads.splice(0)) run();
+    const nowMs = this.#parts.clock.nowMs();
+    this.#timer.set(nowMs + CLOCK_CHECK_MS, nowMs);
+    return true;
+  }
 
   readonly #next = (): void => {
     this.#turn = "idle";
@@ -378,6 +422,8 @@ export class BatchDriver implements Driver {
     }
     // The batch that was in flight has set them again; nothing may wake the loop once the journal is closed.
     this.#stopTimers();
+    // Accepted before a pause, and never decided: a retry with the same idempotency key is safe.
+    if (this.#inbox.length > 0 && !this.#hasFailed()) this.#inbox.rejectAll(this.#refusal());
     this.#feed.close();
     this.#loopDelay.disable();
     if (this.#hasFailed()) {

@@ -1,4 +1,4 @@
-import { accountOf, teamName } from "@headroom/engine";
+import { accountOf, attemptId, teamName } from "@headroom/engine";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -189,7 +189,9 @@ describe("the driver", () => {
 
   it("shows a read the present, however long nothing has happened, and records nothing for it", async () => {
     let wallMs = 1_000_000_000_000;
-    const { driver } = await opened({ clock: { wallMs: () => wallMs, monotonicMs: () => wallMs } });
+    const { driver } = await opened({
+      clock: { wallMs: () => wallMs, monotonicMs: () => wallMs, bootMs: () => wallMs },
+    });
     const budget = { gpuHours: 100, period: "total", over: "hold" } as const;
     const team = { name: teamName("ml"), parent: null, limit: {}, budget };
     const declared = { sites: [], pools: [], teams: [team], workloads: [] };
@@ -203,6 +205,26 @@ describe("the driver", () => {
     wallMs += 500;
     expect(await told()).toBe(wallMs - 500);
     expect(driver.status()).toMatchObject({ sequence, roundCount });
+  });
+
+  it("pauses decisions while the clock is a year ahead, expires nothing, and goes on once it is corrected", async () => {
+    const began = 1_000_000_000_000;
+    const now = { wallMs: began, monotonicMs: 0 };
+    const { driver } = await opened({
+      clock: { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs, bootMs: () => now.monotonicMs },
+    });
+    await driver.command(submit(testSpec("one", { run: "hold", walltimeMs: 3_600_000 })));
+    const { sequence } = driver.status();
+    now.wallMs += 365 * 24 * 3_600_000;
+    await expect(driver.command(submit(testSpec("two")))).rejects.toMatchObject({ code: "clockJumped" });
+    expect(await driver.read(({ state }) => state.workloads.size)).toBe(1);
+    void driver.observe({ kind: "attemptRunning", attemptId: attemptId("w9.1") });
+    while (driver.status().paused === null) await new Promise(setImmediate);
+    expect(driver.status()).toMatchObject({ sequence, paused: expect.stringContaining("8,760 h") });
+    now.wallMs = began + 5_000;
+    now.monotonicMs += 5_000;
+    await driver.command(submit(testSpec("two")));
+    expect(driver.status().paused).toBe(null);
   });
 
   it("records a digest once it is quiet, so that a start after a crash has one to compare", async () => {

@@ -26,6 +26,8 @@ export interface LatencySummary {
 export interface DriverStatus {
   /** `failed`: an append failed; the process is about to end and every call is refused. */
   readonly phase: "running" | "closing" | "closed" | "failed";
+  /** Why nothing is decided at the moment, and what to do; `null`: decisions are made. */
+  readonly paused: string | null;
   readonly startedAtMs: number;
   /** Wall time from opening the journal to being ready for the first decision. */
   readonly recoveryMs: number;
@@ -72,6 +74,11 @@ export interface Driver {
    * driver closes. Nothing is buffered per reader: a slow one falls back to reading the journal.
    */
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent>;
+  /**
+   * The recorded events from `fromSequence` to the head of now, in groups whose JSON contains `text`: all that name an id, with others
+   * that happened at the same instant.
+   */
+  mentions(fromSequence: number, text: string): AsyncIterable<SequencedEvent>;
   /** The same as the bytes of an event stream, in pieces of whole events. Framed once for all readers of a format. */
   eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array>;
   status(): DriverStatus;

@@ -5,7 +5,7 @@
 import type { Event } from "@headroom/engine";
 import { eventsOf, framePage } from "@headroom/journal";
 import type { EventFormat, EventPage } from "@headroom/journal";
-import type { Journal } from "@headroom/journal";
+import type { Journal, MentionPage } from "@headroom/journal";
 import { OperationalError } from "@headroom/platform";
 import type { SequencedEvent } from "./driver.ts";
 import { EventPages, holds, piecesFrom } from "./event-pages.ts";
@@ -82,6 +82,22 @@ export class EventFeed {
           sinceMs = performance.now();
         }
       }
+    }
+  }
+
+  /** The recorded events of the groups from `fromSequence` to the head of now whose text contains `text`. */
+  async *mentions(fromSequence: number, text: string): AsyncGenerator<SequencedEvent> {
+    const head = this.#headSequence;
+    for (let from: number | null = fromSequence; from !== null && from <= head;) {
+      const page: MentionPage = await this.#journal.readMentions(from, text);
+      await this.#turns.next();
+      for (const group of page.groups) {
+        for (const [index, event] of eventsOf(group).entries()) {
+          const sequence = group.firstSequence + index;
+          if (sequence >= fromSequence && sequence <= head) yield { sequence, event };
+        }
+      }
+      from = page.nextSequence;
     }
   }
 

@@ -13,7 +13,7 @@ import type { DriverLog } from "./batch-driver.ts";
 import type { Driver } from "./driver.ts";
 import { snapshotDefaults } from "./snapshot-schedule.ts";
 import type { SnapshotRules } from "./snapshot-schedule.ts";
-import { SteadyClock, systemClock } from "./steady-clock.ts";
+import { JUMP_MS_MAX, SteadyClock, systemClock } from "./steady-clock.ts";
 import type { Clock } from "./steady-clock.ts";
 
 export interface OpenDriverOptions {
@@ -43,6 +43,11 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   const { journal, engine, snapshotSequence, warnings } = await options.openJournal(Math.floor(clock.wallMs()));
   for (const warning of warnings) log.warn(warning);
   try {
+    const behindMs = engine.state.nowMs - clock.wallMs();
+    if (behindMs > JUMP_MS_MAX)
+      log.warn(
+        `The system clock is ${Math.round(behindMs / 3_600_000)} h behind the newest event of the journal. Time goes on from that event; correct the clock if it is wrong.`,
+      );
     const reports = await Promise.all(executors.map((executor) => report(executor, log)));
     const newest = newestKnown(reports);
     const { sequence } = engine.state;

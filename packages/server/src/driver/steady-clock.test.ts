@@ -1,14 +1,21 @@
 import { expect, it } from "vitest";
-import { SteadyClock } from "./steady-clock.ts";
+import { JUMP_MS_MAX, SteadyClock } from "./steady-clock.ts";
 
-function steppedClock(floorMs: number): { clock: SteadyClock; at(wallMs: number, monotonicMs: number): number } {
-  const now = { wallMs: 0, monotonicMs: 0 };
-  const clock = new SteadyClock({ wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs }, floorMs);
+interface SteppedClock {
+  readonly clock: SteadyClock;
+  at(wallMs: number, monotonicMs: number, sleptMs?: number): number;
+}
+
+function steppedClock(floorMs: number): SteppedClock {
+  const now = { wallMs: 0, monotonicMs: 0, bootMs: 0 };
+  const clock = new SteadyClock(
+    { wallMs: () => now.wallMs, monotonicMs: () => now.monotonicMs, bootMs: () => now.bootMs },
+    floorMs,
+  );
   return {
     clock,
-    at: (wallMs, monotonicMs) => {
-      now.wallMs = wallMs;
-      now.monotonicMs = monotonicMs;
+    at: (wallMs, monotonicMs, sleptMs = 0) => {
+      Object.assign(now, { wallMs, monotonicMs, bootMs: monotonicMs + sleptMs });
       return clock.nowMs();
     },
   };
@@ -36,4 +43,30 @@ it("loses no time to rounding", () => {
   let last = 0;
   for (let step = 1; step <= 1000; step++) last = at(0, step * 0.7);
   expect(last).toBe(1_700);
+});
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+it("does not follow a jump of a year, says by how much, and follows again once the clock is corrected", () => {
+  const { clock, at } = steppedClock(0);
+  at(1_000, 0);
+  expect(at(YEAR_MS, 50)).toBe(1_050);
+  expect(clock.jumpMs).toBe(YEAR_MS - 1_050);
+  expect(at(YEAR_MS + 10, 60)).toBe(1_060);
+  expect([at(1_075, 70), clock.jumpMs]).toEqual([1_075, null]);
+});
+
+it("follows a step that a time server may make, and any time after a start", () => {
+  const { clock, at } = steppedClock(0);
+  expect([at(YEAR_MS, 0), clock.jumpMs]).toEqual([YEAR_MS, null]);
+  expect([at(YEAR_MS + JUMP_MS_MAX, 0), clock.jumpMs]).toEqual([YEAR_MS + JUMP_MS_MAX, null]);
+});
+
+it("follows the clock of a machine that slept, once for each sleep", () => {
+  const { clock, at } = steppedClock(0);
+  const week = 7 * 24 * 3_600_000;
+  at(1_000, 0);
+  expect([at(week, 10, week), clock.jumpMs]).toEqual([week, null]);
+  expect(at(2 * week, 20, week)).toBe(week + 10);
+  expect(clock.jumpMs).toBe(week - 10);
 });

@@ -1,7 +1,8 @@
 /**
  * Questions about the time to come that are answered one after the other on a thread of their own, which starts with the first
- * of them. One whose client has left, or that takes too long, is given up, and its thread with it: a thread that computes
- * hears nothing, so that those who wait behind it could not be answered otherwise.
+ * of them. Principals take turns: one with many questions delays another by one answer at most, and by `SHARED_ANSWER_MS` at most.
+ * A question whose client has left, or that takes too long, is given up, and its thread with it: a thread that computes
+ * receives no message, so that the questions behind it could not be answered otherwise.
  */
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
@@ -9,7 +10,11 @@ import { ThreadCalls } from "@headroom/platform";
 import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfState } from "./forecast-question.ts";
 
 /** Questions that may wait at once. */
-const WAITING_MAX = 8;
+const WAITING_MAX = 16;
+/** Of one principal. */
+const WAITING_OF_PRINCIPAL_MAX = 4;
+/** An answer that takes longer is given up when another principal waits. */
+const SHARED_ANSWER_MS = 3_000;
 
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
@@ -18,47 +23,91 @@ export interface ForecastPoolOptions {
   readonly answerMsMax: number;
 }
 
+/** One question: waiting for its turn, or being answered. */
+interface Turn {
+  readonly actor: string;
+  readonly begins: Promise<void>;
+  begin(): void;
+  giveUp: (() => void) | null;
+  limit?: NodeJS.Timeout;
+}
+
 type Thread = ThreadCalls<ForecastRequest, ForecastOutcome>;
 
 export class ForecastPool {
   readonly #options: ForecastPoolOptions;
   #thread: Thread | null = null;
+  #answering: Turn | null = null;
+  /** By principal, in the order in which they were served least recently. */
+  readonly #waiting = new Map<string, Turn[]>();
   #waitingCount = 0;
-  /** Resolves when the question that was asked last is done with. */
-  #last: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: ForecastPoolOptions) {
     this.#options = options;
   }
 
-  /** `gone`: whoever asks has left. */
-  async ask(question: ForecastQuestion | QuestionOfState, gone: AbortSignal): Promise<ForecastOutcome> {
+  /** `actor`: the principal that asks; `gone`: its connection has closed. */
+  async ask(question: ForecastQuestion | QuestionOfState, actor: string, gone: AbortSignal): Promise<ForecastOutcome> {
     if (this.#isClosed) throw closing();
-    if (this.#waitingCount >= WAITING_MAX)
-      throw refuse(
-        "overloaded",
-        `${WAITING_MAX} questions about the time to come are waiting already; try again in a moment.`,
-      );
-    this.#waitingCount += 1;
     const askedAtMs = performance.now();
-    const turn = this.#last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#last = promise;
+    const turn = this.#enqueue(actor);
     try {
-      await turn;
+      await turn.begins;
       if (gone.aborted || performance.now() - askedAtMs > this.#options.answerMsMax) throw this.#tooLong();
-      return await this.#answer(question, gone);
+      return await this.#answer(question, gone, turn);
     } catch (error) {
-      // Read again: the lane may have been closed while the answer was awaited.
+      // Read again: the pool may have been closed while the answer was awaited.
       throw this.#wasClosed() ? closing() : error;
     } finally {
-      this.#waitingCount -= 1;
-      resolve();
+      this.#answering = null;
+      this.#next();
     }
   }
 
-  async #answer(asked: ForecastQuestion | QuestionOfState, gone: AbortSignal): Promise<ForecastOutcome> {
+  #enqueue(actor: string): Turn {
+    const own = this.#waiting.get(actor) ?? [];
+    if (this.#waitingCount >= WAITING_MAX || own.length >= WAITING_OF_PRINCIPAL_MAX)
+      throw refuse(
+        "overloaded",
+        own.length >= WAITING_OF_PRINCIPAL_MAX
+          ? `${own.length} of your questions about the future are waiting already; try again in a moment.`
+          : `${this.#waitingCount} questions about the future are waiting already; try again in a moment.`,
+      );
+    const { promise: begins, resolve: begin } = Promise.withResolvers<void>();
+    const turn: Turn = { actor, begins, begin, giveUp: null };
+    own.push(turn);
+    this.#waiting.set(actor, own);
+    this.#waitingCount += 1;
+    if (this.#answering === null) this.#next();
+    else this.#share();
+    return turn;
+  }
+
+  /** The first question of the principal that was served least recently. */
+  #next(): void {
+    const [first] = this.#waiting;
+    if (first === undefined || this.#answering !== null) return;
+    const [actor, turns] = first;
+    const turn = turns.shift();
+    this.#waiting.delete(actor);
+    if (turns.length > 0) this.#waiting.set(actor, turns);
+    if (turn === undefined) return;
+    this.#waitingCount -= 1;
+    this.#answering = turn;
+    turn.begin();
+    this.#share();
+  }
+
+  /** Bounds the answer that is computed, once another principal waits. */
+  #share(): void {
+    const turn = this.#answering;
+    if (turn === null || turn.limit !== undefined) return;
+    const isShared = [...this.#waiting.keys()].some((actor) => actor !== turn.actor);
+    if (isShared) turn.limit = setTimeout(() => turn.giveUp?.(), SHARED_ANSWER_MS);
+  }
+
+  async #answer(asked: ForecastQuestion | QuestionOfState, gone: AbortSignal, turn: Turn): Promise<ForecastOutcome> {
     const { driver, nowMs, answerMsMax } = this.#options;
     const { question, snapshot } = await driver.read((engine) => ({
       question: typeof asked === "function" ? asked(engine) : asked,
@@ -73,12 +122,14 @@ export class ForecastPool {
       this.#drop(thread);
       void thread.terminate();
     };
+    turn.giveUp = giveUp;
     const limit = setTimeout(giveUp, answerMsMax);
     gone.addEventListener("abort", giveUp, { once: true });
     try {
       return await Promise.race([thread.call({ question, snapshot, nowMs: nowMs() }), promise]);
     } finally {
       clearTimeout(limit);
+      clearTimeout(turn.limit);
       gone.removeEventListener("abort", giveUp);
     }
   }

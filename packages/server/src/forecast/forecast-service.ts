@@ -26,18 +26,20 @@ export class ForecastService {
   /** `gone`: whoever asks has left, and the question is given up. */
   async ask<Kind extends ForecastQuestion["kind"]>(
     question: ForecastQuestion & { readonly kind: Kind },
+    actor: string,
     gone: AbortSignal,
   ): Promise<ForecastAnswers[Kind]> {
     const isOfPresent = question.kind === "changes" || question.kind === "defragmentation";
-    return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, gone));
+    return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, actor, gone));
   }
 
   /** A what-if, whose change is resolved on the state that it is played on. */
   async whatIf(
     question: QuestionOfState<ForecastQuestion & { readonly kind: "whatIf" }>,
+    actor: string,
     gone: AbortSignal,
   ): Promise<ForecastAnswers["whatIf"]> {
-    return answerIn<"whatIf">(await this.#future.ask(question, gone));
+    return answerIn<"whatIf">(await this.#future.ask(question, actor, gone));
   }
 
   async close(): Promise<void> {

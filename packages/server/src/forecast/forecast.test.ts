@@ -168,7 +168,7 @@ describe("a question about the time to come", () => {
 
   it("that takes too long is given up, which may be tried again", async () => {
     const service = new ForecastService({ driver: live.driver, nowMs, answerMsMax: 1 });
-    const asked = service.ask(estimate, stays);
+    const asked = service.ask(estimate, "test", stays);
     await expect(asked).rejects.toMatchObject({ code: "tookTooLong", problem: { status: 503 } });
     expect(problemKinds.tookTooLong.retryable).toBe(true);
     await service.close();
@@ -177,11 +177,36 @@ describe("a question about the time to come", () => {
   it("is given up when whoever asks leaves, and the next is answered all the same", async () => {
     const service = new ForecastService({ driver: live.driver, nowMs });
     const leaves = new AbortController();
-    const [first, second, third] = [leaves.signal, leaves.signal, stays].map((gone) => service.ask(estimate, gone));
+    const [first, second, third] = [leaves.signal, leaves.signal, stays].map((gone) =>
+      service.ask(estimate, "test", gone),
+    );
     leaves.abort();
     await expect(first).rejects.toMatchObject({ code: "tookTooLong" });
     await expect(second).rejects.toMatchObject({ code: "tookTooLong" });
     expect(await third).toBeNull();
+    await service.close();
+  });
+
+  it("takes turns between principals, and bounds how many of one wait", async () => {
+    const order: string[] = [];
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let reads = 0;
+    const read: LiveControlPlane["driver"]["read"] = async (query) => {
+      if (reads++ === 0) await held;
+      return live.driver.read(query);
+    };
+    const service = new ForecastService({ driver: { read }, nowMs });
+    const ask = async (actor: string, name: string): Promise<void> => {
+      await service.ask(estimate, actor, stays);
+      order.push(name);
+    };
+    const asked = [ask("ann", "ann 1"), ask("ann", "ann 2"), ask("ann", "ann 3"), ask("bob", "bob 1")];
+    release();
+    await Promise.all(asked);
+    expect(order.indexOf("bob 1")).toBeLessThan(order.indexOf("ann 3"));
+    const many = Array.from({ length: 6 }, () => service.ask(estimate, "ann", stays));
+    const refused = (await Promise.allSettled(many)).filter(({ status }) => status === "rejected");
+    expect(refused).toMatchObject([{ reason: { code: "overloaded" } }]);
     await service.close();
   });
 
@@ -193,8 +218,8 @@ describe("a question about the time to come", () => {
       return live.driver.read(query);
     };
     const service = new ForecastService({ driver: { read }, nowMs });
-    const future = service.ask(estimate, stays);
-    expect(await service.ask(changes, stays)).toBeNull();
+    const future = service.ask(estimate, "test", stays);
+    expect(await service.ask(changes, "test", stays)).toBeNull();
     release();
     expect(await future).toBeNull();
     await service.close();

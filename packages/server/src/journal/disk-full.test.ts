@@ -39,3 +39,17 @@ it.skipIf(!canMount)("ends with a message when the disk is full, and goes on onc
   expect(redecided).toBe(sequence);
   expect(status).toBe(0);
 });
+
+it.skipIf(!canMount)("answers the request that fills the disk with 503 before the control plane ends", () => {
+  const commands = [
+    `mount -t tmpfs -o size=24m,mode=700 none "${home}"`,
+    `head -c 8388608 /dev/zero > "${home}/ballast"`,
+    `"${process.execPath}" "${script}" serve "${home}"`,
+  ];
+  const { stdout, stderr, status } = spawnSync("unshare", ["-rm", "sh", "-c", commands.join("\n")], {
+    encoding: "utf8",
+  });
+  expect(stderr).toMatch(/^The control plane ends: The disk of the journal is full/);
+  expect(stdout).toMatch(/^answered 503 journalFailed after [1-9][0-9]+\n$/);
+  expect(status).toBe(1);
+});

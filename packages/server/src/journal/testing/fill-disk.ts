@@ -1,8 +1,10 @@
 /**
  * `fill HOME`: submits until the disk is full, printing each acknowledged id, and ends as a control plane does when its
- * journal fails. `check HOME`: opens it again, prints the ids that are there, submits one more and checks the journal.
+ * journal fails. `serve HOME`: the same over HTTP with a whole control plane, printing the answer to the request that filled the
+ * disk. `check HOME`: opens it again, prints the ids that are there, submits one more and checks the journal.
  */
 import { writeSync } from "node:fs";
+import { startControlPlane } from "../../server.ts";
 import { journalDirectory, openHome } from "../../driver/testing/bench-home.ts";
 import { submit, submittedId, testSpec } from "../../driver/testing/requests.ts";
 import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
@@ -22,6 +24,24 @@ async function fill(): Promise<void> {
   }
 }
 
+async function serve(): Promise<void> {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const { url, token } = await startControlPlane({ home, port: 0, auth: "token", log });
+  for (let index = 0; ; index++) {
+    const env = { FILLER: "x".repeat(4_000) };
+    const gang = { accelerators: 0, coresMilli: 1 };
+    const response = await fetch(`${url}/v1/workloads`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({ kind: "train", name: `w${index}`, run: "true", gang, hold: true, env }),
+    });
+    if (response.status === 201) continue;
+    const { code } = (await response.json()) as { readonly code: string };
+    say(`answered ${response.status} ${code} after ${index}`);
+    return;
+  }
+}
+
 async function check(): Promise<void> {
   const { driver, close } = await openHome(home);
   for (const id of await driver.read(({ state }) => [...state.workloads.keys()])) say(`kept ${id}`);
@@ -31,4 +51,4 @@ async function check(): Promise<void> {
   say(`verified ${sequence} ${redecideJournal(journalDirectory(home)).sequence}`);
 }
 
-await (mode === "fill" ? fill() : check());
+await (mode === "fill" ? fill() : mode === "serve" ? serve() : check());
