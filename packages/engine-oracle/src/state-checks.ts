@@ -284,10 +284,12 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   const { submittedCount, endedCount, workloads, answers, endedEntries } = state;
   let lastOrdinal = 0;
   let endedKept = 0;
+  let isRerun = false;
   for (const workload of workloads.values()) {
     findings.expect(workload.ordinal > lastOrdinal, () => `${workload.id} is out of the order of submission`);
     lastOrdinal = workload.ordinal;
     if (workload.endedAtMs !== null) endedKept++;
+    isRerun ||= workload.rerun !== undefined;
   }
   findings.expect(lastOrdinal <= submittedCount, () => `workload ${lastOrdinal} of ${submittedCount} exists`);
   const unended = workloads.size - endedKept;
@@ -296,7 +298,11 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
     () => `${unended} workloads have not ended; ${submittedCount} were submitted and ${endedCount} ended`,
   );
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
-  findings.expect(endedKept === kept, () => `${endedKept} ended workloads are kept, ${kept} should be`);
+  // An end of work that runs again is counted and no longer kept; how many such ends of forgotten work there were is not known.
+  findings.expect(
+    isRerun ? endedKept <= kept : endedKept === kept,
+    () => `${endedKept} ended workloads are kept, ${kept} should be`,
+  );
   findings.expect(answers.size <= ANSWERS_KEPT, () => `${answers.size} answers are kept`);
   findings.expect(endedEntries.size <= ENDED_ENTRIES_KEPT, () => `${endedEntries.size} past entries are kept`);
 }

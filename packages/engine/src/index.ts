@@ -64,7 +64,7 @@ export type { WindowUse } from "./explain/accounts/window-use.ts";
 export { entitlementExceeded, teamEntitlements } from "./explain/accounts/team-entitlements.ts";
 export type { EntitlementExceeded } from "./explain/accounts/team-entitlements.ts";
 export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/accounts/fleet-use.ts";
-export { readyTask, waitingTaskCount } from "./state/ready-task.ts";
+export { canRerun, readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
 export { draw } from "./base/draw.ts";
 export { canonicalJson, compareText } from "./base/canonical.ts";

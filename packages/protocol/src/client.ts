@@ -93,6 +93,8 @@ export interface HeadroomClient {
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Nothing more of it starts; what runs goes on. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
+  /** The tasks of an ended workload that did not succeed run again, behind its earlier attempts. */
+  rerunWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   releaseWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
   /** The smallest change of each kind that would start it now; each was tried on a fork. */

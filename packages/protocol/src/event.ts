@@ -65,10 +65,16 @@ const promisedPlace = z
   })
   .meta({ id: "Nomination" });
 
+const waitsFor = z.union([
+  z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
+  z.object({ workloadId: z.string(), on: z.literal("artifact"), artifact: z.string() }),
+]);
+
 const commandResult = z
   .discriminatedUnion("kind", [
     z.object({ kind: z.literal("workloadSubmitted"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadStopping"), workloadId: z.string() }),
+    z.object({ kind: z.literal("workloadRerun"), workloadId: z.string(), tasks: count }),
     z.object({ kind: z.literal("workloadHeld"), workloadId: z.string() }),
     z.object({ kind: z.literal("workloadReleased"), workloadId: z.string() }),
     z.object({ kind: z.literal("applied"), changes: z.array(applyChange) }),
@@ -125,14 +131,13 @@ export const event = z
       workloadId: z.string(),
       spec: workloadSpec,
       actor: z.string(),
-      waitsFor: z
-        .array(
-          z.union([
-            z.object({ workloadId: z.string(), on: z.enum(["ok", "failed", "any"]) }),
-            z.object({ workloadId: z.string(), on: z.literal("artifact"), artifact: z.string() }),
-          ]),
-        )
-        .optional(),
+      waitsFor: z.array(waitsFor).optional(),
+      given: z.array(artifact).optional(),
+    }),
+    fact("workloadRerun", {
+      workloadId: z.string(),
+      actor: z.string(),
+      waitsFor: z.array(waitsFor).optional(),
       given: z.array(artifact).optional(),
     }),
     fact("workloadHeld", { workloadId: z.string(), actor: z.string() }),
@@ -172,6 +177,7 @@ export const event = z
       detail: z.string(),
       retryAtMs: instantMs.nullable(),
       losses: count.optional(),
+      givenUp: z.literal(true).optional(),
     }),
     fact("gangShrinkRequested", { attemptId: z.string(), workers: count, reason: evictionReason }),
     fact("workersLeft", { attemptId: z.string() }),

@@ -194,6 +194,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     submitWorkload: (body, options) => http.call(o.submitWorkload, { body, options }),
     stopWorkload: (id, options) => http.call(o.stopWorkload, { params: { id }, options }),
     holdWorkload: (id, options) => http.call(o.holdWorkload, { params: { id }, options }),
+    rerunWorkload: (id, options) => http.call(o.rerunWorkload, { params: { id }, options }),
     releaseWorkload: (id, options) => http.call(o.releaseWorkload, { params: { id }, options }),
     explainWorkload: (id, options) => http.call(o.explainWorkload, { params: { id }, options }),
     startingChanges: (id, options) => http.call(o.startingChanges, { params: { id }, options }),

@@ -188,6 +188,27 @@ export const operations = {
     status: 202,
     problems: ["unknownWorkload", "workloadEnded", ...commandProblems],
   }),
+  rerunWorkload: operation(
+    "POST /v1/workloads/{id}/rerun",
+    "Run the tasks of an ended workload again that did not succeed",
+    workloadAccepted,
+    {
+      permission: "workloads.write",
+      params: byId,
+      status: 202,
+      problems: [
+        "unknownWorkload",
+        "workloadNotEnded",
+        "cannotRerun",
+        "unknownTeam",
+        "queueFull",
+        "tooLarge",
+        "unknownDependency",
+        "dependencyNotMet",
+        ...commandProblems,
+      ],
+    },
+  ),
   explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why it waits, in numbers", verdict, {
     permission: "workloads.read",
     params: byId,

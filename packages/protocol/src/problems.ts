@@ -34,6 +34,8 @@ export const problemKinds = {
   unknownSite: kind(422, failed, "There is no such site"),
   unknownWorkload: kind(404, failed, "There is no such workload"),
   workloadEnded: kind(409, failed, "The workload has already ended"),
+  workloadNotEnded: kind(409, failed, "The workload has not ended"),
+  cannotRerun: kind(409, failed, "The workload cannot run again"),
   notWaiting: kind(409, failed, "The workload does not wait to start"),
   workloadActive: kind(409, failed, "A workload of that name is active"),
   duplicateName: kind(422, usage, "The same name is given twice"),

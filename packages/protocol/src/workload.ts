@@ -51,6 +51,11 @@ const summaryFields = {
   firstStartedAtMs: instantMs.nullable(),
   endedAtMs: instantMs.nullable(),
   endReason: endReason.nullable(),
+  rerunnable: z.boolean().meta({ description: "It has ended, and tasks of it did not succeed: it can run again." }),
+  rerun: z
+    .object({ count, atMs: instantMs })
+    .optional()
+    .meta({ description: "How often it was run again after an end, and when last; absent: never." }),
   endSentence: z.string().nullable().meta({ description: "The end reason for people." }),
   progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
 };

@@ -118,6 +118,8 @@ function workSentence(event: WorkEvent): string {
       return `Workload ${event.workloadId} may start: power is cheap and clean enough for it, or it can wait no longer.`;
     case "startWindowClosed":
       return `Workload ${event.workloadId} waits for cheaper or cleaner power.`;
+    case "workloadRerun":
+      return `${event.actor} ran workload ${event.workloadId} again.`;
     case "workloadHeld":
       return `${event.actor} held workload ${event.workloadId}.`;
     case "workloadReleased":

@@ -11,6 +11,22 @@ export function rejectionProblem(rejection: Rejection): Problem {
   return problemOf(code, rejectionSentence(rejection), { facts });
 }
 
+function cannotRerunSentence({
+  workloadId,
+  cause,
+  taskCount,
+  maxCount,
+}: Rejection & { readonly code: "cannotRerun" }): string {
+  switch (cause) {
+    case "allSucceeded":
+      return `All tasks of ${workloadId} succeeded: nothing is left to run again. Submit it under another name to run it once more.`;
+    case "tooManyTasks":
+      return `${grouped(taskCount)} tasks of ${workloadId} would run again, at most ${grouped(maxCount)} can. Submit the array under another name.`;
+    case "tasksUnknown":
+      return `The journal does not say which tasks of ${workloadId} were given up, since it ended under an earlier version. Submit the array under another name.`;
+  }
+}
+
 function rejectionSentence(rejection: Rejection): string {
   switch (rejection.code) {
     case "unknownTeam":
@@ -27,6 +43,10 @@ function rejectionSentence(rejection: Rejection): string {
       return `There is no workload ${rejection.workloadId}; it may have ended long ago.`;
     case "workloadEnded":
       return `The workload ${rejection.workloadId} has already ended (${rejection.phase}).`;
+    case "workloadNotEnded":
+      return `The workload ${rejection.workloadId} is ${rejection.phase}: only ended work runs again. Stop it first (headroom stop ${rejection.workloadId}).`;
+    case "cannotRerun":
+      return cannotRerunSentence(rejection);
     case "workloadActive":
       return `The workload ${rejection.name} (${rejection.workloadId}) has not ended and differs from this one. Stop it first (headroom stop ${rejection.workloadId}), or choose another name.`;
     case "duplicateName":

@@ -44,7 +44,8 @@ class SubmissionOrder {
     const start = direction === "newer" ? this.#firstAtOrAbove(ordinal + 1) : this.#firstAtOrAbove(ordinal) - 1;
     for (let index = start; index >= 0 && index < this.#ids.length; index += step) {
       const workload = this.#workloads.get(this.#ids[index] as WorkloadId);
-      if (workload !== undefined) yield workload;
+      // A workload that runs again stands at its newer place.
+      if (workload?.ordinal === this.#ordinals[index]) yield workload as Workload;
     }
   }
 

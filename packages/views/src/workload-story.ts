@@ -111,6 +111,8 @@ export class Story {
     switch (event.kind) {
       case "workloadSubmitted":
         return `${event.actor} submitted it.`;
+      case "workloadRerun":
+        return `${event.actor} ran it again.`;
       case "workloadHeld":
         return `${event.actor} held it: nothing more of it starts.`;
       case "workloadReleased":

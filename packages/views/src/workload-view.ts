@@ -1,5 +1,5 @@
 /** Workloads of the engine as the API's resources. */
-import { predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
+import { canRerun, predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -97,6 +97,8 @@ export function workloadSummary(state: ReadonlyState, workload: EngineWorkload):
     firstStartedAtMs: workload.firstStartedAtMs,
     endedAtMs: workload.endedAtMs,
     endReason: workload.endReason,
+    rerunnable: canRerun(workload),
+    ...(workload.rerun === undefined ? {} : { rerun: { ...workload.rerun } }),
     endSentence: workload.endReason === null ? null : endSentence(state, workload, workload.endReason),
     progress: progressView(newestProgress(state, workload)),
   };

@@ -12,6 +12,7 @@ interface ApplyCommandOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly force?: boolean;
+  readonly rerun?: boolean;
   readonly json?: boolean;
 }
 
@@ -31,6 +32,7 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
     { flags: "--dry-run", description: "only show what would change, and what would become of new workloads" },
     { flags: "-y, --yes", description: "do not ask" },
     { flags: "--force", description: "submit workloads even if the model that they name does not fit" },
+    { flags: "--rerun", description: "run declared workloads again that failed or were cancelled" },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -57,22 +59,36 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
     const sizing = await checkModels(context, client, modelsToCheck(loaded, plan));
     const told = sizing.length === 0 ? {} : { sizing };
     if (!isJson) await showModels(sizing, (line) => context.print(line), context);
-    if (options.dryRun === true || isNothing) {
-      if (isJson) context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true, ...told }, null, 2));
+    const { offerLines, rerunAll, rerunnable } = await import("../documents/rerun-offer.ts");
+    const ended = await rerunnable(client, plan);
+    const again = options.rerun === true ? ended : [];
+    if (!isJson && (again.length === 0 || options.dryRun === true)) context.print(...offerLines(ended));
+    const offered = ended.length === 0 ? {} : { rerunnable: ended.map(({ id, name }) => ({ workloadId: id, name })) };
+    if (options.dryRun === true || (isNothing && again.length === 0)) {
+      if (isJson)
+        context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true, ...told, ...offered }, null, 2));
       refuseImpossible(sizing, options.force === true);
       return exitCode.ok;
     }
     refuseImpossible(sizing, options.force === true);
-    if (options.yes !== true && !(await confirm(context.terminal, "Apply?"))) {
+    if (
+      options.yes !== true &&
+      !(await confirm(context.terminal, again.length === 0 ? "Apply?" : `Apply, and run ${again.length} again?`))
+    ) {
       context.note("Nothing was changed.");
       return exitCode.failed;
+    }
+    const isComplete = await rerunAll(context, client, again);
+    if (isNothing) {
+      if (isJson) context.print(JSON.stringify({ ...plan, dryRun: false, ...told, ...offered }, null, 2));
+      return isComplete ? exitCode.ok : exitCode.failed;
     }
     const workloads = await Promise.all(request.workloads.map((spec) => withThroughput(spec, sizing)));
     const submitted = { ...request, workloads };
     const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(submitted)));
-    if (isJson) context.print(JSON.stringify({ ...done, ...told }, null, 2));
+    if (isJson) context.print(JSON.stringify({ ...done, ...told, ...offered }, null, 2));
     else showDone(context, done);
-    return exitCode.ok;
+    return isComplete ? exitCode.ok : exitCode.failed;
   },
 });
 

@@ -21,6 +21,7 @@ import { nodesCommand } from "./nodes.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
 import { replayCommand } from "./replay.ts";
+import { rerunCommand } from "./rerun.ts";
 import { runCommand } from "./run.ts";
 import { schedulesCommand } from "./schedules.ts";
 import { schemaCommand } from "./schema.ts";
@@ -49,6 +50,7 @@ export const commands: readonly CommandDefinition[] = [
   whatIfCommand,
   replayCommand,
   stopCommand,
+  rerunCommand,
   holdCommand,
   releaseCommand,
   gatewayCommand,

@@ -153,6 +153,40 @@ describe("looking", () => {
     expect((await headroom(["hold", "kept"])).stderr).toContain("has already ended");
   });
 
+  it("runs failed work again under its id, and apply offers it", async () => {
+    const flag = path.join(live.folder, "mended");
+    const file = path.join(live.folder, "broken.yaml");
+    const run = `test -e ${flag}`;
+    const document = { kind: "train", name: "broken", run, gang: { cores: 0 }, retries: { max: 0 } };
+    writeFileSync(file, JSON.stringify(document));
+    expect((await headroom(["apply", "-f", file, "--yes"])).code).toBe(0);
+    await headroom(["logs", "-f", "broken"]);
+    const offered = await headroom(["apply", "-f", file, "--yes"]);
+    expect(offered.stdout).toContain("Nothing to do");
+    expect(offered.stdout).toMatch(/^broken \(w\d+\) failed: .* Run it again: headroom rerun w\d+, or apply --rerun$/m);
+    expect(json<{ rerunnable: unknown[] }>(await headroom(["apply", "-f", file, "--json"])).rerunnable).toHaveLength(1);
+    writeFileSync(flag, "");
+    const id = await idOf("broken");
+    expect(await headroom(["apply", "-f", file, "--yes", "--rerun"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`runs again: broken (${id})`),
+    });
+    await headroom(["logs", "-f", "broken"]);
+    const shown = json<{ phase: string; attempts: { id: string; outcome: string }[] }>(
+      await headroom(["show", "broken", "--json"]),
+    );
+    expect(shown.phase).toBe("succeeded");
+    expect(shown.attempts.map(({ id: each, outcome }) => [each, outcome])).toEqual([
+      [`${id}.1`, "failed"],
+      [`${id}.2`, "succeeded"],
+    ]);
+    expect((await headroom(["history", "broken"])).stdout).toMatch(/ ran it again\.$/m);
+    expect(await headroom(["rerun", "broken"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("nothing is left to run again"),
+    });
+  });
+
   it("says how an attempt went in words", async () => {
     const said = await follow("late", "exec sleep 600", "--walltime", "1ms", "--retries", "0");
     expect(said.code).toBe(1);

@@ -213,6 +213,10 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "releaseWorkload", workloadId: workloadId(id) });
       return { workloadId: id };
     },
+    rerunWorkload: async (id) => {
+      run({ kind: "rerunWorkload", workloadId: workloadId(id) });
+      return { workloadId: id };
+    },
     apply: async (request, options) => {
       const declared = accepted(applyRequest.safeParse(request));
       checkLevels(world.engine, views.specsToApply(declared), declared);

@@ -29,6 +29,7 @@ export function applyEvent(readonlyWorld: World, event: Event): void {
 function fold(world: WritableWorld, event: Event): void {
   switch (event.kind) {
     case "workloadSubmitted":
+    case "workloadRerun":
     case "workloadHeld":
     case "workloadReleased":
     case "startWindowOpened":

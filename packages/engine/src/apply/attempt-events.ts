@@ -366,6 +366,7 @@ function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attem
       (workload.failureCounts.get(attempt.task) ?? 0) + 1,
     );
   }
+  if (event.givenUp === true) workload.givenUpTasks = [...(workload.givenUpTasks ?? []), attempt.task];
   if (event.retryAtMs !== null && world.hotSparesStated > 0 && workload.spec.kind === "train")
     countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {

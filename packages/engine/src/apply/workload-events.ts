@@ -7,7 +7,7 @@ import { InvariantError } from "../base/invariant.ts";
 import { ENDED_WORKLOADS_KEPT } from "../state/state.ts";
 import { removeWorkload, workloadOf } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
-import { isWaitingForTime, readyTask } from "../state/ready-task.ts";
+import { isWaitingForTime, readyTask, tasksToRerun } from "../state/ready-task.ts";
 import { unreachable } from "../base/unreachable.ts";
 import { waitForOthers, waitForTime } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
@@ -22,6 +22,8 @@ export function applyWorkloadEvent(world: WritableWorld, event: WorkloadEvent): 
   switch (event.kind) {
     case "workloadSubmitted":
       return submit(world, event);
+    case "workloadRerun":
+      return rerun(world, event);
     case "workloadStopRequested": {
       const workload = workloadOf(world, event.workloadId);
       world.queue.remove(workload);
@@ -104,6 +106,48 @@ function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "w
   waitForOthers(world, workload);
   if (!isWaitingForTime(workload, event.atMs)) queue.add(workload);
   waitForTime(world, workload, event.atMs);
+}
+
+/**
+ * The tasks that did not succeed wait again, each with its next number, so that no attempt's records are reused. Failures and
+ * losses count from zero. The workload takes a new place in the order of submission.
+ */
+function rerun(
+  world: WritableWorld,
+  { workloadId, waitsFor, given, atMs }: WorkloadEvent & { readonly kind: "workloadRerun" },
+): void {
+  const { state } = world;
+  const workload = workloadOf(world, workloadId);
+  forgetEnd(world, workloadId);
+  state.workloads.delete(workloadId);
+  state.workloads.set(workloadId, workload);
+  workload.ordinal = ++state.submittedCount;
+  workload.retries = tasksToRerun(workload).map((task) => ({ task, notBeforeMs: atMs }));
+  workload.phase = "pending";
+  workload.stopRequested = false;
+  workload.failureCounts = NO_COUNTS;
+  workload.failedCount = 0;
+  workload.endedAtMs = null;
+  workload.endReason = null;
+  workload.endOrdinal = 0;
+  workload.rerun = { count: (workload.rerun?.count ?? 0) + 1, atMs };
+  workload.revision = state.sequence;
+  for (const field of ["losses", "givenUpTasks", "lostWorkers", "held", "waitsFor", "given"] as const)
+    delete workload[field];
+  if (workload.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
+  world.startWindow.add(workload);
+  if (given !== undefined) workload.given = given;
+  if (waitsFor !== undefined) workload.waitsFor = waitsFor;
+  waitForOthers(world, workload);
+  if (readyTask(workload, atMs) !== null) world.queue.add(workload);
+  waitForTime(world, workload, atMs);
+}
+
+/** It is no longer among the ended workloads that are kept until newer ones end. */
+function forgetEnd({ endedKept, endedDropped }: WritableWorld, id: WorkloadId): void {
+  const at = endedKept.indexOf(id, endedDropped);
+  if (at < 0) throw new InvariantError(`workload ${id} runs again and is not among those that ended`);
+  endedKept.splice(at, 1);
 }
 
 /** Puts work in the queue that may start now and is not there. */

@@ -106,6 +106,14 @@ export type WorkloadEvent =
       /** What it waits for and was produced before; absent: nothing. */
       readonly given?: readonly Artifact[];
     })
+  /** An ended workload waits again with the tasks that did not succeed. It stands in the queue as if submitted now. */
+  | (Fact<"workloadRerun"> & {
+      readonly workloadId: WorkloadId;
+      readonly actor: string;
+      /** As in `workloadSubmitted`. */
+      readonly waitsFor?: readonly WaitsFor[];
+      readonly given?: readonly Artifact[];
+    })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
   /** Power is cheap and clean enough for it, or it can wait no longer. */
@@ -156,6 +164,8 @@ export type AttemptEvent =
       readonly retryAtMs: number | null;
       /** Consecutive losses of the task that its workload may have caused, this one included; absent: it was no such loss. */
       readonly losses?: number;
+      /** A task of an array ended without success and is not tried again; absent: it succeeded, is retried, or is no array's. */
+      readonly givenUp?: true;
     })
   | (Fact<"progressRecorded"> & {
       readonly attemptId: AttemptId;
@@ -259,6 +269,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   scheduleRemoved: 1,
   scheduleRan: 2,
   workloadSubmitted: 3,
+  workloadRerun: 1,
   workloadHeld: 1,
   workloadReleased: 1,
   startWindowOpened: 1,

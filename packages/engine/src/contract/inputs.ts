@@ -23,6 +23,8 @@ export type Command =
   /** Nothing of it starts until it is released; what runs goes on. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
+  /** The tasks of an ended workload that did not succeed run again, under its id and behind its earlier attempts. */
+  | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
   /** All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left as it is. */
   | (CommandCommon & {
       readonly kind: "apply";

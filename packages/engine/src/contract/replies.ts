@@ -11,6 +11,8 @@ export type ApplyChange = {
 export type CommandResult =
   | { readonly kind: "workloadSubmitted"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadStopping"; readonly workloadId: WorkloadId }
+  /** `tasks`: so many run again. */
+  | { readonly kind: "workloadRerun"; readonly workloadId: WorkloadId; readonly tasks: number }
   | { readonly kind: "workloadHeld"; readonly workloadId: WorkloadId }
   | { readonly kind: "workloadReleased"; readonly workloadId: WorkloadId }
   | { readonly kind: "applied"; readonly changes: readonly ApplyChange[] }
@@ -30,6 +32,15 @@ export type Rejection =
   | { readonly code: "unknownSite"; readonly site: string }
   | { readonly code: "unknownWorkload"; readonly workloadId: string }
   | { readonly code: "workloadEnded"; readonly workloadId: string; readonly phase: string }
+  | { readonly code: "workloadNotEnded"; readonly workloadId: string; readonly phase: string }
+  /** `allSucceeded`: nothing is left to run. `tasksUnknown`: it ended before the journal recorded which tasks were given up. */
+  | {
+      readonly code: "cannotRerun";
+      readonly workloadId: string;
+      readonly cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown";
+      readonly taskCount: number;
+      readonly maxCount: number;
+    }
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }

@@ -164,6 +164,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "stopWorkload":
     case "holdWorkload":
     case "releaseWorkload":
+    case "rerunWorkload":
     case "apply":
     case "removeTeam":
     case "drainNode":

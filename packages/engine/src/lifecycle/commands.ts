@@ -10,6 +10,7 @@ import { removeCalendarEntry } from "./calendar.ts";
 import { drainNode, removeTeam, resumeNode, setPolicy } from "./govern.ts";
 import { holdWorkload } from "./hold.ts";
 import { noticeNode, withdrawNotice } from "./notices.ts";
+import { rerunWorkload } from "./rerun.ts";
 import { removeSchedule } from "./schedules.ts";
 import { stopWorkload, submitWorkload } from "./submit.ts";
 
@@ -50,6 +51,8 @@ function decide(batch: Batch, command: Command): Decision {
     case "holdWorkload":
     case "releaseWorkload":
       return holdWorkload(batch, command);
+    case "rerunWorkload":
+      return rerunWorkload(batch, command);
     case "apply":
       return apply(batch, command);
     case "removeTeam":

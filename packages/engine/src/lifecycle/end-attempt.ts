@@ -47,6 +47,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     detail: end.detail,
     retryAtMs,
     ...(losses === null ? {} : { losses }),
+    ...(retryAtMs === null && end.outcome !== "succeeded" && workload.spec.kind === "batch" ? { givenUp: true } : {}),
   });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }

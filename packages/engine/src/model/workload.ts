@@ -379,6 +379,10 @@ export interface Workload {
   readonly succeededCount: number;
   /** Tasks that were given up; those stopped by a cancellation count as neither. */
   readonly failedCount: number;
+  /** Tasks of an array that ended without success and are not tried again, in the order of their ends; absent: none. */
+  readonly givenUpTasks?: readonly number[];
+  /** How often it was run again after its end, and when last; absent: never. */
+  readonly rerun?: { readonly count: number; readonly atMs: number };
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
   readonly endedAttempts: readonly EndedAttempt[];
   readonly checkpoint: Checkpoint | null;

@@ -41,6 +41,25 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
       taskCountOf(workload.spec) -
       workload.nextTask;
 
+/** Tasks of an ended workload that were begun and did not succeed, lowest first. Those never begun are still fresh. */
+export function tasksToRerun({
+  spec,
+  nextTask,
+  succeededCount,
+  retries,
+  givenUpTasks = [],
+}: Workload): readonly number[] {
+  if (spec.kind === "train") return nextTask > 0 && succeededCount === 0 ? [0] : [];
+  return [...retries.map(({ task }) => task), ...givenUpTasks].toSorted((left, right) => left - right);
+}
+
+/** Whether it has ended with tasks that did not succeed, all of which are known. */
+export function canRerun(workload: Workload): boolean {
+  const again = tasksToRerun(workload).length;
+  const { endedAtMs, spec, nextTask, succeededCount } = workload;
+  return endedAtMs !== null && succeededCount < taskCountOf(spec) && again + succeededCount === nextTask;
+}
+
 /** Tasks that have not ended and are not active, back-off or not. */
 export const waitingTaskCount = (workload: Workload): number =>
   workload.stopRequested ? 0 : workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;

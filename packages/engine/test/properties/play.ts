@@ -59,6 +59,9 @@ export class Story {
       case "hold":
       case "release": {
         const id = workloadId(`w${move.pick % (state.submittedCount + 2)}`);
+        // Nobody releases what has ended: it runs again.
+        const isOver = move.kind === "release" && (state.workloads.get(id)?.endedAtMs ?? null) !== null;
+        if (isOver) return [this.#command({ kind: "rerunWorkload", workloadId: id })];
         return [this.#command({ kind: move.kind === "hold" ? "holdWorkload" : "releaseWorkload", workloadId: id })];
       }
       case "obey":

@@ -225,6 +225,8 @@ function otherEvent(event: OtherEvent): string {
       return `no longer off-peak for ${event.workloadId}`;
     case "policySet":
       return `policy ${event.policy.name}`;
+    case "workloadRerun":
+      return `${event.workloadId} runs again`;
     case "workloadHeld":
       return `${event.workloadId} held`;
     case "workloadReleased":

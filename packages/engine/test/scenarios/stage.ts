@@ -184,6 +184,7 @@ export class Stage {
     },
     stop: (rest) => [command({ kind: "stopWorkload", workloadId: this.#idOf(rest) })],
     hold: (rest) => [command({ kind: "holdWorkload", workloadId: this.#idOf(rest) })],
+    rerun: (rest) => [command({ kind: "rerunWorkload", workloadId: this.#idOf(rest) })],
     release: (rest) => [command({ kind: "releaseWorkload", workloadId: this.#idOf(rest) })],
     removeTeam: (rest) => [command({ kind: "removeTeam", team: teamName(rest) })],
     maintenance: (rest) => [applied({ calendar: [maintenanceOf(rest)] })],

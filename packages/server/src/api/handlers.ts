@@ -152,6 +152,11 @@ export const handlers: Handlers = {
     const { workloadId } = await command(plane, call, wanted, "workloadReleased");
     return { workloadId };
   },
+  rerunWorkload: async (plane, call) => {
+    const wanted = { kind: "rerunWorkload", workloadId: call.params.id as WorkloadId } as const;
+    const { workloadId } = await command(plane, call, wanted, "workloadRerun");
+    return { workloadId };
+  },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
   startingChanges: async (plane, { params: { id }, actor }, gone) => {
     // Of ended work the answer costs nothing; the pool is for work that waits.

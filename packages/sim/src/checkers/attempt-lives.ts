@@ -98,6 +98,8 @@ export class AttemptLives {
       }
       case "attemptEnded":
         return this.#end(round, event);
+      case "workloadRerun":
+        return this.#rerun(event.workloadId);
       case "workloadEnded":
         mustHold(!this.#endedWorkloads.has(event.workloadId), () => `${event.workloadId} ended twice`);
         this.#endedWorkloads.add(event.workloadId);
@@ -117,6 +119,13 @@ export class AttemptLives {
     mustHold(isDue, () => `${attemptId} was placed ${ledger.notBeforeMs - event.atMs} ms before its back-off was over`);
     ledger.isActive = true;
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });
+  }
+
+  /** Its tasks may be tried again, with failures counted from zero; attempt numbers go on. */
+  #rerun(workloadId: WorkloadId): void {
+    mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} runs again and had not ended`);
+    for (const [key, ledger] of this.#tasks)
+      if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
   }
 
   /** A promise gives an attempt its number, whether it is kept or not. */

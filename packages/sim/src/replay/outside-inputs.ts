@@ -67,7 +67,8 @@ export function changedInput(
     }
     case "stopWorkload":
     case "holdWorkload":
-    case "releaseWorkload": {
+    case "releaseWorkload":
+    case "rerunWorkload": {
       const workloadId = idOf(input.workloadId);
       return workloadId === null ? null : { ...input, workloadId };
     }

@@ -155,6 +155,10 @@ export class Actions {
   }
 
   #hold(state: ReadonlyState): Input {
+    const aside = this.#luck.aside(`rerun ${this.#count}`);
+    const ended = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs !== null);
+    if (ended.length > 0 && aside.chance(30))
+      return { ...this.#common(), kind: "rerunWorkload", workloadId: aside.pick(ended).id };
     const open = [...state.workloads.values()].filter(({ endedAtMs }) => endedAtMs === null);
     const id = open.length === 0 ? workloadId("w999999") : this.#luck.pick(open).id;
     return { ...this.#common(), kind: this.#luck.pick(["holdWorkload", "releaseWorkload"]), workloadId: id };

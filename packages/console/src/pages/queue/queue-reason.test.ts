@@ -20,6 +20,7 @@ const entry: QueueEntry = {
     firstStartedAtMs: null,
     endedAtMs: null,
     endReason: null,
+    rerunnable: false,
     endSentence: null,
     progress: null,
   },

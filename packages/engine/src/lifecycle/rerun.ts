@@ -1,0 +1,44 @@
+/** Running the tasks of an ended workload again that did not succeed, under the checks of a submission. */
+import type { Batch } from "../batch/batch.ts";
+import type { Command } from "../contract/inputs.ts";
+import { taskCountOf } from "../model/workload.ts";
+import { tasksToRerun } from "../state/ready-task.ts";
+import { done, refused } from "./decision.ts";
+import type { Decision } from "./decision.ts";
+import { resolveAfter } from "./dependencies.ts";
+import { submissionAdmissionFailure } from "./submit.ts";
+
+/** Tasks that run again wait in a list that every start walks through; more of them are an array of their own. */
+const RERUN_TASKS_MAX = 10_000;
+
+export function rerunWorkload(
+  batch: Batch,
+  { workloadId, actor }: Command & { readonly kind: "rerunWorkload" },
+): Decision {
+  const { world, nowMs: atMs } = batch;
+  const workload = world.state.workloads.get(workloadId);
+  if (workload === undefined) return refused({ code: "unknownWorkload", workloadId });
+  if (workload.endedAtMs === null) return refused({ code: "workloadNotEnded", workloadId, phase: workload.phase });
+  const { spec, nextTask, succeededCount } = workload;
+  const again = tasksToRerun(workload).length;
+  const taskCount = again + taskCountOf(spec) - nextTask;
+  const cannot = (cause: "allSucceeded" | "tooManyTasks" | "tasksUnknown"): Decision =>
+    refused({ code: "cannotRerun", workloadId, cause, taskCount, maxCount: RERUN_TASKS_MAX });
+  if (again + succeededCount !== nextTask) return cannot("tasksUnknown");
+  if (taskCount === 0) return cannot("allSucceeded");
+  if (again > RERUN_TASKS_MAX) return cannot("tooManyTasks");
+  const failure = submissionAdmissionFailure(world, spec, world.state.teams);
+  if (failure !== null) return refused(failure);
+  const resolved = spec.after === undefined ? null : resolveAfter(world, spec);
+  const { waitsFor, given } = resolved?.kind === "resolved" ? resolved : { waitsFor: [], given: [] };
+  batch.emit({
+    kind: "workloadRerun",
+    version: 1,
+    atMs,
+    workloadId,
+    actor,
+    ...(waitsFor.length === 0 ? {} : { waitsFor }),
+    ...(given.length === 0 ? {} : { given }),
+  });
+  return done({ kind: "workloadRerun", workloadId, tasks: taskCount });
+}
