@@ -13,6 +13,8 @@ import {
   tariffEndMs,
   taskCountOf,
   withoutClosedNodes,
+  fleetFit,
+  rejectedAtEpoch,
 } from "@headroom/engine/internals";
 import type { Findings, NodeSlot, QueueBucket, TypeCapacity, WorkloadEntity, World } from "@headroom/engine/internals";
 import { compareByPolicy, feasibility, requestOf, hasReadyTask, heldByNode, isInGroups, isUsable } from "./recount.ts";
@@ -195,7 +197,7 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
   );
 }
 
-const isOfClass = ({ team, gang, acceleratorTypes }: QueueBucket, { spec }: WorkloadEntity): boolean =>
+const isOfClass = ({ request: { team, gang, acceleratorTypes } }: QueueBucket, { spec }: WorkloadEntity): boolean =>
   spec.team === team &&
   spec.gang.workers === gang.workers &&
   spec.gang.accelerators === gang.accelerators &&
@@ -211,19 +213,22 @@ const isOfClass = ({ team, gang, acceleratorTypes }: QueueBucket, { spec }: Work
 function checkQueue(findings: Findings, { state, queue }: World, nowMs: number): void {
   const filed = new Set<WorkloadEntity>();
   let count = 0;
-  for (const found of queue.classes()) {
+  for (const bucket of queue.classes()) {
     let before: WorkloadEntity | null = null;
     let length = 0;
-    for (const workload of found.waiting.from(0)) {
+    for (const workload of bucket.waiting.from(0)) {
       length++;
       filed.add(workload);
       findings.expect(state.workloads.get(workload.id) === workload, () => `${workload.id} waits and does not exist`);
-      findings.expect(workload.placementClass === found, () => `${workload.id} waits in a class that it does not name`);
-      findings.expect(isOfClass(found, workload), () => `${workload.id} waits in a class of other needs`);
+      findings.expect(
+        workload.placementClass === bucket,
+        () => `${workload.id} waits in a class that it does not name`,
+      );
+      findings.expect(isOfClass(bucket, workload), () => `${workload.id} waits in a class of other needs`);
       const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
       findings.expect(
-        rulesOf(state.policy).backfill.reserve === "none" || found.durationMs === lastsMs,
-        () => `${workload.id} is planned to last ${lastsMs}, its class says ${found.durationMs}`,
+        rulesOf(state.policy).backfill.reserve === "none" || bucket.request.durationMs === lastsMs,
+        () => `${workload.id} is planned to last ${lastsMs}, its class says ${bucket.request.durationMs}`,
       );
       const previous = before;
       findings.expect(
@@ -233,13 +238,13 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       before = workload;
     }
     findings.expect(
-      length === found.waiting.length,
-      () => `a class of ${length} says it holds ${found.waiting.length}`,
+      length === bucket.waiting.length,
+      () => `a class of ${length} says it holds ${bucket.waiting.length}`,
     );
-    const arrays = [...found.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
+    const arrays = [...bucket.waiting.from(0)].filter(({ spec }) => spec.kind === "batch");
     findings.expect(
-      arrays.length === found.waitingArrays.size && arrays.every((each) => found.waitingArrays.has(each)),
-      () => `a class with ${arrays.length} arrays says it holds ${found.waitingArrays.size}, or others`,
+      arrays.length === bucket.waitingArrays.size && arrays.every((each) => bucket.waitingArrays.has(each)),
+      () => `a class with ${arrays.length} arrays says it holds ${bucket.waitingArrays.size}, or others`,
     );
     count += length;
   }
@@ -247,7 +252,7 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
   const inUse = [...queue.classes()].filter(({ waiting }) => waiting.length > 0);
   const listed = queue.waitingClasses();
   findings.expect(
-    listed.length === inUse.length && inUse.every((found) => listed[found.waitingAt] === found),
+    listed.length === inUse.length && inUse.every((bucket) => listed[bucket.waitingAt] === bucket),
     () => `work waits in ${inUse.length} classes, ${listed.length} are listed, or others`,
   );
   findings.expect(count === queue.readyCount, () => `${count} workloads wait, the queue says ${queue.readyCount}`);
@@ -267,31 +272,33 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
 /** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
 function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
   const { couldEver, couldNow } = feasibility(state);
-  const describe = ({ team, gang, acceleratorTypes }: QueueBucket): string =>
+  const describe = ({ request: { team, gang, acceleratorTypes } }: QueueBucket): string =>
     `the class of ${gang.workers}x${gang.accelerators} [${acceleratorTypes.join()}] of ${team}`;
-  for (const found of queue.classes()) {
-    const isClosed = found.rejectedAtEpoch === capacity.freedEpoch + teamUse.limitEpoch;
-    const first = found.waiting.first();
+  for (const bucket of queue.classes()) {
+    const { request } = bucket;
+    const { fleetEpoch, fits: fitsFleet } = bucket.memo.get(fleetFit);
+    const isClosed = bucket.memo.get(rejectedAtEpoch) === capacity.freedEpoch + teamUse.limitEpoch;
+    const first = bucket.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
     // Of a class without workloads the calendar cannot be asked.
     const fits = (): boolean =>
-      couldNow({ ...found.spec, actor: found.actor }) &&
+      couldNow({ ...request.spec, actor: request.actor }) &&
       (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
-    findings.expect(!isClosed || !fits(), () => `${describe(found)} is closed and fits`);
-    if (found.fleetEpoch !== capacity.fleetEpoch) continue;
-    const { spread, fabric } = found.spec;
-    if (isInGroups(found)) {
-      const isSure = couldEver(found.spec);
-      findings.expect(!isSure || found.fitsFleet, () => `${describe(found)} is said not to fit the empty fleet`);
+    findings.expect(!isClosed || !fits(), () => `${describe(bucket)} is closed and fits`);
+    if (fleetEpoch !== capacity.fleetEpoch) continue;
+    const { spread, fabric } = request.spec;
+    if (isInGroups(request)) {
+      const isSure = couldEver(request.spec);
+      findings.expect(!isSure || fitsFleet, () => `${describe(bucket)} is said not to fit the empty fleet`);
       continue;
     }
     const isKnown = spread === undefined || fabric?.slices === undefined;
-    const isRight = found.fitsFleet === couldEver(found.spec);
+    const isRight = fitsFleet === couldEver(request.spec);
     // Who may take spares may fit beside them alone.
     findings.expect(
-      !isKnown || isRight || (found.fitsFleet && found.lostWorkers > 0),
-      () => `${describe(found)} is said ${found.fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
+      !isKnown || isRight || (fitsFleet && request.lostWorkers > 0),
+      () => `${describe(bucket)} is said ${fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
     );
   }
 }

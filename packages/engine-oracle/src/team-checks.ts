@@ -105,7 +105,7 @@ export function checkTerminating(findings: Findings, { state, terminating }: Wor
 
 /** Every running gang below its size asks for as many further workers as it may have at once, and nobody else does. */
 export function checkGrowth(findings: Findings, { state, queue }: World): void {
-  const filed = new Map([...queue.growthClasses()].map((found) => [found.grows as string, found.workers]));
+  const filed = new Map([...queue.growthClasses()].map(({ request }) => [request.grows as string, request.workers]));
   for (const attempt of state.attempts.values()) {
     const asked = growthAsked(state, attempt);
     const filedAs = filed.get(attempt.id) ?? 0;

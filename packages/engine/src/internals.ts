@@ -5,6 +5,7 @@
 export type { TypeCapacity } from "./cluster/capacity.ts";
 export type { NodeSlot } from "./cluster/node-slot.ts";
 export { nextLookMs } from "./cluster/start-window.ts";
+export { rejectedAtEpoch } from "./cluster/queue.ts";
 export type { QueueBucket } from "./cluster/queue.ts";
 export { ACCELERATORS_AT } from "./cluster/team-node.ts";
 export type { World } from "./cluster/world.ts";
@@ -41,6 +42,7 @@ export type {
   Workload,
   WorkloadSpec,
 } from "./model/workload.ts";
+export { fleetFit } from "./placement/could-ever.ts";
 export { reservationsOf } from "./placement/backfill/reservations.ts";
 export { covers, isKeptFor, windowBroken, withAncestors, withoutClosedNodes } from "./placement/verify/calendar.ts";
 export { Findings } from "./placement/verify/findings.ts";

@@ -4,7 +4,8 @@ import { attemptId, nodeId, teamName, workloadId } from "../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input } from "../src/index.ts";
 import { worldOf } from "../src/engine/engine.ts";
-import { capacityEpochOf } from "../src/ordering/round-order.ts";
+import { markRejected } from "../src/ordering/round-order.ts";
+import { fleetFit } from "../src/placement/could-ever.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
 import { writable } from "../src/apply/writable.ts";
 import type { WritableWorld as World } from "../src/apply/writable.ts";
@@ -106,21 +107,25 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
   ],
   [
     "an array not known as one",
-    (world) => classes(world).forEach((found) => found.waitingArrays.clear()),
+    (world) => classes(world).forEach(({ waitingArrays }) => waitingArrays.clear()),
     /says it holds 0, or others/,
   ],
   ["the count of the queue off", (world) => void world.queue.readyCount++, /the queue says/],
   [
     "a class that is still closed after something came free",
     (world) => {
-      for (const found of classes(world)) found.rejectedAtEpoch = capacityEpochOf(world);
+      for (const bucket of classes(world)) markRejected(world, bucket);
       world.state.attempts.clear();
     },
     /the class of 1x8 \[\] of sub is closed and fits/,
   ],
   [
     "what is remembered of the empty fleet",
-    (world) => classes(world).forEach((found) => void (found.fitsFleet = !found.fitsFleet)),
+    (world) =>
+      classes(world).forEach(({ memo }) => {
+        const known = memo.get(fleetFit);
+        memo.set(fleetFit, { ...known, fits: !known.fits });
+      }),
     /to fit the empty fleet, which is wrong/,
   ],
   [

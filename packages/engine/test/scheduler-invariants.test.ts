@@ -7,6 +7,7 @@ import { worldOf } from "../src/engine/engine.ts";
 import type { QueueBucket } from "../src/cluster/queue.ts";
 import { writable } from "../src/apply/writable.ts";
 import type { WritableWorld as World } from "../src/apply/writable.ts";
+import { markRejected } from "../src/ordering/round-order.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 import { keepReservations } from "../src/placement/backfill/reservations.ts";
@@ -197,7 +198,7 @@ const ofStarts: readonly Mutant[] = [
     "a class closed although it fits",
     (world) => {
       world.state.attempts.clear();
-      for (const found of classes(world)) found.rejectedAtEpoch = world.capacity.freedEpoch + world.teamUse.limitEpoch;
+      for (const bucket of classes(world)) markRejected(world, bucket);
     },
     /is closed and fits/,
   ],

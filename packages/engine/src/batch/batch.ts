@@ -22,7 +22,7 @@ export class Batch {
   readonly scratch: Scratch = new Scratch();
   #ledger: Ledger | null = null;
   /** In a trial: whether the round has told what it is about, now that a class was asked. */
-  readonly #tells: ((found: QueueBucket, started: boolean) => boolean) | null;
+  readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
   /** Nothing that the round would still do is asked for. */
   isOver = false;
   /** In a trial: told of every event before it is applied. */
@@ -31,7 +31,7 @@ export class Batch {
   freesVictims = false;
   readonly #queueChanges: number;
 
-  constructor(world: World, nowMs: number, tells: ((found: QueueBucket, started: boolean) => boolean) | null = null) {
+  constructor(world: World, nowMs: number, tells: ((bucket: QueueBucket, started: boolean) => boolean) | null = null) {
     this.world = world;
     this.nowMs = nowMs;
     this.#tells = tells;
@@ -49,8 +49,8 @@ export class Batch {
   }
 
   /** A class was asked whether its head starts. */
-  asked(found: QueueBucket, started: boolean): void {
-    if (this.#tells !== null) this.isOver ||= this.#tells(found, started);
+  asked(bucket: QueueBucket, started: boolean): void {
+    if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
   }
 
   /** What is set aside until the round ends. */

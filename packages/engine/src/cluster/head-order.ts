@@ -14,13 +14,16 @@ export type CompareClasses = (left: QueueBucket, right: QueueBucket) => number;
 /** Whose turn it is among requests of one workload: a task that runs already, one that is to start, then growth, by attempt. */
 function compareRequests(left: QueueBucket, right: QueueBucket): number {
   return (
-    Number(left.holds === null) - Number(right.holds === null) ||
-    Number(left.isGrowth) - Number(right.isGrowth) ||
-    compareText(left.holds?.id ?? left.grows ?? "", right.holds?.id ?? right.grows ?? "")
+    Number(left.request.holds === null) - Number(right.request.holds === null) ||
+    Number(left.request.isGrowth) - Number(right.request.isGrowth) ||
+    compareText(
+      left.request.holds?.id ?? left.request.grows ?? "",
+      right.request.holds?.id ?? right.request.grows ?? "",
+    )
   );
 }
 
-const head = (found: QueueBucket): Workload => found.waiting.first() as Workload;
+const head = (bucket: QueueBucket): Workload => bucket.waiting.first() as Workload;
 
 /** Where the heads alone decide, by the policy's order between workloads; `null`: more is to be looked at. */
 export function plainHeadOrder(
@@ -37,18 +40,19 @@ export const headOrder = (world: World): CompareClasses => world.queue.compareHe
 function orderBeyondHeads(world: World): CompareClasses {
   const { order } = world.rules;
   /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
-  const stage = (found: QueueBucket): number => {
-    if (!found.isGrowth) return 0;
-    const running = growingAttempt(world, found)?.workers.length ?? 0;
-    return running <= minWorkersOf(found.gang) ? 1 : 2;
+  const stage = (bucket: QueueBucket): number => {
+    if (!bucket.request.isGrowth) return 0;
+    const running = growingAttempt(world, bucket.request)?.workers.length ?? 0;
+    return running <= minWorkersOf(bucket.request.gang) ? 1 : 2;
   };
   const teamShare = order.includes("user") ? userShare(world) : null;
   return (left, right) => {
     for (const key of order) {
       let difference = comparisons[key]?.(head(left), head(right)) ?? 0;
       if (key === "starting") difference = stage(left) - stage(right);
-      if (key === "running") difference = Number(left.holds === null) - Number(right.holds === null);
-      if (key === "user" && teamShare !== null) difference = Math.sign(teamShare(left) - teamShare(right));
+      if (key === "running") difference = Number(left.request.holds === null) - Number(right.request.holds === null);
+      if (key === "user" && teamShare !== null)
+        difference = Math.sign(teamShare(left.request) - teamShare(right.request));
       if (difference !== 0) return difference;
       if (key === "submitted") break;
     }

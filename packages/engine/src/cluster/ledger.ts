@@ -9,10 +9,10 @@ import { amountHeld } from "./amounts.ts";
 import { workloadOf } from "./entities.ts";
 import { holderOf } from "./holdings.ts";
 import type { Layer } from "./node-slot.ts";
-import type { QueueBucket } from "./queue.ts";
+import type { PlacementRequest } from "./placement-request.ts";
 import type { World } from "./world.ts";
 
-type LedgerHolder = Pick<QueueBucket, "gang" | "team" | "actor" | "isPreemptible">;
+type LedgerHolder = Pick<PlacementRequest, "gang" | "team" | "actor" | "isPreemptible">;
 
 export class Ledger {
   readonly #world: World;
@@ -75,27 +75,27 @@ export class Ledger {
   withdraw(nomination: Nomination): void {
     const workload = workloadOf(this.#world, nomination.workloadId);
     const { spec } = workload;
-    const found = { ...holderOf(workload), gang: spec.gang, isPreemptible: isPreemptible(this.#world.rules, spec) };
-    this.#nomination(found, nomination, -1);
+    const request = { ...holderOf(workload), gang: spec.gang, isPreemptible: isPreemptible(this.#world.rules, spec) };
+    this.#nomination(request, nomination, -1);
   }
 
   /** Workers are given a place, which counts for their team. */
-  occupy(found: LedgerHolder, placement: Placement): void {
-    this.#nomination(found, placement, 1);
+  occupy(request: LedgerHolder, placement: Placement): void {
+    this.#nomination(request, placement, 1);
   }
 
   /** A place is kept for workers (1), or not any more (-1). */
-  #nomination(found: LedgerHolder, placement: Placement, sign: 1 | -1): void {
+  #nomination(request: LedgerHolder, placement: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
     const { workers } = placement;
     const other = sign === 1 ? -1 : 1;
-    const amount = amountHeld(this.#world, found.gang, placement);
-    const isFixed = !found.isPreemptible;
-    capacity.nomination(found.gang, workers, sign);
-    teamUse.try(found, amount, isFixed, sign);
+    const amount = amountHeld(this.#world, request.gang, placement);
+    const isFixed = !request.isPreemptible;
+    capacity.nomination(request.gang, workers, sign);
+    teamUse.try(request, amount, isFixed, sign);
     this.#undo.push(() => {
-      teamUse.try(found, amount, isFixed, other);
-      capacity.nomination(found.gang, workers, other);
+      teamUse.try(request, amount, isFixed, other);
+      capacity.nomination(request.gang, workers, other);
     });
   }
 }
@@ -103,7 +103,7 @@ export class Ledger {
 /** Whether there is room for all of these workers of a gang at once, as of the layer. */
 export function haveRoomTogether(
   { capacity }: World,
-  gang: QueueBucket["gang"],
+  gang: PlacementRequest["gang"],
   { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
 ): boolean {
   capacity.nomination(gang, workers, 1);

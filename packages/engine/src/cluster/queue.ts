@@ -4,105 +4,53 @@
  */
 import { longestDurationMs, plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
-import { acceptedTypes, partsOf } from "../model/gang.ts";
-import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
+import type { AttemptId } from "../model/ids.ts";
+import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { isGuaranteed } from "../policy/guaranteed.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
 import { plainHeadOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
+import { PlacementRequest } from "./placement-request.ts";
+import { Scratch, Slot } from "./scratch.ts";
 import type { CalendarIndex } from "./calendar-index.ts";
 import { SortedList } from "../base/collections/sorted-list.ts";
 import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/state.ts";
 import type { RunTimes } from "../model/usage-history.ts";
 
-interface ClassOptions {
-  readonly rules: Rules;
-  readonly growth: number;
-  readonly grows?: AttemptId | null;
-  readonly holds?: Attempt | null;
-  readonly group?: number | null;
-}
+/** The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit; -1: it has to be tried. */
+export const rejectedAtEpoch: Slot<number> = new Slot(() => -1, { survivesUndo: true });
 
+/**
+ * Waiting requests that are alike: one stands for all, and what was found out about it holds for each of them. In plans, a single
+ * request with its workload.
+ */
 export class QueueBucket {
-  readonly team: TeamName;
-  /** Who submitted one of its workloads; the same for all where it matters: something is reserved for that user, or users are told apart. */
-  readonly actor: string;
-  readonly gang: GangSpec;
-  /** In order of preference; empty: any. Of a gang of groups, what any of them will do with. */
-  readonly acceleratorTypes: readonly string[];
-  /** The spec of one of its workloads: what matters for placing is the same in all of them. */
-  readonly spec: WorkloadSpec;
-  /** The attempt of its one workload that runs and may have further workers; `null`: its workloads wait to start. */
-  readonly grows: AttemptId | null;
-  readonly isGrowth: boolean;
-  /** How many workers are asked for at once, all or none. */
-  readonly workers: number;
-  readonly isPreemptible: boolean;
-  /** How long each of its workloads may last, for windows that it must be gone by. */
-  readonly longestMs: number;
-  /** How long each is planned to last beside protected starts: by its walltime, or as is predicted. */
-  durationMs: number;
-  /** The place that its one workload holds and may keep, in a plan that fills up anew; `null` for every other class. */
-  readonly holds: Attempt | null;
-  /** The group that further workers are for; `null`: whichever of its gang's lacks most, or the gang has no groups. */
-  readonly group: number | null;
-  /** Workers of each group that are asked for at once; `null`: the least of each, or the gang has no groups. */
-  readonly counts: readonly number[] | null;
-  /** Nodes among which it has to be placed, for what lies there already; `null`: all. */
-  readonly among: ReadonlySet<NodeId> | null = null;
-  /** How many of its inputs a node has to hold, for the try that is under way. */
-  readonly inputsHeldMin: number = 0;
-  /** Workers from the first that its running gang is taken to keep, where a plan lets others leave; `undefined`: all. */
-  readonly ownKept: number | undefined = undefined;
-  /** It is asked what would be if nobody kept away from anybody. */
-  readonly heedsNobody: boolean = false;
-  /** Workers of the same gang that are being placed with it. */
-  readonly beside: readonly WorkerAllocation[] = [];
-  /** Workers of its gang that lay on lost nodes, and may have spares in their place; 0: it may take none. */
-  readonly lostWorkers: number;
+  #request: PlacementRequest;
+  /** The workloads, in the policy's order. */
   readonly waiting: SortedList<WorkloadEntity>;
-  /** Its position among the classes in which somebody waits; -1: nobody does. */
+  /** Its position among the buckets in which somebody waits; -1: nobody does. */
   waitingAt = -1;
-  /** Those of them with any number of waiting tasks; every other has exactly one. */
+  /** Workloads with any number of waiting tasks; every other has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
-  /** The `Opening` at which the class was last found not to fit; -1: not since something changed. */
-  rejectedAtEpoch = -1;
-  /** Whether the empty fleet could hold one gang, as of `fleetEpoch`. */
-  fitsFleet = false;
-  fleetEpoch = -1;
+  /** What rounds found out about the request. */
+  readonly memo: Scratch = new Scratch();
 
-  /** `growth`: how many further workers the attempt `grows` asks for; 0: its workloads wait to start. */
-  constructor(
-    workload: Pick<Workload, "spec" | "actor" | "lostWorkers">,
-    options: ClassOptions,
-    waiting: SortedList<WorkloadEntity>,
-  ) {
-    const { rules, growth, grows = null, holds = null, group = null } = options;
-    const { spec } = workload;
-    this.team = spec.team;
-    this.actor = workload.actor;
-    this.gang = spec.gang;
-    this.acceleratorTypes = acceptedTypes(spec);
-    this.spec = spec;
-    this.grows = grows;
-    this.isGrowth = growth > 0;
-    this.holds = holds;
-    this.group = group;
-    this.counts =
-      holds === null || spec.gang.taskGroups === undefined
-        ? null
-        : partsOf(spec.gang, holds.workers).map(({ workers }) => workers);
-    this.workers = holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(spec.gang));
-    this.isPreemptible = isPreemptible(rules, spec);
-    this.longestMs = windowDurationMs(rules, spec);
-    this.durationMs = longestDurationMs(rules, spec);
-    this.lostWorkers = workload.lostWorkers ?? 0;
+  constructor(request: PlacementRequest, waiting: SortedList<WorkloadEntity>) {
+    this.#request = request;
     this.waiting = waiting;
+  }
+
+  get request(): PlacementRequest {
+    return this.#request;
+  }
+
+  /** The run time of its workloads is predicted differently: the request may fit now. */
+  plan(durationMs: number): void {
+    this.#request = this.#request.with({ durationMs });
+    this.memo.set(rejectedAtEpoch, -1);
   }
 }
 
@@ -267,9 +215,9 @@ export class Queue {
     const at = recentAt(workload.spec.gang, longestMs);
     const recent = this.#recent[at] as QueueBucket | null;
     if (recent !== null && this.#isOf(recent, workload, longestMs)) return recent;
-    const found = this.#classFor(workload);
-    this.#recent[at] = found;
-    return found;
+    const bucket = this.#classFor(workload);
+    this.#recent[at] = bucket;
+    return bucket;
   }
 
   get #isTimeless(): boolean {
@@ -280,9 +228,9 @@ export class Queue {
    * Whether the work, which may last so long, says all else that `classKey` asks about in the very words of the class's own: then
    * its key need not be written out.
    */
-  #isOf(found: QueueBucket, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
-    const { spec: known, actor } = found;
-    if (known.team !== spec.team || actor !== whose || found.lostWorkers !== lostWorkers) return false;
+  #isOf(bucket: QueueBucket, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
+    const { spec: known, actor, lostWorkers: knownLost, longestMs: knownMs } = bucket.request;
+    if (known.team !== spec.team || actor !== whose || knownLost !== lostWorkers) return false;
     if (!asksAlike(known.gang, spec.gang)) return false;
     if (
       known.acceleratorTypes !== spec.acceleratorTypes &&
@@ -296,52 +244,52 @@ export class Queue {
     if (known.graceTimeoutMs !== spec.graceTimeoutMs && this.#heeded.calendar.hasWindows) return false;
     // Work without a walltime is planned by the policy, and leaves by rules of its own.
     const isPlannedAlike = (known.walltimeMs === null) === (spec.walltimeMs === null);
-    return this.#isTimeless || (isPlannedAlike && found.longestMs === longestMs);
+    return this.#isTimeless || (isPlannedAlike && knownMs === longestMs);
   }
 
   #classFor(workload: Workload): QueueBucket {
     const key = classKey(workload, this.#rules, this.#heeded);
-    let found = this.#classes.get(key);
-    if (found === undefined) {
-      found = new QueueBucket(
-        workload,
-        { rules: this.#rules, growth: 0 },
+    let bucket = this.#classes.get(key);
+    if (bucket === undefined) {
+      bucket = new QueueBucket(
+        PlacementRequest.of(workload, { rules: this.#rules }),
         new SortedList<WorkloadEntity>(this.#compare),
       );
-      this.#classes.set(key, found);
-      this.#fileByKind(found);
+      this.#classes.set(key, bucket);
+      this.#fileByKind(bucket);
     }
-    return found;
+    return bucket;
   }
 
-  #fileByKind(found: QueueBucket): void {
+  #fileByKind(bucket: QueueBucket): void {
     if (!predictsRuns(this.#rules)) return;
-    found.durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
-    for (const kind of runKindsOf(found)) {
+    const { request } = bucket;
+    bucket.plan(plannedDurationMs(this.#rules, this.#heeded.runTimes, request));
+    for (const kind of runKindsOf(request)) {
       const alike = this.#byKind.get(kind);
-      if (alike === undefined) this.#byKind.set(kind, new Set([found]));
-      else alike.add(found);
+      if (alike === undefined) this.#byKind.set(kind, new Set([bucket]));
+      else alike.add(bucket);
     }
   }
 
   /** Of these kinds something else is known now: what waits may be planned to last otherwise, and find room that it did not. */
   predictAnew(kinds: readonly string[]): void {
     for (const kind of kinds)
-      for (const found of this.#byKind.get(kind) ?? []) {
-        const durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, found);
-        if (durationMs === found.durationMs) continue;
-        found.durationMs = durationMs;
-        found.rejectedAtEpoch = -1;
+      for (const bucket of this.#byKind.get(kind) ?? []) {
+        const { request } = bucket;
+        const durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, request);
+        if (durationMs === request.durationMs) continue;
+        bucket.plan(durationMs);
         this.markDirty();
       }
   }
 
   add(workload: WorkloadEntity): void {
-    const found = this.classOf(workload);
-    if (found.waitingAt < 0) found.waitingAt = this.#waiting.push(found) - 1;
-    found.waiting.insert(workload);
-    if (workload.spec.kind === "batch") found.waitingArrays.add(workload);
-    workload.placementClass = found;
+    const bucket = this.classOf(workload);
+    if (bucket.waitingAt < 0) bucket.waitingAt = this.#waiting.push(bucket) - 1;
+    bucket.waiting.insert(workload);
+    if (workload.spec.kind === "batch") bucket.waitingArrays.add(workload);
+    workload.placementClass = bucket;
     this.readyCount++;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount++;
     this.#changes++;
@@ -352,11 +300,11 @@ export class Queue {
   }
 
   remove(workload: WorkloadEntity): void {
-    const found = classIn(workload);
-    if (found === null) return;
-    found.waiting.remove(workload);
-    if (found.waiting.length === 0) this.#unlist(found);
-    if (workload.spec.kind === "batch") found.waitingArrays.delete(workload);
+    const bucket = classIn(workload);
+    if (bucket === null) return;
+    bucket.waiting.remove(workload);
+    if (bucket.waiting.length === 0) this.#unlist(bucket);
+    if (workload.spec.kind === "batch") bucket.waitingArrays.delete(workload);
     workload.placementClass = null;
     this.readyCount--;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount--;
@@ -364,27 +312,32 @@ export class Queue {
   }
 
   /** Nobody waits in the class any more: the last one takes its place. */
-  #unlist(found: QueueBucket): void {
+  #unlist(bucket: QueueBucket): void {
     const last = this.#waiting.pop();
-    if (last !== undefined && last !== found) {
-      this.#waiting[found.waitingAt] = last;
-      last.waitingAt = found.waitingAt;
+    if (last !== undefined && last !== bucket) {
+      this.#waiting[bucket.waitingAt] = last;
+      last.waitingAt = bucket.waitingAt;
     }
-    found.waitingAt = -1;
+    bucket.waitingAt = -1;
   }
 
   /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
   setGrowth(workload: WorkloadEntity, grows: AttemptId, workers: number): void {
     if (workers === 0 && this.#growth.size === 0) return;
     const known = this.#growth.get(grows);
-    if ((known?.workers ?? 0) === workers) return;
+    if ((known?.request.workers ?? 0) === workers) return;
     this.#changes++;
     this.#growth.delete(grows);
     if (workers === 0) return;
+    const request = PlacementRequest.of(workload, { rules: this.#rules, growth: workers, grows });
+    this.#growth.set(grows, this.single(request, workload));
+  }
+
+  /** A bucket of this request alone. */
+  single(request: PlacementRequest, workload: WorkloadEntity): QueueBucket {
     const waiting = new SortedList<WorkloadEntity>(this.#compare);
     waiting.insert(workload);
-    const options = { rules: this.#rules, growth: workers, grows };
-    this.#growth.set(grows, new QueueBucket(workload, options, waiting));
+    return new QueueBucket(request, waiting);
   }
 
   /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
@@ -411,13 +364,13 @@ export class Queue {
   /** The classes of another queue with those of this one that ask for the same, where there are such. */
   twinsOf(other: Queue): ReadonlyMap<QueueBucket, QueueBucket> {
     const twins = new Map<QueueBucket, QueueBucket>();
-    for (const [key, found] of other.#classes) {
+    for (const [key, bucket] of other.#classes) {
       const own = this.#classes.get(key);
-      if (own !== undefined) twins.set(found, own);
+      if (own !== undefined) twins.set(bucket, own);
     }
-    for (const [id, found] of other.#growth) {
+    for (const [id, bucket] of other.#growth) {
       const own = this.#growth.get(id);
-      if (own !== undefined && own.workers === found.workers) twins.set(found, own);
+      if (own !== undefined && own.request.workers === bucket.request.workers) twins.set(bucket, own);
     }
     return twins;
   }
@@ -425,25 +378,25 @@ export class Queue {
   /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
-    for (const [key, found] of this.#classes) {
-      if (found.waiting.length > 0) continue;
+    for (const [key, bucket] of this.#classes) {
+      if (bucket.waiting.length > 0) continue;
       this.#classes.delete(key);
-      if (this.#byKind.size > 0) this.#dropByKind(found);
+      if (this.#byKind.size > 0) this.#dropByKind(bucket);
     }
     this.#recent = NOBODY_RECENT.slice();
     this.#classesBeforeDrop = Math.max(classesKept(this.#rules), 2 * this.#classes.size);
   }
 
-  #dropByKind(found: QueueBucket): void {
-    for (const kind of runKindsOf(found)) {
+  #dropByKind(bucket: QueueBucket): void {
+    for (const kind of runKindsOf(bucket.request)) {
       const alike = this.#byKind.get(kind);
-      if (alike?.delete(found) === true && alike.size === 0) this.#byKind.delete(kind);
+      if (alike?.delete(bucket) === true && alike.size === 0) this.#byKind.delete(kind);
     }
   }
 
   /** Starts over under other rules. */
   reorder(rules: Rules): void {
-    const workloads = this.#waiting.flatMap((found) => [...found.waiting.from(0)]);
+    const workloads = this.#waiting.flatMap((bucket) => [...bucket.waiting.from(0)]);
     const growing = [...this.#growth];
     this.#rules = rules;
     this.#classesBeforeDrop = classesKept(rules);
@@ -458,6 +411,7 @@ export class Queue {
     this.#groupedCount = 0;
     this.#changes++;
     for (const workload of workloads) this.add(workload);
-    for (const [id, { waiting, workers }] of growing) this.setGrowth(waiting.first() as WorkloadEntity, id, workers);
+    for (const [id, { waiting, request }] of growing)
+      this.setGrowth(waiting.first() as WorkloadEntity, id, request.workers);
   }
 }

@@ -6,7 +6,7 @@ import { groupsToGrow } from "../model/slices.ts";
 import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "./capacity.ts";
 import { needsPart } from "./node-slot.ts";
-import type { QueueBucket } from "./queue.ts";
+import type { PlacementRequest } from "./placement-request.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";
 import type { Amount } from "./team-node.ts";
@@ -19,103 +19,105 @@ export interface Placement {
 }
 
 /** Whether it asks for workers of several kinds at once, or for more of one of them. */
-export const isInGroups = ({ gang }: Pick<QueueBucket, "gang">): boolean => gang.taskGroups !== undefined;
+export const isInGroups = ({ gang }: Pick<PlacementRequest, "gang">): boolean => gang.taskGroups !== undefined;
 
 /** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
-export const wholeNeeded = ({ gang, workers }: Pick<QueueBucket, "gang" | "workers">): number =>
+export const wholeNeeded = ({ gang, workers }: Pick<PlacementRequest, "gang" | "workers">): number =>
   !needsPart(gang) && gang.taskGroups === undefined ? workers * gang.accelerators : 0;
 
 /** The attempt that would have another worker; `null` for work that waits to start. */
-export function growingAttempt({ state }: World, found: QueueBucket): Attempt | null {
-  return found.grows === null ? null : (state.attempts.get(found.grows) ?? null);
+export function growingAttempt({ state }: World, request: PlacementRequest): Attempt | null {
+  return request.grows === null ? null : (state.attempts.get(request.grows) ?? null);
 }
 
 /** A node on which the gang, or the group that is to grow, has a worker already. */
-export function nodeHeld(world: World, found: QueueBucket): NodeId | undefined {
-  const { group } = found;
-  return growingAttempt(world, found)?.workers.find((worker) => group === null || worker.taskGroup === group)?.node;
+export function nodeHeld(world: World, request: PlacementRequest): NodeId | undefined {
+  const { group } = request;
+  return growingAttempt(world, request)?.workers.find((worker) => group === null || worker.taskGroup === group)?.node;
 }
 
 /** The types that may hold it, most preferred first; a gang that runs stays on its own. */
-export function acceptableTypes(world: World, found: QueueBucket): readonly TypeCapacity[] {
-  const attempt = growingAttempt(world, found);
-  return attempt === null ? world.capacity.acceptable(found.acceleratorTypes) : typesToGrowOn(world, found, attempt);
+export function acceptableTypes(world: World, request: PlacementRequest): readonly TypeCapacity[] {
+  const attempt = growingAttempt(world, request);
+  return attempt === null
+    ? world.capacity.acceptable(request.acceleratorTypes)
+    : typesToGrowOn(world, request, attempt);
 }
 
-function typesToGrowOn(world: World, found: QueueBucket, attempt: Attempt): readonly TypeCapacity[] {
-  if (found.spec.gang.taskGroups === undefined && found.group === null)
+function typesToGrowOn(world: World, request: PlacementRequest, attempt: Attempt): readonly TypeCapacity[] {
+  if (request.spec.gang.taskGroups === undefined && request.group === null)
     return world.capacity.acceptable([attempt.acceleratorType]);
-  const group = found.group ?? groupsToGrow(found.spec.gang, attempt.workers, found.workers)[0];
+  const group = request.group ?? groupsToGrow(request.spec.gang, attempt.workers, request.workers)[0];
   const own = attempt.workers.find((worker) => worker.taskGroup === group);
   return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
 }
 
 /** What is asked for at once, by kind of worker. */
-export function partsAsked(world: World, found: QueueBucket): readonly GangPart[] {
-  const { gang, workers } = found;
+export function partsAsked(world: World, request: PlacementRequest): readonly GangPart[] {
+  const { gang, workers } = request;
   if (gang.taskGroups === undefined) return [{ shape: gang, workers }];
-  const { counts } = found;
+  const { counts } = request;
   if (counts !== null) return leastParts(gang).map((part, at) => ({ ...part, workers: counts[at] ?? 0 }));
-  if (!found.isGrowth) return leastParts(gang);
-  const attempt = growingAttempt(world, found);
-  const group = found.group ?? groupsToGrow(gang, attempt?.workers ?? [], workers)[0] ?? 0;
+  if (!request.isGrowth) return leastParts(gang);
+  const attempt = growingAttempt(world, request);
+  const group = request.group ?? groupsToGrow(gang, attempt?.workers ?? [], workers)[0] ?? 0;
   return [{ shape: groupAt(gang, group), workers, group }];
 }
 
 /** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
-export function amountAsked(world: World, found: QueueBucket, type: string): Amount {
+export function amountAsked(world: World, request: PlacementRequest, type: string): Amount {
   const { teamUse } = world;
-  if (found.gang.taskGroups === undefined) return teamUse.amountOf(found.gang, found.workers, type);
+  if (request.gang.taskGroups === undefined) return teamUse.amountOf(request.gang, request.workers, type);
   const typeOf = ({ group = 0 }: GangPart): string => {
-    const [only, other] = typesOfGroup(found.spec, groupAt(found.gang, group));
+    const [only, other] = typesOfGroup(request.spec, groupAt(request.gang, group));
     return other === undefined ? (only ?? "") : "";
   };
-  return teamUse.amountOfParts(partsAsked(world, found), typeOf);
+  return teamUse.amountOfParts(partsAsked(world, request), typeOf);
 }
 
 /** The same where teams are compared: of the one type that will do, where no other does. */
-export function amountCompared(world: World, found: QueueBucket): Amount {
-  if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, found, "");
-  const [only, other] = acceptableTypes(world, found);
-  return amountAsked(world, found, other === undefined ? (only?.type ?? "") : "");
+export function amountCompared(world: World, request: PlacementRequest): Amount {
+  if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, request, "");
+  const [only, other] = acceptableTypes(world, request);
+  return amountAsked(world, request, other === undefined ? (only?.type ?? "") : "");
 }
 
 /**
  * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
  * a guarantee; `null` if nothing.
  */
-export const quotaReached = (world: World, found: QueueBucket, type: string): QuotaReached | null =>
-  quotaReachedBy(world, found, () => amountAsked(world, found, type));
+export const quotaReached = (world: World, request: PlacementRequest, type: string): QuotaReached | null =>
+  quotaReachedBy(world, request, () => amountAsked(world, request, type));
 
 /** The same of any amount that the request would hold. */
 export function quotaReachedBy(
   { teamUse, rules, state }: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   amountOf: () => Amount,
 ): QuotaReached | null {
-  const spent = spentBudget(state, found.team);
+  const spent = spentBudget(state, request.team);
   if (spent !== null) return { bound: "budget", team: spent, resource: "budget", limit: 0, used: 0 };
   if (!teamUse.isBounded) return null;
   const amount = amountOf();
-  const limit = teamUse.limitReached(found, amount) ?? borrowingReached(teamUse, found.team, amount);
-  return limit ?? guaranteeReached({ teamUse, rules }, found, amount);
+  const limit = teamUse.limitReached(request, amount) ?? borrowingReached(teamUse, request.team, amount);
+  return limit ?? guaranteeReached({ teamUse, rules }, request, amount);
 }
 
 /** The guarantee that a request would pass which is not preemptible, where such work stays within guarantees. */
 export function guaranteeReached(
   { teamUse, rules }: Pick<World, "teamUse" | "rules">,
-  { team, isPreemptible }: QueueBucket,
+  { team, isPreemptible }: PlacementRequest,
   amount: Amount,
 ): QuotaReached | null {
   return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
 }
 
 /** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */
-export function exceedsQuotas(world: World, found: QueueBucket, type: string): boolean {
+export function exceedsQuotas(world: World, request: PlacementRequest, type: string): boolean {
   const { teamUse, rules } = world;
-  const amount = amountAsked(world, found, type);
-  const heedsGuarantees = !found.isPreemptible && rules.teams.nonPreemptible !== "limit";
-  return teamUse.isTooMuch(found.team, amount, heedsGuarantees ? "guarantees" : "limits");
+  const amount = amountAsked(world, request, type);
+  const heedsGuarantees = !request.isPreemptible && rules.teams.nonPreemptible !== "limit";
+  return teamUse.isTooMuch(request.team, amount, heedsGuarantees ? "guarantees" : "limits");
 }
 
 /** Where teams borrow: that nobody lends as much more as this would take. */

@@ -1,5 +1,5 @@
 /** How much users hold of their teams, for those who go by it: now, and lately where past use counts. */
-import type { QueueBucket } from "./queue.ts";
+import type { PlacementRequest } from "./placement-request.ts";
 import { usageKey } from "./decayed-usage-index.ts";
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import type { World } from "./world.ts";
@@ -10,7 +10,7 @@ import { fleetTotal } from "./fleet-total.ts";
  * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on
  * average added where past use counts.
  */
-export function userShare(world: World): (found: Pick<QueueBucket, "team" | "actor">) => number {
+export function userShare(world: World): (request: Pick<PlacementRequest, "team" | "actor">) => number {
   const total = fleetTotal(world);
   return ({ team, actor }) => {
     const used = world.teamUse.users.used(team, actor);

@@ -300,12 +300,12 @@ export function tryFor(
   const world = worldOf(fork);
   let target = sought;
   let lookedAt = 0;
-  const batch: Batch = new Batch(world, nowMs, (found, started) => {
+  const batch: Batch = new Batch(world, nowMs, (bucket, started) => {
     for (; lookedAt < batch.events.length; lookedAt++)
       if (target !== null && placeGiven(batch.events[lookedAt] as Event)?.workloadId === target) return true;
     const sought = target === null ? undefined : world.state.workloads.get(target);
     const own = sought === undefined ? null : classIn(sought);
-    return own !== null && isOutOfReach(world, own, { found, started });
+    return own !== null && isOutOfReach(world, own, { bucket, started });
   });
   const taking = new UndoLog(world);
   batch.note = (event) => taking.note(event);
@@ -326,16 +326,16 @@ export function tryFor(
 function isOutOfReach(
   world: World,
   own: QueueBucket,
-  { found, started }: { readonly found: QueueBucket; readonly started: boolean },
+  { bucket, started }: { readonly bucket: QueueBucket; readonly started: boolean },
 ): boolean {
   const { rules, evictable, state } = world;
   // Loans of cells may come to be evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
   // While a class is asked that does not start, protected starts may be booked that stand in the way for now.
-  if (!started && (rules.backfill.reserve !== "none" || found !== own)) return false;
+  if (!started && (rules.backfill.reserve !== "none" || bucket !== own)) return false;
   // What groups find is put together group by group: others may leave room by taking some.
-  return !isInGroups(own) && findPlacement(world, own, "releasing") === null;
+  return !isInGroups(own.request) && findPlacement(world, own.request, "releasing") === null;
 }
 
 /**

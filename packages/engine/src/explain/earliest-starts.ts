@@ -58,8 +58,8 @@ export class EarliestStarts {
 
   #boundOf(workload: Workload): number {
     const { held, spec, waitsFor = [] } = workload;
-    const found = this.#world.queue.classOf(workload);
-    if (held === true || !couldEverFit(this.#world, found) || isBeyondQuotas(this.#world, found))
+    const bucket = this.#world.queue.classOf(workload);
+    if (held === true || !couldEverFit(this.#world, bucket) || isBeyondQuotas(this.#world, bucket.request))
       return NEVER_AS_THINGS_ARE;
     return Math.max(
       this.#nowMs,
@@ -67,7 +67,7 @@ export class EarliestStarts {
       this.#powerMs(workload),
       this.#budgetMs(spec.team),
       retryMs(workload),
-      this.#openMs(found),
+      this.#openMs(bucket),
       ...waitsFor.map((wait) => this.#awaitedMs(wait)),
     );
   }
@@ -93,9 +93,9 @@ export class EarliestStarts {
     return latestMs;
   }
 
-  #openMs(found: QueueBucket): number {
-    const openMs = this.#closedUntilMs.get(found) ?? openBesideWindowsMs(this.#world, found, this.#nowMs);
-    this.#closedUntilMs.set(found, openMs);
+  #openMs(bucket: QueueBucket): number {
+    const openMs = this.#closedUntilMs.get(bucket) ?? openBesideWindowsMs(this.#world, bucket, this.#nowMs);
+    this.#closedUntilMs.set(bucket, openMs);
     return openMs;
   }
 

@@ -18,34 +18,36 @@ const ENDS_SIMULATED_MAX = 16;
  * decides. Never later than it could start: between two ends there is only ever less room, since what starts later lasts longer
  * into what is planned.
  */
-export function openBesideWindowsMs(world: World, found: QueueBucket, nowMs: number): number {
+export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): number {
   const { calendar } = world;
-  const isOpen = (): boolean => hasRoomBeside(world, found);
-  const isOpenNow = (): boolean => windowsInTheWay(world, found).length === 0 || isOpen();
+  const isOpen = (): boolean => hasRoomBeside(world, bucket);
+  const isOpenNow = (): boolean => windowsInTheWay(world, bucket.request).length === 0 || isOpen();
   if (!calendar.hasWindows || calendar.at(nowMs, isOpenNow) || !calendar.leftAside(isOpen)) return 0;
-  const ends = endsThatOpen(world, found, nowMs);
+  const ends = endsThatOpen(world, bucket, nowMs);
   const untried = ends[ENDS_SIMULATED_MAX] ?? 0;
   return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
 }
 
 /** The ends of the windows that close a node on which it may lie, in order: also of those that it would run into only if it started later. */
-function endsThatOpen(world: World, found: QueueBucket, nowMs: number): readonly number[] {
+function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
-  const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
-  const data = dataPlaces(world, found.spec);
+  const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
+  const data = dataPlaces(world, bucket.request.spec);
   const mayLieOn = (id: NodeId): boolean => {
     const slot = capacity.slot(id);
-    return types.has(slot.node.acceleratorType) && slot.usable && isOpenTo(found.spec, slot, data);
+    return types.has(slot.node.acceleratorType) && slot.usable && isOpenTo(bucket.request.spec, slot, data);
   };
-  const inTheWay = calendar.closedTo(found, Number.POSITIVE_INFINITY);
+  const inTheWay = calendar.closedTo(bucket.request, Number.POSITIVE_INFINITY);
   const ends = inTheWay.filter(({ nodes }) => [...nodes].some(mayLieOn)).map(({ window }) => window.endMs);
   return [...new Set(ends)].filter((endMs) => endMs > nowMs).toSorted((left, right) => left - right);
 }
 
 /** Whether there is room beside windows if nothing runs; taken to be there where more than room and windows decides. */
-function hasRoomBeside(world: World, found: QueueBucket): boolean {
-  const { spec } = found;
-  if (isInGroups(found) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;
+function hasRoomBeside(world: World, bucket: QueueBucket): boolean {
+  const { spec } = bucket.request;
+  if (isInGroups(bucket.request) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;
   const empty = emptied(world);
-  return acceptableTypes(empty, found).some((type) => placeOnType(empty, found, { type, layer: "idle" }) !== null);
+  return acceptableTypes(empty, bucket.request).some(
+    (type) => placeOnType(empty, bucket.request, { type, layer: "idle" }) !== null,
+  );
 }

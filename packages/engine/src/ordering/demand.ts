@@ -104,10 +104,10 @@ function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPar
 
 function countWaiting(world: World, demands: Demands): void {
   const size = fullSize(world);
-  for (const { waiting, waitingArrays, gang } of world.queue.waitingClasses()) {
+  for (const { waiting, waitingArrays, request } of world.queue.waitingClasses()) {
     const first = waiting.first();
     if (first === undefined) continue;
-    const parts = size(gang);
+    const parts = size(request.gang);
     add(world, demands, first, { parts, gangs: waiting.length - waitingArrays.size });
     for (const workload of waitingArrays) add(world, demands, workload, { parts, gangs: waitingTaskCount(workload) });
   }
@@ -116,8 +116,8 @@ function countWaiting(world: World, demands: Demands): void {
 /** What gangs lack that run and ask for it, or are promised a part of it. */
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
-  for (const { grows } of queue.growthClasses())
-    if (grows !== null) countLacking(world, demands, { id: grows, nominated: [] });
+  for (const { request } of queue.growthClasses())
+    if (request.grows !== null) countLacking(world, demands, { id: request.grows, nominated: [] });
   for (const { growth, attemptId, workers } of state.nominations.values())
     if (growth) countLacking(world, demands, { id: attemptId, nominated: workers });
 }

@@ -25,18 +25,18 @@ export class FlatOrder implements RoundOrder {
     return classes[best] as QueueBucket;
   }
 
-  served(found: QueueBucket): void {
-    if (found.waiting.length === 0 || found.isGrowth) this.drop(found);
+  served(bucket: QueueBucket): void {
+    if (bucket.waiting.length === 0 || bucket.request.isGrowth) this.drop(bucket);
   }
 
-  add(found: QueueBucket): void {
-    this.#classes.push(found);
+  add(bucket: QueueBucket): void {
+    this.#classes.push(bucket);
   }
 
   /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
-  drop(found: QueueBucket): void {
+  drop(bucket: QueueBucket): void {
     const classes = this.#classes;
-    const index = classes[this.#firstAt] === found ? this.#firstAt : classes.indexOf(found);
+    const index = classes[this.#firstAt] === bucket ? this.#firstAt : classes.indexOf(bucket);
     if (index < 0) return;
     const last = classes.pop() as QueueBucket;
     if (index < classes.length) classes[index] = last;

@@ -2,7 +2,7 @@
 import { compareSteps, throughputMilli } from "../model/throughput.ts";
 import type { GrowthStep } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { headOrder } from "../cluster/head-order.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
@@ -10,11 +10,12 @@ import type { CompareClasses } from "../cluster/head-order.ts";
 export function growthOrder(world: World): CompareClasses {
   const inQueue = headOrder(world);
   if (world.rules.elastic.by === "order") return inQueue;
-  return (left, right) => compareSteps(stepOf(world, right), stepOf(world, left)) || inQueue(left, right);
+  return (left, right) =>
+    compareSteps(stepOf(world, right.request), stepOf(world, left.request)) || inQueue(left, right);
 }
 
 /** Whoever lacks some of its least number of workers gets nothing done without them. */
-function stepOf({ state }: World, { gang, grows, workers }: QueueBucket): GrowthStep {
+function stepOf({ state }: World, { gang, grows, workers }: PlacementRequest): GrowthStep {
   const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
   if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };
   return { workers, gainMilli: throughputMilli(gang, has + workers) - throughputMilli(gang, has) };

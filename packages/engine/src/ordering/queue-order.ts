@@ -52,12 +52,12 @@ export class QueueOrder implements RoundOrder {
     this.#isSorted = true;
   }
 
-  served(found: QueueBucket): void {
-    this.#remove(found);
+  served(bucket: QueueBucket): void {
+    this.#remove(bucket);
     // What its user holds has changed, and with it the place of everything else of that user.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
     // It has another head now, and with it another place.
-    if (found.waiting.length > 0 && !found.isGrowth) this.add(found);
+    if (bucket.waiting.length > 0 && !bucket.request.isGrowth) this.add(bucket);
   }
 
   #forgetOrder(): void {
@@ -65,37 +65,37 @@ export class QueueOrder implements RoundOrder {
     this.#droppedCount = 0;
   }
 
-  add(found: QueueBucket): void {
-    if (!this.#isSorted) this.#classes.push(found);
-    else insertSorted(this.#classes, found, this.#compare);
+  add(bucket: QueueBucket): void {
+    if (!this.#isSorted) this.#classes.push(bucket);
+    else insertSorted(this.#classes, bucket, this.#compare);
     this.#isBestLast = false;
   }
 
-  drop(found: QueueBucket): void {
-    this.#remove(found);
+  drop(bucket: QueueBucket): void {
+    this.#remove(bucket);
     this.#droppedCount++;
   }
 
-  #remove(found: QueueBucket): void {
+  #remove(bucket: QueueBucket): void {
     const classes = this.#classes;
     this.#isBestLast = false;
-    if (classes.at(-1) === found) {
+    if (classes.at(-1) === bucket) {
       classes.pop();
       return;
     }
-    const index = classes.indexOf(found);
+    const index = classes.indexOf(bucket);
     if (index >= 0) classes.splice(index, 1);
   }
 }
 
 /** Into a list in order, the best last. */
-export function insertSorted(classes: QueueBucket[], found: QueueBucket, compare: CompareClasses): void {
+export function insertSorted(classes: QueueBucket[], bucket: QueueBucket, compare: CompareClasses): void {
   let low = 0;
   let high = classes.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compare(classes[middle] as QueueBucket, found) > 0) low = middle + 1;
+    if (compare(classes[middle] as QueueBucket, bucket) > 0) low = middle + 1;
     else high = middle;
   }
-  classes.splice(low, 0, found);
+  classes.splice(low, 0, bucket);
 }

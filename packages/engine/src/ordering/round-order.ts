@@ -1,4 +1,5 @@
 /** Who is next in a round, among the classes that are to be looked at. */
+import { rejectedAtEpoch } from "../cluster/queue.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { FlatOrder } from "./flat-order.ts";
@@ -12,21 +13,26 @@ export interface RoundOrder {
   /** The class whose head is next; `null`: nobody is left. */
   first(): QueueBucket | null;
   /** The head of the class got what it asked for: another may be next, of this class or of its team. */
-  served(found: QueueBucket): void;
+  served(bucket: QueueBucket): void;
   /** The class is out for the rest of the phase. */
-  drop(found: QueueBucket): void;
+  drop(bucket: QueueBucket): void;
   /** Another class is to be looked at from now on. */
-  add(found: QueueBucket): void;
+  add(bucket: QueueBucket): void;
 }
 
 /** Grows whenever something that did not fit may fit now. */
 export const capacityEpochOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
-export const isClosed = (world: World, found: QueueBucket): boolean => found.rejectedAtEpoch === capacityEpochOf(world);
+export const isClosed = (world: World, bucket: QueueBucket): boolean =>
+  bucket.memo.get(rejectedAtEpoch) === capacityEpochOf(world);
+
+/** The request does not fit, and will not until capacity is freed or a limit moves. */
+export const markRejected = (world: World, { memo }: QueueBucket): void =>
+  memo.set(rejectedAtEpoch, capacityEpochOf(world));
 
 /** The classes by which the order of those that are not closed is known. */
 export function classesInTurn(world: World, classes: readonly QueueBucket[]): readonly QueueBucket[] {
-  const open = classes.filter((found) => !isClosed(world, found));
+  const open = classes.filter((bucket) => !isClosed(world, bucket));
   return heedsClosed(world, open) ? classes : open;
 }
 
@@ -41,9 +47,9 @@ export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean
 
 /** Whether the team of one of them lies above the team of another. */
 function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolean {
-  const below = classes.map(({ team }) => teamUse.node(team)).filter(({ parent }) => parent !== null);
+  const below = classes.map(({ request }) => teamUse.node(request.team)).filter(({ parent }) => parent !== null);
   if (below.length === 0) return false;
-  const own = new Set(classes.map(({ team }) => teamUse.node(team)));
+  const own = new Set(classes.map(({ request }) => teamUse.node(request.team)));
   return below.some((node) => {
     for (let above = node.parent; above !== null; above = above.parent) if (own.has(above)) return true;
     return false;
@@ -70,6 +76,6 @@ export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
 
 /** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */
 function areOfOneTeam(classes: readonly QueueBucket[]): boolean {
-  for (const { team } of classes) if (team !== classes[0]?.team) return false;
+  for (const { request } of classes) if (request.team !== classes[0]?.request.team) return false;
   return true;
 }

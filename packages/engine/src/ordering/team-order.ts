@@ -3,6 +3,7 @@
  * of everything below it. A team's own work stands beside its children as one of them.
  */
 import { amountCompared } from "../cluster/request.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { TeamOrderKey } from "../policy/policy.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
@@ -40,7 +41,7 @@ export class TeamOrder implements RoundOrder {
     this.#world = world;
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
-    for (const found of classes) this.#entry(world.teamUse.node(found.team)).classes.push(found);
+    for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
     // The best last: taking it away is all that happens to most of them.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
     for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#markClean(entry);
@@ -83,39 +84,39 @@ export class TeamOrder implements RoundOrder {
     return this.#bestEntry(this.#top)?.best ?? null;
   }
 
-  served(found: QueueBucket): void {
-    const { classes } = this.#entry(this.#world.teamUse.node(found.team));
-    remove(classes, found);
-    this.#sortAgain(found);
+  served(bucket: QueueBucket): void {
+    const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
+    remove(classes, bucket);
+    this.#sortAgain(bucket.request);
     // It has another head now, and with it another place among the classes of its team.
-    if (found.waiting.length > 0 && !found.isGrowth) insertSorted(classes, found, this.#compareHeads);
-    this.#refresh(found);
+    if (bucket.waiting.length > 0 && !bucket.request.isGrowth) insertSorted(classes, bucket, this.#compareHeads);
+    this.#refresh(bucket);
   }
 
   /** What its user holds of the team and of every team above it has changed, and with it the place of everything else of that user there. */
-  #sortAgain({ team, actor }: QueueBucket): void {
+  #sortAgain({ team, actor }: PlacementRequest): void {
     if (!this.#world.rules.order.includes("user")) return;
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
-      const own = at.classes.filter((other) => other.actor === actor);
+      const own = at.classes.filter((other) => other.request.actor === actor);
       for (const each of own) remove(at.classes, each);
       for (const each of own) insertSorted(at.classes, each, this.#compareHeads);
     }
   }
 
-  drop(found: QueueBucket): void {
-    const { classes } = this.#entry(this.#world.teamUse.node(found.team));
-    remove(classes, found);
-    this.#refresh(found);
+  drop(bucket: QueueBucket): void {
+    const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
+    remove(classes, bucket);
+    this.#refresh(bucket);
   }
 
-  add(found: QueueBucket): void {
-    insertSorted(this.#entry(this.#world.teamUse.node(found.team)).classes, found, this.#compareHeads);
-    this.#refresh(found);
+  add(bucket: QueueBucket): void {
+    insertSorted(this.#entry(this.#world.teamUse.node(bucket.request.team)).classes, bucket, this.#compareHeads);
+    this.#refresh(bucket);
   }
 
   /** What the team holds, or its best request, changed: so may the best of every team above it. */
-  #refresh(found: QueueBucket): void {
-    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(found.team)); at !== null; at = at.parent)
+  #refresh(bucket: QueueBucket): void {
+    for (let at: Entry | null = this.#entry(this.#world.teamUse.node(bucket.request.team)); at !== null; at = at.parent)
       this.#chooseBest(at);
   }
 
@@ -127,20 +128,20 @@ export class TeamOrder implements RoundOrder {
   }
 
   #seen({ node, best }: Entry): Seen {
-    const found = best as QueueBucket;
+    const bucket = best as QueueBucket;
     this.#teamShares ??= teamSharesOf(this.#world);
     return {
       teamShare: this.#teamShares.get(node) as TeamShare,
-      request: amountCompared(this.#world, found),
+      request: amountCompared(this.#world, bucket.request),
       taken: null,
     };
   }
 }
 
-function remove(classes: QueueBucket[], found: QueueBucket): void {
-  if (classes.at(-1) === found) classes.pop();
+function remove(classes: QueueBucket[], bucket: QueueBucket): void {
+  if (classes.at(-1) === bucket) classes.pop();
   else {
-    const index = classes.indexOf(found);
+    const index = classes.indexOf(bucket);
     if (index >= 0) classes.splice(index, 1);
   }
 }

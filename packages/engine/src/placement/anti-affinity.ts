@@ -6,7 +6,7 @@ import type { WorkerAllocation } from "../model/workload.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { EXCLUSIVE, avoiderKey, memberKey } from "../cluster/marks.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
@@ -15,14 +15,14 @@ export type MayLie = (slot: NodeSlot) => boolean;
 const ANYWHERE: MayLie = () => true;
 
 /** Whether the request has to look at who is where at all. */
-export const looksAround = ({ capacity }: Pick<World, "capacity">, { gang }: Pick<QueueBucket, "gang">): boolean =>
+export const looksAround = ({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean =>
   gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
 
-export function antiAffinityCheck(world: World, found: QueueBucket, layer: Layer): MayLie {
-  if (found.heedsNobody || !looksAround(world, found)) return ANYWHERE;
+export function antiAffinityCheck(world: World, request: PlacementRequest, layer: Layer): MayLie {
+  if (request.ignoresAntiAffinity || !looksAround(world, request)) return ANYWHERE;
   const { marks } = world.capacity;
-  const { sets = [], from = [], exclusive } = found.gang.antiAffinity ?? {};
-  const own = ownWorkers(world, found);
+  const { sets = [], from = [], exclusive } = request.gang.antiAffinity ?? {};
+  const own = ownWorkers(world, request);
   const nodes = new Set<NodeSlot>();
   const domains = new Set<string>();
   const visit = (key: string, isOwn: boolean, block: (slot: NodeSlot) => void): void => {
@@ -48,20 +48,24 @@ export function antiAffinityCheck(world: World, found: QueueBucket, layer: Layer
 /** Whether all of these workers keep apart from whoever is there, as of the layer. */
 export function respectsAntiAffinity(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   { workers, layer }: { readonly workers: readonly WorkerAllocation[]; readonly layer: Layer },
 ): boolean {
-  const mayLie = antiAffinityCheck(world, found, layer);
+  const mayLie = antiAffinityCheck(world, request, layer);
   return mayLie === ANYWHERE || workers.every(({ node }) => mayLie(world.capacity.slot(node)));
 }
 
 const NAMED_MAX = 3;
 
 /** Whose work the request would lie too near to in a place, by the order of their starts; of those the first few. */
-export function inTheWay(world: World, found: QueueBucket, { workers }: Pick<Placement, "workers">): WorkloadId[] {
+export function inTheWay(
+  world: World,
+  request: PlacementRequest,
+  { workers }: Pick<Placement, "workers">,
+): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();
-  const grows = growingAttempt(world, found)?.id;
+  const grows = growingAttempt(world, request)?.id;
   const slots = new Set(workers.map(({ node }) => capacity.slot(node)));
   for (const holder of [...state.attempts.values(), ...state.nominations.values()]) {
     if (named.size === NAMED_MAX) break;
@@ -69,7 +73,7 @@ export function inTheWay(world: World, found: QueueBucket, { workers }: Pick<Pla
     const other = workloadOf(world, holder.workloadId).spec.gang.antiAffinity ?? {};
     const near = holder.workers.some(({ node }) => {
       const theirs = capacity.slot(node);
-      return [...slots].some((slot) => areTooNear(world, [found.gang.antiAffinity ?? {}, slot], [other, theirs]));
+      return [...slots].some((slot) => areTooNear(world, [request.gang.antiAffinity ?? {}, slot], [other, theirs]));
     });
     if (near) named.add(holder.workloadId);
   }
@@ -88,10 +92,10 @@ function areTooNear(world: World, [one, slot]: Lying, [other, theirs]: Lying): b
 }
 
 /** Workers of its own gang, by node: nobody keeps away from itself. */
-function ownWorkers(world: World, found: QueueBucket): ReadonlyMap<NodeSlot, number> {
+function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSlot, number> {
   const own = new Map<NodeSlot, number>();
-  const running = growingAttempt(world, found)?.workers.slice(0, found.ownKept) ?? [];
-  for (const { node } of [...running, ...found.beside]) {
+  const running = growingAttempt(world, request)?.workers.slice(0, request.ownKept) ?? [];
+  for (const { node } of [...running, ...request.beside]) {
     const slot = world.capacity.slot(node);
     own.set(slot, (own.get(slot) ?? 0) + 1);
   }

@@ -22,10 +22,10 @@ export function listClasses(world: World, which: "all" | "open"): QueueBucket[] 
   // A copy has room for just these; filling an empty list would make room for many more.
   const list = queue.waitingClasses().slice();
   let count = 0;
-  for (const found of list)
-    if ((isAnyAsked || !isClosed(world, found)) && couldEverFit(world, found)) list[count++] = found;
+  for (const bucket of list)
+    if ((isAnyAsked || !isClosed(world, bucket)) && couldEverFit(world, bucket)) list[count++] = bucket;
   list.length = count;
   if (rules.elastic.grow === "in-order")
-    for (const found of queue.growthClasses()) if (isAnyAsked || !isClosed(world, found)) list.push(found);
+    for (const bucket of queue.growthClasses()) if (isAnyAsked || !isClosed(world, bucket)) list.push(bucket);
   return list;
 }

@@ -3,10 +3,10 @@ import { acceptedTypes } from "../model/gang.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
-import { QueueBucket } from "../cluster/queue.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/state.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
@@ -19,26 +19,37 @@ import type { Placement } from "../cluster/request.ts";
 import { domainBudget, matches, withinBudget } from "./place-constrained.ts";
 import type { Candidate } from "./place-constrained.ts";
 
-export function couldEverFit(world: World, found: QueueBucket): boolean {
-  if (found.fleetEpoch !== world.capacity.fleetEpoch) askFleet(world, found);
-  return found.fitsFleet;
+interface FleetFit {
+  readonly fleetEpoch: number;
+  readonly fits: boolean;
 }
 
-function askFleet(world: World, found: QueueBucket): void {
-  const { capacity } = world;
-  const fits = (): boolean => couldHold(world, found);
-  found.fitsFleet = fits() || choicesOfHotSpares(world, found).some((hotSpares) => capacity.opened(hotSpares, fits));
-  found.fleetEpoch = capacity.fleetEpoch;
+/** Whether the usable fleet could hold the bucket's request, as of a `Capacity.fleetEpoch`. */
+export const fleetFit: Slot<FleetFit> = new Slot(() => ({ fleetEpoch: -1, fits: false }), { survivesUndo: true });
+
+export function couldEverFit(world: World, { memo, request }: QueueBucket): boolean {
+  const { fleetEpoch } = world.capacity;
+  const known = memo.get(fleetFit);
+  if (known.fleetEpoch === fleetEpoch) return known.fits;
+  const fits = fitsUsableFleet(world, request);
+  memo.set(fleetFit, { fleetEpoch, fits });
+  return fits;
 }
 
-const couldHold = (world: World, found: QueueBucket): boolean =>
-  isInGroups(found)
-    ? couldHoldGroups(world, found)
-    : fitsEmptyFleet(world.capacity, found) && fitsAsWished(world, found, found.workers);
+/** The same of any request, worked out each time. */
+export function fitsUsableFleet(world: World, request: PlacementRequest): boolean {
+  const fits = (): boolean => couldHold(world, request);
+  return fits() || choicesOfHotSpares(world, request).some((hotSpares) => world.capacity.opened(hotSpares, fits));
+}
+
+const couldHold = (world: World, request: PlacementRequest): boolean =>
+  isInGroups(request)
+    ? couldHoldGroups(world, request)
+    : fitsEmptyFleet(world.capacity, request) && fitsAsWished(world, request, request.workers);
 
 /** Whether the usable fleet could hold all groups of the gang at once if nothing ran; what runs is held. */
-const couldHoldGroups = (world: World, found: QueueBucket): boolean =>
-  found.isGrowth || placedOnEmptied(world, found, false) !== null;
+const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
+  request.isGrowth || placedOnEmptied(world, request, false) !== null;
 
 /** Whether the usable fleet could hold the least of the work by counts, its wishes left aside; groups with all that they say. */
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
@@ -47,47 +58,49 @@ export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   return fitsEmptyFleet(world.capacity, { gang, acceleratorTypes: acceptedTypes(spec), workers: minWorkersOf(gang) });
 }
 
-/** The request of work that nobody has submitted. */
-function unqueued(world: World, spec: WorkloadSpec): QueueBucket {
-  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
-  return new QueueBucket({ spec, actor: "" }, { rules: world.rules, growth: 0 }, waiting);
-}
+/** The request of a workload that was not submitted. */
+const unqueued = ({ rules }: World, spec: WorkloadSpec): PlacementRequest =>
+  PlacementRequest.of({ spec, actor: "" }, { rules });
 
-const placedOnEmptied = (world: World, found: QueueBucket, heedsQuotas: boolean): Placement | null =>
-  world.calendar.leftAside(() => placeGroups(emptied(world), found, { layer: "idle", heedsQuotas }));
+const placedOnEmptied = (world: World, request: PlacementRequest, heedsQuotas: boolean): Placement | null =>
+  world.calendar.leftAside(() => placeGroups(emptied(world), request, { layer: "idle", heedsQuotas }));
 
 /**
  * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
  * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
  */
-export function isHeldByLimit(world: World, found: QueueBucket): boolean {
-  if (isInGroups(found)) return !found.isGrowth && placedOnEmptied(world, found, true) === null;
-  return isKeptOffEveryType(world, found, ({ type }) => quotaReached(world, found, type) !== null);
+export function isHeldByLimit(world: World, request: PlacementRequest): boolean {
+  if (isInGroups(request)) return !request.isGrowth && placedOnEmptied(world, request, true) === null;
+  return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
 /** The same of what quotas keep out even where nobody holds anything; what others would lend its team is not looked at. */
-export function isBeyondQuotas(world: World, found: QueueBucket): boolean {
+export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
-  const isBeyond = (type: string): boolean => exceedsQuotas(world, found, type);
-  if (isInGroups(found)) return isBeyond("");
+  const isBeyond = (type: string): boolean => exceedsQuotas(world, request, type);
+  if (isInGroups(request)) return isBeyond("");
   // Who lost workers may also go where nothing but spares could hold it.
-  if (found.lostWorkers > 0) return acceptableTypes(world, found).every(({ type }) => isBeyond(type));
-  return isKeptOffEveryType(world, found, ({ type }) => isBeyond(type));
+  if (request.lostWorkers > 0) return acceptableTypes(world, request).every(({ type }) => isBeyond(type));
+  return isKeptOffEveryType(world, request, ({ type }) => isBeyond(type));
 }
 
 /** Whether each type that could hold it is kept from it, and any is. */
-function isKeptOffEveryType(world: World, found: QueueBucket, isKeptOff: (type: TypeCapacity) => boolean): boolean {
-  const types = acceptableTypes(world, found);
+function isKeptOffEveryType(
+  world: World,
+  request: PlacementRequest,
+  isKeptOff: (type: TypeCapacity) => boolean,
+): boolean {
+  const types = acceptableTypes(world, request);
   if (!types.some(isKeptOff)) return false;
-  const hasConstraints = isBound(found.spec);
+  const hasConstraints = isBound(request.spec);
   const couldHoldOn = (type: TypeCapacity): boolean =>
-    emptyFleetWorkers(type, found.gang) >= found.workers && (!hasConstraints || fitsOnType(world, found, type));
+    emptyFleetWorkers(type, request.gang) >= request.workers && (!hasConstraints || fitsOnType(world, request, type));
   return types.every((type) => isKeptOff(type) || !couldHoldOn(type));
 }
 
 /** How many workers the empty fleet holds as they wish, of one type, at most as many as are asked for at once. */
-export function placeableAsWished(world: World, found: QueueBucket): number {
-  for (let workers = found.workers; workers > 0; workers--) if (fitsAsWished(world, found, workers)) return workers;
+export function placeableAsWished(world: World, request: PlacementRequest): number {
+  for (let workers = request.workers; workers > 0; workers--) if (fitsAsWished(world, request, workers)) return workers;
   return 0;
 }
 
@@ -95,29 +108,30 @@ export function placeableAsWished(world: World, found: QueueBucket): number {
 const isBound = ({ fabric, spread, nodeSelector, data }: WorkloadSpec): boolean =>
   fabric !== undefined || spread !== undefined || nodeSelector !== undefined || data?.rule !== undefined;
 
-function fitsAsWished(world: World, found: QueueBucket, workers: number): boolean {
-  if (!isBound(found.spec) && workers === found.workers) return true;
-  const request = workers === found.workers ? found : Object.assign(Object.create(found) as QueueBucket, { workers });
-  return world.capacity.acceptable(found.acceleratorTypes).some((type) => fitsOnType(world, request, type));
+function fitsAsWished(world: World, request: PlacementRequest, workers: number): boolean {
+  if (!isBound(request.spec) && workers === request.workers) return true;
+  const asked = workers === request.workers ? request : request.with({ workers });
+  return world.capacity.acceptable(request.acceleratorTypes).some((type) => fitsOnType(world, asked, type));
 }
 
-function fitsOnType(world: World, found: QueueBucket, { slots }: TypeCapacity): boolean {
-  const { fabric, spread, nodeSelector } = found.spec;
-  const data = dataPlaces(world, found.spec);
+function fitsOnType(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
+  const { fabric, spread, nodeSelector } = request.spec;
+  const data = dataPlaces(world, request.spec);
   const candidates = slots
     .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot))
-    .map((slot): Candidate => ({ slot, fits: Math.min(found.workers, emptyNodeWorkers(slot, found.gang)) }))
+    .map((slot): Candidate => ({ slot, fits: Math.min(request.workers, emptyNodeWorkers(slot, request.gang)) }))
     .filter(({ fits }) => fits > 0);
-  if (fabric?.slices !== undefined) return fewestDomains(world, found, withinBudget(world, found, candidates)) !== null;
-  for (const choice of fabricChoices(world, found, candidates)) {
-    const budget = domainBudget(world, found);
+  if (fabric?.slices !== undefined)
+    return fewestDomains(world, request, withinBudget(world, request, candidates)) !== null;
+  for (const choice of fabricChoices(world, request, candidates)) {
+    const budget = domainBudget(world, request);
     let room = 0;
     for (const { slot, fits } of choice) {
       const most = spread === undefined ? fits : Math.min(fits, budget.left(slot));
       budget.take(slot, most);
       room += most;
     }
-    if (room >= found.workers) return true;
+    if (room >= request.workers) return true;
   }
   return false;
 }

@@ -6,36 +6,36 @@
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import type { Candidate } from "./place-constrained.ts";
 import { nodeHeld } from "../cluster/request.ts";
 
 export function fabricChoices(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   candidates: readonly Candidate[],
 ): Iterable<readonly Candidate[]> {
-  const { fabric } = found.spec;
+  const { fabric } = request.spec;
   if (fabric === undefined || (fabric.within === undefined && fabric.prefer === undefined)) return [candidates];
-  return choicesByLevel(world, found, candidates);
+  return choicesByLevel(world, request, candidates);
 }
 
 function* choicesByLevel(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   candidates: readonly Candidate[],
 ): Generator<readonly Candidate[]> {
-  const { fabric = {} } = found.spec;
+  const { fabric = {} } = request.spec;
   const isFree = fabric.within === undefined;
   for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
     const range = levelsToTry(site.tree.levels, fabric);
     if (range === null) continue;
     const { narrowest, widest } = range;
-    const here = isFree ? candidates : pinned(world, { found, site, level: widest, candidates });
+    const here = isFree ? candidates : pinned(world, { request, site, level: widest, candidates });
     for (let level = narrowest; level >= widest; level--) {
       for (const domain of fullestFirst(site, here, level))
-        if (domain.workers >= found.workers) yield domain.candidates;
+        if (domain.workers >= request.workers) yield domain.candidates;
     }
   }
   if (isFree) yield candidates;
@@ -56,15 +56,15 @@ export function levelsToTry(
 }
 
 interface Pinning {
-  readonly found: QueueBucket;
+  readonly request: PlacementRequest;
   readonly site: SiteFabric;
   readonly level: number;
   readonly candidates: readonly Candidate[];
 }
 
 /** The candidates in the domain in which the gang runs already; all of them while it does not. */
-function pinned(world: World, { found, site, level, candidates }: Pinning): readonly Candidate[] {
-  const node = nodeHeld(world, found);
+function pinned(world: World, { request, site, level, candidates }: Pinning): readonly Candidate[] {
+  const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
   if (leaf === undefined) return candidates;
   const own = domainOf(site, level, leaf);
@@ -127,11 +127,11 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
  */
 export function preferredRanks(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   candidates: readonly Candidate[],
 ): ReadonlyMap<NodeId, number> {
   const ranks = new Map<NodeId, number>();
-  const prefer = found.spec.fabric?.prefer;
+  const prefer = request.spec.fabric?.prefer;
   if (prefer === undefined) return ranks;
   for (const site of world.fabric.sites(world.capacity.nodesEpoch)) {
     const level = site.tree.levels.indexOf(prefer);

@@ -3,7 +3,7 @@ import { placeWorkers } from "../topology/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
 import type { DomainRange } from "../topology/domain-tree.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import type { Candidate } from "./place-constrained.ts";
 import { growingAttempt, nodeHeld } from "../cluster/request.ts";
@@ -11,17 +11,17 @@ import { growingAttempt, nodeHeld } from "../cluster/request.ts";
 /** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
 export function fewestDomains(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   candidates: readonly Candidate[],
 ): readonly Candidate[] | null {
   const { rules, fabric, capacity } = world;
   const byNode = new Map(candidates.map((candidate) => [candidate.slot.node.id, candidate]));
   for (const site of fabric.sites(capacity.nodesEpoch)) {
-    const request = requestIn(site, found, isOfWholeSlices(world, found));
+    const asked = requestIn(site, request, isOfWholeSlices(world, request));
     const capacityOf = (leaf: number): number => byNode.get(site.nodes[leaf] as never)?.fits ?? 0;
-    const room: FabricRoom = { leaves: leavesFor(world, { site, found, request }), capacityOf };
+    const room: FabricRoom = { leaves: leavesFor(world, { site, request, asked }), capacityOf };
     const policy = { usesRemnants: rules.fabric.unconstrainedToFullest, balances: rules.fabric.balanced };
-    const outcome = placeWorkers(site.tree, request, policy, room);
+    const outcome = placeWorkers(site.tree, asked, policy, room);
     if (outcome.kind !== "placed") continue;
     return outcome.portions.map(({ leaf, workers }) => ({
       slot: (byNode.get(site.nodes[leaf] as never) as Candidate).slot,
@@ -32,17 +32,17 @@ export function fewestDomains(
 }
 
 /** Further workers are whole slices as well, unless they are to make one whole of which others run already. */
-function isOfWholeSlices(world: World, found: QueueBucket): boolean {
-  const { spec, workers, isGrowth, group } = found;
+function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
+  const { spec, workers, isGrowth, group } = request;
   const size = spec.fabric?.slices?.[0]?.workers ?? 1;
   if (!isGrowth || size === 1) return true;
-  const running = growingAttempt(world, found)?.workers ?? [];
+  const running = growingAttempt(world, request)?.workers ?? [];
   const own = group === null ? running : running.filter((worker) => worker.taskGroup === group);
   return workers % size === 0 && own.length % size === 0;
 }
 
-function requestIn({ tree: { levels } }: SiteFabric, found: QueueBucket, isInSlices: boolean): FabricRequest {
-  const { spec, workers } = found;
+function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, isInSlices: boolean): FabricRequest {
+  const { spec, workers } = request;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
   // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
   const level = (name: string | undefined): number | null => {
@@ -62,16 +62,16 @@ function requestIn({ tree: { levels } }: SiteFabric, found: QueueBucket, isInSli
 
 interface FabricScope {
   readonly site: SiteFabric;
-  readonly found: QueueBucket;
-  readonly request: FabricRequest;
+  readonly request: PlacementRequest;
+  readonly asked: FabricRequest;
 }
 
 /** All of the site, or the required domain in which the gang runs already. */
-function leavesFor(world: World, { site, found, request }: FabricScope): DomainRange {
+function leavesFor(world: World, { site, request, asked }: FabricScope): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
-  const node = nodeHeld(world, found);
+  const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
-  const { required } = request;
+  const { required } = asked;
   if (required === null || leaf === undefined || required >= site.tree.levels.length) return all;
   for (let domain = 0; domain < site.tree.domainCount(required); domain++) {
     const leaves = site.tree.leavesOf(required, domain);

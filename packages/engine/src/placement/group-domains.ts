@@ -3,20 +3,20 @@ import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import { needsPart } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { levelsToTry } from "./fabric-choice.ts";
 import { growingAttempt } from "../cluster/request.ts";
 
-export function* domainsFor(world: World, found: QueueBucket): Generator<ReadonlySet<NodeId> | null> {
-  const { fabric = {} } = found.spec;
+export function* domainsFor(world: World, request: PlacementRequest): Generator<ReadonlySet<NodeId> | null> {
+  const { fabric = {} } = request.spec;
   const { within, prefer } = fabric;
   if (within === undefined && prefer === undefined) {
     yield null;
     return;
   }
   const sites = world.fabric.sites(world.capacity.nodesEpoch);
-  const held = growingAttempt(world, found)?.workers[0]?.node;
+  const held = growingAttempt(world, request)?.workers[0]?.node;
   if (held !== undefined) {
     // What runs has chosen its domain.
     if (within === undefined) yield null;
@@ -28,7 +28,7 @@ export function* domainsFor(world: World, found: QueueBucket): Generator<Readonl
     const range = levelsToTry(levels, fabric);
     if (range === null) continue;
     for (let level = range.narrowest; level >= range.widest; level--)
-      yield* tightestFirst(world, found, domainsAt(site, levels[level] as string));
+      yield* tightestFirst(world, request, domainsAt(site, levels[level] as string));
   }
   if (within === undefined) yield null;
 }
@@ -45,7 +45,7 @@ function domainsAt({ tree, nodes }: SiteFabric, name: string): ReadonlySet<NodeI
 /** By free accelerators, of those that have enough at all; else by name, as the tree has them. */
 function tightestFirst(
   { capacity }: World,
-  { gang }: QueueBucket,
+  { gang }: PlacementRequest,
   domains: readonly ReadonlySet<NodeId>[],
 ): readonly ReadonlySet<NodeId>[] {
   const needed = leastParts(gang).reduce(

@@ -7,7 +7,7 @@ import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { World } from "../cluster/world.ts";
 import type { Where } from "./place-on-type.ts";
@@ -30,41 +30,45 @@ export interface Candidate {
   readonly fits: number;
 }
 
-export function placeConstrained(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
+export function placeConstrained(
+  world: World,
+  request: PlacementRequest,
+  where: Where,
+): readonly WorkerAllocation[] | null {
   // Whole where most of what it reads lies, if it can be; in the end anywhere, those nodes first.
-  for (const inputsHeldMin of dataPlaces(world, found.spec).tiers) {
-    if (inputsHeldMin < found.inputsHeldMin) break;
-    const near = inputsHeldMin === 0 ? found : Object.assign(Object.create(found) as QueueBucket, { inputsHeldMin });
+  for (const inputsHeldMin of dataPlaces(world, request.spec).tiers) {
+    if (inputsHeldMin < request.inputsHeldMin) break;
+    const near = inputsHeldMin === 0 ? request : request.with({ inputsHeldMin });
     const workers = placeNear(world, near, where);
     if (workers !== null) return workers;
   }
   return null;
 }
 
-function placeNear(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
+function placeNear(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
-  const byDomains = choosesDomains(world, found);
+  const byDomains = choosesDomains(world, request);
   // How much more than the request a node holds tells the tightest, where domains are chosen by that.
-  const windows = windowsInTheWay(world, found);
+  const windows = windowsInTheWay(world, request);
   const candidates = candidatesOn(world, {
-    found,
+    request,
     where,
-    most: byDomains ? WORKERS_COUNTED_MAX : found.workers,
+    most: byDomains ? WORKERS_COUNTED_MAX : request.workers,
   }).filter(({ slot }) => !isClosedBy(windows, slot.node.id));
-  const spreadOver = (): DomainBudget => domainBudget(world, found);
-  const strategy = placementStrategy(world, found);
+  const spreadOver = (): DomainBudget => domainBudget(world, request);
+  const strategy = placementStrategy(world, request);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
     strategy === null
-      ? assign(world, found, { candidates: chosen, layer })
-      : strategy.place(world, found, { ...where, candidates: chosen, spreadOver });
+      ? assign(world, request, { candidates: chosen, layer })
+      : strategy.place(world, request, { ...where, candidates: chosen, spreadOver });
   if (byDomains) {
-    const chosen = fewestDomains(world, found, withinBudget(world, found, candidates));
+    const chosen = fewestDomains(world, request, withinBudget(world, request, candidates));
     const workers = chosen === null ? null : placeOn(chosen);
-    return workers === null ? null : ranked(world, found, workers);
+    return workers === null ? null : ranked(world, request, workers);
   }
-  for (const choice of fabricChoices(world, found, candidates)) {
+  for (const choice of fabricChoices(world, request, candidates)) {
     const workers = placeOn(choice);
-    if (workers !== null) return ranked(world, found, workers);
+    if (workers !== null) return ranked(world, request, workers);
   }
   return null;
 }
@@ -72,7 +76,7 @@ function placeNear(world: World, found: QueueBucket, where: Where): readonly Wor
 /** Ranks follow the fabric where work wishes for anything there: neighbours lie near each other, and every slice is a run of ranks. */
 function ranked(
   world: World,
-  { spec, workers: count, isGrowth }: QueueBucket,
+  { spec, workers: count, isGrowth }: PlacementRequest,
   workers: readonly WorkerAllocation[],
 ): readonly WorkerAllocation[] {
   if (spec.fabric === undefined || isGrowth || count === 1) return workers;
@@ -108,22 +112,22 @@ const WORKERS_COUNTED_MAX = 1_000_000;
  * Whether the request is placed by the fewest domains of the fabric: for what it wishes there, or where work without wishes
  * uses up remnants. The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
  */
-function choosesDomains({ rules }: World, { spec: { fabric, spread } }: QueueBucket): boolean {
+function choosesDomains({ rules }: World, { spec: { fabric, spread } }: PlacementRequest): boolean {
   if (fabric?.slices !== undefined) return true;
   if (rules.fabric.choose !== "fewest" || spread !== undefined) return false;
   return fabric !== undefined || rules.fabric.unconstrainedToFullest;
 }
 
 interface CandidateQuery {
-  readonly found: QueueBucket;
+  readonly request: PlacementRequest;
   readonly where: Where;
   readonly most: number;
 }
 
-function candidatesOn(world: World, { found, where: { type, layer }, most }: CandidateQuery): Candidate[] {
-  const { gang, spec, among, inputsHeldMin } = found;
+function candidatesOn(world: World, { request, where: { type, layer }, most }: CandidateQuery): Candidate[] {
+  const { gang, spec, among, inputsHeldMin } = request;
   const data = dataPlaces(world, spec);
-  const mayLie = antiAffinityCheck(world, found, layer);
+  const mayLie = antiAffinityCheck(world, request, layer);
   const candidates: Candidate[] = [];
   for (const slot of type.roomy(needsPart(gang) ? 0 : gang.accelerators, layer)) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.releasingCount);
@@ -151,25 +155,29 @@ interface Assignment {
 /** Fills the candidates in the policy's order; `null` if they do not hold all workers asked for. */
 function assign(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   { candidates, layer }: Assignment,
 ): readonly WorkerAllocation[] | null {
-  const { workers: count } = found;
+  const { workers: count } = request;
   const room = candidates.reduce((sum, { fits }) => sum + fits, 0);
   if (room < count) return null;
-  const spread = domainBudget(world, found);
+  const spread = domainBudget(world, request);
   const workers: WorkerAllocation[] = [];
-  for (const { slot, fits } of nodeOrder(world, found, { candidates, layer })) {
+  for (const { slot, fits } of nodeOrder(world, request, { candidates, layer })) {
     const most = Math.min(fits, count - workers.length, spread.left(slot));
     spread.take(slot, most);
-    workers.push(...workersOn(world, found, { slot, count: most, layer }));
+    workers.push(...workersOn(world, request, { slot, count: most, layer }));
     if (workers.length === count) return workers;
   }
   return null;
 }
 
 /** Workers of a gang on one node, each with its own accelerators or its part of one. */
-function workersOn(world: World, { gang }: QueueBucket, { slot, count, layer }: WorkersOnNode): WorkerAllocation[] {
+function workersOn(
+  world: World,
+  { gang }: PlacementRequest,
+  { slot, count, layer }: WorkersOnNode,
+): WorkerAllocation[] {
   const node = slot.node.id;
   if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
   if (gang.shareMilli !== undefined) {
@@ -212,9 +220,13 @@ export interface DomainBudget {
  * The candidates with no more workers than may be spread over them, the roomiest first: whatever is chosen among them keeps to
  * the most that may share a value.
  */
-export function withinBudget(world: World, found: QueueBucket, candidates: readonly Candidate[]): readonly Candidate[] {
-  if (found.spec.spread === undefined) return candidates;
-  const budget = domainBudget(world, found);
+export function withinBudget(
+  world: World,
+  request: PlacementRequest,
+  candidates: readonly Candidate[],
+): readonly Candidate[] {
+  if (request.spec.spread === undefined) return candidates;
+  const budget = domainBudget(world, request);
   return candidates
     .toSorted((left, right) => right.fits - left.fits || left.slot.position - right.slot.position)
     .flatMap(({ slot, fits }) => {
@@ -225,14 +237,14 @@ export function withinBudget(world: World, found: QueueBucket, candidates: reado
 }
 
 /** How many more workers of the gang may carry a node's value of the label over which it is spread. */
-export function domainBudget(world: World, found: QueueBucket): DomainBudget {
-  const { spread } = found.spec;
+export function domainBudget(world: World, request: PlacementRequest): DomainBudget {
+  const { spread } = request.spec;
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };
   const used = new Map<string, number>();
   const valueOf = ({ node }: NodeSlot): string => node.labels?.[spread.topologyKey] ?? node.id;
   const take = (slot: NodeSlot, count: number): void =>
     void used.set(valueOf(slot), (used.get(valueOf(slot)) ?? 0) + count);
-  for (const { node } of [...(growingAttempt(world, found)?.workers ?? []), ...found.beside])
+  for (const { node } of [...(growingAttempt(world, request)?.workers ?? []), ...request.beside])
     take(world.capacity.slot(node), 1);
   return { left: (slot) => Math.max(0, spread.maxPerDomain - (used.get(valueOf(slot)) ?? 0)), take };
 }

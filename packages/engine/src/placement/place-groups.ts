@@ -11,7 +11,7 @@ import { minWorkersOf } from "../model/workload.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import type { Layer } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { domainsFor } from "./group-domains.ts";
 import { placeOnType } from "./place-on-type.ts";
@@ -28,11 +28,11 @@ export interface GroupsWhere {
 /** How often a group is placed while types are tried against each other; more kinds of it than that are not looked at. */
 const TRIES_MAX = 64;
 
-export function placeGroups(world: World, found: QueueBucket, where: GroupsWhere): Placement | null {
-  if (found.isGrowth) return placeFurther(world, found, where);
-  for (const among of domainsFor(world, found)) {
-    const workers = new GroupPlacing(world, found, { ...where, among }).place();
-    if (workers !== null) return placementOf(world, found.spec, workers);
+export function placeGroups(world: World, request: PlacementRequest, where: GroupsWhere): Placement | null {
+  if (request.isGrowth) return placeFurther(world, request, where);
+  for (const among of domainsFor(world, request)) {
+    const workers = new GroupPlacing(world, request, { ...where, among }).place();
+    if (workers !== null) return placementOf(world, request.spec, workers);
   }
   return null;
 }
@@ -40,24 +40,24 @@ export function placeGroups(world: World, found: QueueBucket, where: GroupsWhere
 /** The first group, in the order of placing, for which there is no room, with those before it in their places while `ask` looks. */
 export function askOfRefused<Answer>(
   world: World,
-  found: QueueBucket,
-  ask: (group: QueueBucket) => Answer | null,
+  request: PlacementRequest,
+  ask: (group: PlacementRequest) => Answer | null,
 ): Answer | null {
-  const [among = null] = domainsFor(world, found);
-  return new GroupPlacing(world, found, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
+  const [among = null] = domainsFor(world, request);
+  return new GroupPlacing(world, request, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
 }
 
 /** The request of one group as a class of its own. */
 function classOfGroup(
-  found: QueueBucket,
+  request: PlacementRequest,
   group: number,
-  more: Partial<Pick<QueueBucket, "workers" | "among" | "beside">>,
-): QueueBucket {
-  const spec = specOfGroup(found.spec, group);
+  more: Partial<Pick<PlacementRequest, "workers" | "among" | "beside">>,
+): PlacementRequest {
+  const spec = specOfGroup(request.spec, group);
   const { gang, acceleratorTypes } = spec;
-  const workers = found.counts?.[group] ?? minWorkersOf(gang);
+  const workers = request.counts?.[group] ?? minWorkersOf(gang);
   const own = { spec, gang, acceleratorTypes, group, workers, ...more };
-  return Object.assign(Object.create(found) as QueueBucket, own);
+  return request.with(own);
 }
 
 /** Larger workers first: they find room in fewer places. */
@@ -83,18 +83,19 @@ function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: reado
 }
 
 /** Further workers of one group, on the type that it has already. */
-function placeFurther(world: World, found: QueueBucket, { layer, heedsQuotas }: GroupsWhere): Placement | null {
-  const attempt = growingAttempt(world, found);
+function placeFurther(world: World, request: PlacementRequest, { layer, heedsQuotas }: GroupsWhere): Placement | null {
+  const attempt = growingAttempt(world, request);
   if (attempt === null) return null;
-  const groups = found.group === null ? groupsToGrow(found.gang, attempt.workers, found.workers) : [found.group];
-  const domain = domainsFor(world, found).next();
+  const groups =
+    request.group === null ? groupsToGrow(request.gang, attempt.workers, request.workers) : [request.group];
+  const domain = domainsFor(world, request).next();
   if (domain.done === true) return null;
   const among = domain.value;
   for (const group of groups) {
-    const one = classOfGroup(found, group, { workers: found.workers, among });
+    const one = classOfGroup(request, group, { workers: request.workers, among });
     for (const type of acceptableTypes(world, one)) {
       const amountOf = () => world.teamUse.amountOf(one.gang, one.workers, type.type);
-      if (heedsQuotas && quotaReachedBy(world, found, amountOf) !== null) continue;
+      if (heedsQuotas && quotaReachedBy(world, request, amountOf) !== null) continue;
       const workers = placeOnType(world, one, { type, layer });
       if (workers === null) continue;
       const { acceleratorType } = attempt;
@@ -111,20 +112,20 @@ interface TaskGroupPlacing extends GroupsWhere {
 /** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
 class GroupPlacing {
   readonly #world: World;
-  readonly #found: QueueBucket;
+  readonly #request: PlacementRequest;
   readonly #where: TaskGroupPlacing;
   readonly #largestFirst: readonly number[];
   #order: readonly number[];
   readonly #placed: WorkerAllocation[] = [];
   #triesLeft = TRIES_MAX;
   #furthest = -1;
-  #askAt: { readonly depth: number; readonly ask: (group: QueueBucket) => void } | null = null;
+  #askAt: { readonly depth: number; readonly ask: (group: PlacementRequest) => void } | null = null;
 
-  constructor(world: World, found: QueueBucket, where: TaskGroupPlacing) {
+  constructor(world: World, request: PlacementRequest, where: TaskGroupPlacing) {
     this.#world = world;
-    this.#found = found;
+    this.#request = request;
     this.#where = where;
-    this.#largestFirst = placingOrder(found.gang);
+    this.#largestFirst = placingOrder(request.gang);
     this.#order = this.#largestFirst;
   }
 
@@ -144,7 +145,7 @@ class GroupPlacing {
     return this.#placeFrom(0);
   }
 
-  askOfRefused<Answer>(ask: (group: QueueBucket) => Answer | null): Answer | null {
+  askOfRefused<Answer>(ask: (group: PlacementRequest) => Answer | null): Answer | null {
     if (this.place() !== null || this.#placeInOrder(this.#largestFirst) !== null) return null;
     let answer: Answer | null = null;
     this.#triesLeft = TRIES_MAX;
@@ -158,11 +159,11 @@ class GroupPlacing {
     if (group === undefined) return [...this.#placed];
     this.#furthest = Math.max(this.#furthest, depth);
     const { among } = this.#where;
-    const one = classOfGroup(this.#found, group, { among, beside: [...this.#placed] });
+    const one = classOfGroup(this.#request, group, { among, beside: [...this.#placed] });
     if (this.#askAt?.depth === depth) this.#askAt.ask(one);
     for (const type of this.#world.capacity.acceptable(one.acceleratorTypes)) {
       if (this.#triesLeft-- <= 0) return null;
-      const onType = Object.assign(Object.create(one) as QueueBucket, { acceleratorTypes: [type.type] });
+      const onType = one.with({ acceleratorTypes: [type.type] });
       const workers = this.#placeOn(onType, type.type);
       if (workers === null) continue;
       const whole = this.#with(
@@ -174,7 +175,7 @@ class GroupPlacing {
     return null;
   }
 
-  #placeOn(one: QueueBucket, acceleratorType: string): readonly WorkerAllocation[] | null {
+  #placeOn(one: PlacementRequest, acceleratorType: string): readonly WorkerAllocation[] | null {
     const { layer } = this.#where;
     const type = this.#world.capacity.type(acceleratorType);
     if (type === undefined) return null;
@@ -185,7 +186,7 @@ class GroupPlacing {
   /** The rest of the gang beside these workers. */
   #with(workers: readonly WorkerAllocation[], depth: number): readonly WorkerAllocation[] | null {
     const { capacity } = this.#world;
-    const { gang } = this.#found;
+    const { gang } = this.#request;
     this.#placed.push(...workers);
     capacity.nomination(gang, workers, 1);
     const whole = this.#isWithinQuotas() ? this.#placeFrom(depth + 1) : null;
@@ -197,7 +198,7 @@ class GroupPlacing {
   #isWithinQuotas(): boolean {
     if (!this.#where.heedsQuotas) return true;
     const held = { workers: this.#placed, acceleratorType: "" };
-    const amountOf = () => amountHeld(this.#world, this.#found.gang, held);
-    return quotaReachedBy(this.#world, this.#found, amountOf) === null;
+    const amountOf = () => amountHeld(this.#world, this.#request.gang, held);
+    return quotaReachedBy(this.#world, this.#request, amountOf) === null;
   }
 }

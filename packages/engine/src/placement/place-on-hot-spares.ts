@@ -7,7 +7,7 @@ import type { Batch } from "../batch/batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { takesWork } from "../model/fleet.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { emptyNodeWorkers } from "./place-on-type.ts";
 import { acceptableTypes, growingAttempt } from "../cluster/request.ts";
@@ -24,10 +24,10 @@ const CHOICES_MAX = 64;
 /** A place with the help of spares, as `find` finds it while they are open; `null`: they do not help. */
 export function placeOnHotSpares(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   find: (hotSpares: readonly NodeSlot[]) => Placement | null,
 ): PlacementOnHotSpares | null {
-  for (const hotSpares of choicesOfHotSpares(world, found)) {
+  for (const hotSpares of choicesOfHotSpares(world, request)) {
     const placement = world.capacity.opened(hotSpares, () => find(hotSpares));
     if (placement === null) continue;
     const nodes = new Set(placement.workers.map(({ node }) => node));
@@ -50,12 +50,12 @@ export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: P
 }
 
 /** Which spares to open at once: one, two, up to as many as the lost workers would fill, neighbours in the fabric together. */
-export function choicesOfHotSpares(world: World, found: QueueBucket): readonly (readonly NodeSlot[])[] {
-  if (found.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
+export function choicesOfHotSpares(world: World, request: PlacementRequest): readonly (readonly NodeSlot[])[] {
+  if (request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
   const choices: NodeSlot[][] = [];
-  for (const { type } of acceptableTypes(world, found)) {
-    const hotSpares = hotSparesOf(world, found, type);
-    const needed = neededOf(hotSpares, found);
+  for (const { type } of acceptableTypes(world, request)) {
+    const hotSpares = hotSparesOf(world, request, type);
+    const needed = neededOf(hotSpares, request);
     for (let count = 1; count <= needed; count++)
       for (let first = 0; first + count <= hotSpares.length; first++)
         choices.push(hotSpares.slice(first, first + count));
@@ -64,12 +64,12 @@ export function choicesOfHotSpares(world: World, found: QueueBucket): readonly (
 }
 
 /** Spares that could hold a worker: the nearest to the workers that a running gang still has, then in the order of the fabric. */
-function hotSparesOf(world: World, found: QueueBucket, type: string): readonly NodeSlot[] {
-  const [beside] = growingAttempt(world, found)?.workers ?? [];
+function hotSparesOf(world: World, request: PlacementRequest, type: string): readonly NodeSlot[] {
+  const [beside] = growingAttempt(world, request)?.workers ?? [];
   const near = beside === undefined ? [] : world.capacity.slot(beside.node).node.fabric;
   const able = [...world.capacity.hotSpares]
     .filter(({ node }) => node.acceleratorType === type && takesWork(node))
-    .filter((slot) => emptyNodeWorkers(slot, found.gang) > 0)
+    .filter((slot) => emptyNodeWorkers(slot, request.gang) > 0)
     .toSorted((left, right) => left.node.ordinal - right.node.ordinal);
   // Neighbours beside each other, the place first of which a node joined first: names order nothing.
   return [...Map.groupBy(able, ({ node }) => JSON.stringify(node.fabric)).values()]
@@ -84,7 +84,7 @@ function sharedDepth(path: readonly string[], other: readonly string[]): number 
 }
 
 /** How many of the spares the lost workers would fill, at most all. */
-function neededOf(hotSpares: readonly NodeSlot[], { gang, lostWorkers }: QueueBucket): number {
+function neededOf(hotSpares: readonly NodeSlot[], { gang, lostWorkers }: PlacementRequest): number {
   const smallestFirst = hotSpares.map((slot) => emptyNodeWorkers(slot, gang)).toSorted((left, right) => left - right);
   let left = lostWorkers;
   let needed = 0;

@@ -4,7 +4,7 @@ import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { NodeSet } from "../base/collections/node-set.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { looksAround } from "./anti-affinity.ts";
 import { windowsInTheWay } from "./closed-nodes.ts";
@@ -22,7 +22,7 @@ export interface Where {
 }
 
 /** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoConstraints(world: World, { spec, gang, isGrowth, among }: QueueBucket): boolean {
+function hasNoConstraints(world: World, { spec, gang, isGrowth, among }: PlacementRequest): boolean {
   const { rules } = world;
   const { fabric } = rules;
   const leastFree = fabric.choose === "fewest" && fabric.unconstrainedToFullest;
@@ -34,17 +34,17 @@ function hasNoConstraints(world: World, { spec, gang, isGrowth, among }: QueueBu
   return !isGrowth && among === null && !needsPart(gang) && !isScored(world, gang);
 }
 
-export function placeOnType(world: World, found: QueueBucket, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer !== "idle" || !hasNoConstraints(world, found) || windowsInTheWay(world, found).length > 0)
-    return placeConstrained(world, found, where);
-  const { gang, workers: count } = found;
+export function placeOnType(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
+  if (where.layer !== "idle" || !hasNoConstraints(world, request) || windowsInTheWay(world, request).length > 0)
+    return placeConstrained(world, request, where);
+  const { gang, workers: count } = request;
   const isPacking = world.rules.placement !== "spread";
-  return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, found, isPacking);
+  return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
 
 function placeSeveral(
   type: TypeCapacity,
-  { gang, workers: count }: QueueBucket,
+  { gang, workers: count }: PlacementRequest,
   isPacking: boolean,
 ): readonly WorkerAllocation[] | null {
   const workers: WorkerAllocation[] = [];
@@ -140,7 +140,7 @@ function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): numb
 /** Whether the usable fleet could hold the least of the gang if it were empty. */
 export function fitsEmptyFleet(
   capacity: Capacity,
-  { gang, acceleratorTypes, workers }: Pick<QueueBucket, "gang" | "acceleratorTypes" | "workers">,
+  { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,
 ): boolean {
   for (const type of capacity.acceptable(acceleratorTypes)) if (emptyFleetWorkers(type, gang) >= workers) return true;
   return false;

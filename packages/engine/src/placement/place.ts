@@ -3,7 +3,7 @@
  * the event. `placement/verify/placement.ts` checks the result against the rules without using this file.
  */
 import type { Layer } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { dataPlaces } from "./data-places.ts";
 import { placeGroups } from "./place-groups.ts";
@@ -13,25 +13,25 @@ import type { Placement } from "../cluster/request.ts";
 import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
 /** The most preferred type that holds all workers asked for and whose quotas allow it; `null` if none does. */
-export function findPlacement(world: World, found: QueueBucket, layer: Layer = "idle"): Placement | null {
-  if (isInGroups(found)) return placeGroups(world, found, { layer, heedsQuotas: true });
-  if (layer === "idle" && isPlacedByScore(world, found)) return placeByScore(world, found);
+export function findPlacement(world: World, request: PlacementRequest, layer: Layer = "idle"): Placement | null {
+  if (isInGroups(request)) return placeGroups(world, request, { layer, heedsQuotas: true });
+  if (layer === "idle" && isPlacedByScore(world, request)) return placeByScore(world, request);
   // Who will do with any type goes by where the inputs lie first, the others by their preference.
-  if (found.spec.data !== undefined && found.acceleratorTypes.length === 0)
-    for (const inputsHeldMin of dataPlaces(world, found.spec).tiers.slice(0, -1)) {
-      const near = Object.assign(Object.create(found) as QueueBucket, { inputsHeldMin });
+  if (request.spec.data !== undefined && request.acceleratorTypes.length === 0)
+    for (const inputsHeldMin of dataPlaces(world, request.spec).tiers.slice(0, -1)) {
+      const near = request.with({ inputsHeldMin });
       const placement = findOnTypes(world, near, layer);
       if (placement !== null) return placement;
     }
-  return findOnTypes(world, found, layer);
+  return findOnTypes(world, request, layer);
 }
 
-function findOnTypes(world: World, found: QueueBucket, layer: Layer): Placement | null {
-  const neededCount = wholeNeeded(found);
-  for (const type of acceptableTypes(world, found)) {
+function findOnTypes(world: World, request: PlacementRequest, layer: Layer): Placement | null {
+  const neededCount = wholeNeeded(request);
+  for (const type of acceptableTypes(world, request)) {
     const free = type.freeCount + (layer === "idle" ? 0 : type.releasingCount);
-    if (free < neededCount || quotaReached(world, found, type.type) !== null) continue;
-    const workers = placeOnType(world, found, { type, layer });
+    if (free < neededCount || quotaReached(world, request, type.type) !== null) continue;
+    const workers = placeOnType(world, request, { type, layer });
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;

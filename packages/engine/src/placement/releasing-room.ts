@@ -6,19 +6,19 @@ import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../cluster/request.ts";
 
 /** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
 export class ReleasingRoom {
   readonly #world: World;
-  readonly #preemptor: QueueBucket;
+  readonly #preemptor: PlacementRequest;
   readonly #types: ReadonlyMap<string, TypeCapacity>;
   readonly #byNode = new Map<NodeSlot, number>();
   readonly #byType = new Map<string, number>();
 
-  constructor(world: World, preemptor: QueueBucket) {
+  constructor(world: World, preemptor: PlacementRequest) {
     this.#world = world;
     this.#preemptor = preemptor;
     this.#types = new Map(acceptableTypes(world, preemptor).map((type) => [type.type, type]));
@@ -64,7 +64,7 @@ export class ReleasingRoom {
  */
 export function couldSuffice(
   world: World,
-  preemptor: QueueBucket,
+  preemptor: PlacementRequest,
   given: Iterable<ReadonlyMap<NodeId, number>>,
 ): boolean {
   if (wholeNeeded(preemptor) === 0) return true;

@@ -1,5 +1,5 @@
 /** The port through which placement by an imitated system's rules is called; at most one is installed. */
-import type { QueueBucket } from "../cluster/queue.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -14,8 +14,8 @@ export interface CandidateRequest extends Where {
 
 export interface PlacementStrategy {
   /** Whether the active policy places this request by the strategy. */
-  appliesTo(world: World, found: QueueBucket): boolean;
-  place(world: World, found: QueueBucket, request: CandidateRequest): readonly WorkerAllocation[] | null;
+  appliesTo(world: World, request: PlacementRequest): boolean;
+  place(world: World, request: PlacementRequest, candidates: CandidateRequest): readonly WorkerAllocation[] | null;
 }
 
 const installed = new Slot<PlacementStrategy | null>(() => null, { survivesUndo: true });
@@ -25,7 +25,7 @@ export const installPlacement = (world: World, strategy: PlacementStrategy): voi
   world.scratch.set(installed, strategy);
 
 /** The strategy that places the request; `null`: the plain order of nodes. */
-export function placementStrategy(world: World, found: QueueBucket): PlacementStrategy | null {
+export function placementStrategy(world: World, request: PlacementRequest): PlacementStrategy | null {
   const strategy = world.scratch.get(installed);
-  return strategy?.appliesTo(world, found) === true ? strategy : null;
+  return strategy?.appliesTo(world, request) === true ? strategy : null;
 }

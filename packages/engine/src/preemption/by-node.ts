@@ -24,7 +24,7 @@ const CHOICES_MAX = 4;
 
 export function findByNode(batch: Batch, search: Search): Plan | null {
   const { preemptor } = search;
-  if (wholeNeeded(preemptor) === 0 && preemptor.workers > 1) return null;
+  if (wholeNeeded(preemptor.request) === 0 && preemptor.request.workers > 1) return null;
   const victimCandidates = search.victimCandidates.filter(({ keeps }) => keeps === 0);
   const strangers = strangersFor(batch, search);
   const stuck: VictimCandidate[] = [];
@@ -37,7 +37,7 @@ export function findByNode(batch: Batch, search: Search): Plan | null {
     const plan = clearNodes(batch, search, { units, stuck });
     search.tentativeEvictions.returnAll();
     // One worker is tried on every node at once.
-    if (plan !== null || stuck.length === before || preemptor.workers === 1) return plan;
+    if (plan !== null || stuck.length === before || preemptor.request.workers === 1) return plan;
   }
   return null;
 }
@@ -53,16 +53,16 @@ interface Clearance {
 function clearNodes(batch: Batch, search: Search, { units, stuck }: Clearance): Plan | null {
   const { world } = batch;
   const { preemptor, tentativeEvictions } = search;
-  const fits = (): Placement | null => findPlacement(world, preemptor, "releasing");
-  const room = new ReleasingRoom(world, preemptor);
-  for (const drainCandidate of drainCandidatesFor(batch, search, { found: preemptor, units })) {
+  const fits = (): Placement | null => findPlacement(world, preemptor.request, "releasing");
+  const room = new ReleasingRoom(world, preemptor.request);
+  for (const drainCandidate of drainCandidatesFor(batch, search, { bucket: preemptor, units })) {
     const leave = (): Placement | null => {
       for (const unit of drainCandidate.units) tentativeEvictions.take(unit);
       room.changed(drainCandidate.units.flatMap(({ attempt }) => attempt.workers));
       return room.suffices ? fits() : null;
     };
     // One worker lies on one node: what others would leave does not help.
-    const isAlone = preemptor.workers === 1;
+    const isAlone = preemptor.request.workers === 1;
     const placement = tentativeEvictions.tentatively(leave, (found) => found !== null || !isAlone);
     if (placement === null) {
       if (isAlone) room.changed(drainCandidate.units.flatMap(({ attempt }) => attempt.workers));
@@ -88,7 +88,7 @@ function strangersFor(batch: Batch, { preemptor, donors }: Search): VictimCandid
   const { world } = batch;
   if (!mayStrangersMove(world, preemptor)) return [];
   const own = preemptor.waiting.first();
-  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
+  const types = new Set(acceptableTypes(world, preemptor.request).map(({ type }) => type));
   const found: VictimCandidate[] = [];
   for (const [team, { attempts }] of world.evictable) {
     if (donors.has(team)) continue;

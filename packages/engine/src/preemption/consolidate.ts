@@ -44,13 +44,14 @@ export interface DrainArea {
 
 export function findRoomByMoving(batch: Batch, preemptor: QueueBucket): Plan | null {
   // A further worker is worth no move: the gang that moved would ask for it again.
-  if (preemptor.isGrowth) return null;
+  if (preemptor.request.isGrowth) return null;
   const { world } = batch;
-  const { gang, workers } = preemptor;
+  const { gang, workers } = preemptor.request;
   // Which node a group would best have cleared depends on the others: gangs of groups wait for room.
-  if (world.evictable.size === 0 || wholeNeeded(preemptor) === 0) return null;
-  for (const type of acceptableTypes(world, preemptor)) {
-    if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor, type.type) !== null) continue;
+  if (world.evictable.size === 0 || wholeNeeded(preemptor.request) === 0) return null;
+  for (const type of acceptableTypes(world, preemptor.request)) {
+    if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor.request, type.type) !== null)
+      continue;
     // What is cheapest changes with time; whether room can be made at all must not, or nothing would ever be at rest.
     const plan = planOn(batch, preemptor, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
@@ -70,7 +71,7 @@ interface DrainQuery {
 
 function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Plan | null {
   const { world } = batch;
-  const { gang, workers } = preemptor;
+  const { gang, workers } = preemptor.request;
   const accepts = acceptsOf(world, preemptor);
   const roomy: Candidate[] = [];
   let missing = workers;
@@ -105,7 +106,7 @@ function choices(batch: Batch, preemptor: QueueBucket, area: Area): readonly Cho
   const { world } = batch;
   const most = world.rules.eviction.movesMax ?? MOVES_MAX;
   const found: Choice[] = [];
-  for (const part of areasFor(world, preemptor, antiAffinityFrom(world, preemptor, area))) {
+  for (const part of areasFor(world, preemptor.request, antiAffinityFrom(world, preemptor, area))) {
     const chosen = chooseIn(world, preemptor, part);
     if (chosen === null) continue;
     // It is not for want of room that it does not start there.
@@ -144,7 +145,7 @@ function moving(search: MoveSearch, moved: readonly Movable[]): Replaced | null 
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const found = replace(search, search.preemptor.workers, units);
+  const found = replace(search, search.preemptor.request.workers, units);
   return found !== null && found.lost.length === 0 ? found : null;
 }
 

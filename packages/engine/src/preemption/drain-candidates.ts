@@ -4,6 +4,7 @@ import type { NodeId } from "../model/ids.ts";
 import { wholeSlices } from "../model/slices.ts";
 import type { Attempt } from "../model/workload.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { acceptableTypes } from "../cluster/request.ts";
 import type { VictimCandidate } from "./victim-candidates.ts";
@@ -33,9 +34,9 @@ interface CandidateOnNode {
 export function drainCandidatesFor(
   batch: Batch,
   search: Search,
-  { found, units }: { readonly found: QueueBucket; readonly units: readonly VictimCandidate[] },
+  { bucket, units }: { readonly bucket: QueueBucket; readonly units: readonly VictimCandidate[] },
 ): readonly DrainCandidate[] {
-  const listed = onNodes(batch, found, units).flatMap((there) => drainCandidatesOf(search, found, there));
+  const listed = onNodes(batch, bucket, units).flatMap((there) => drainCandidatesOf(search, bucket.request, there));
   return listed.sort(
     (left, right) =>
       left.strange - right.strange ||
@@ -45,8 +46,8 @@ export function drainCandidatesFor(
   );
 }
 
-function onNodes({ world }: Batch, found: QueueBucket, units: readonly VictimCandidate[]): readonly CandidateOnNode[] {
-  const types = acceptableTypes(world, found).map(({ type }) => type);
+function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCandidate[]): readonly CandidateOnNode[] {
+  const types = acceptableTypes(world, bucket.request).map(({ type }) => type);
   const nodes = new Map<NodeId, CandidateOnNode>();
   for (const unit of units) {
     const { attempt, workload, upTo } = unit;
@@ -69,13 +70,13 @@ function onNodes({ world }: Batch, found: QueueBucket, units: readonly VictimCan
 /** As many workers more as the node can have, each with those of the list who stand in its way and nobody else. */
 function drainCandidatesOf(
   search: Search,
-  { gang, workers }: QueueBucket,
+  { gang, workers }: PlacementRequest,
   { slot, typeRank, units }: CandidateOnNode,
 ): DrainCandidate[] {
   if (slot.totalCount < gang.accelerators) return [];
   const { ledger, donors, costOf } = search;
   const mark = ledger.mark();
-  const found: DrainCandidate[] = [];
+  const bucket: DrainCandidate[] = [];
   const fits = (): number => slot.workersThatFit(gang, workers, "releasing");
   const leave = ({ attempt, keeps, upTo }: VictimCandidate): void => ledger.vacateWorkers(attempt, keeps, upTo);
   let rest: readonly VictimCandidate[] = units;
@@ -100,11 +101,11 @@ function drainCandidatesOf(
     if (needed.length === 0) break;
     strange += sumOf(needed, (unit) => (donors.has(unit.workload.spec.team) ? 0 : acceleratorsOfUnit(unit)));
     cost += sumOf(needed, costOf);
-    found.push({ slot, typeRank, units: needed, strange, cost });
+    bucket.push({ slot, typeRank, units: needed, strange, cost });
     rest = rest.filter((unit) => !needed.includes(unit));
   }
   ledger.rollback(mark);
-  return found;
+  return bucket;
 }
 
 const sumOf = (units: readonly VictimCandidate[], amountOf: (unit: VictimCandidate) => number): number =>
@@ -112,11 +113,11 @@ const sumOf = (units: readonly VictimCandidate[], amountOf: (unit: VictimCandida
 
 /** One for each attempt, with all that any of them gives. */
 export function merged(units: readonly VictimCandidate[]): VictimCandidate[] {
-  const found = new Map<Attempt, VictimCandidate>();
+  const bucket = new Map<Attempt, VictimCandidate>();
   for (const unit of units) {
-    const known = found.get(unit.attempt);
+    const known = bucket.get(unit.attempt);
     const widest = known === undefined || unit.keeps < known.keeps ? unit : known;
-    found.set(unit.attempt, { ...widest, upTo: unit.attempt.workers.length });
+    bucket.set(unit.attempt, { ...widest, upTo: unit.attempt.workers.length });
   }
-  return [...found.values()];
+  return [...bucket.values()];
 }

@@ -29,8 +29,8 @@ export function isOnAny({ capacity, state }: World, attempt: Attempt, types: Rea
 }
 
 /** In the same team, by higher priority alone. */
-export function mayPreempt(preemptor: QueueBucket, head: Workload, victim: Workload): boolean {
-  return victim.spec.team === preemptor.team && victim.spec.priority < head.spec.priority;
+export function mayPreempt(head: Workload, victim: Workload): boolean {
+  return victim.spec.team === head.spec.team && victim.spec.priority < head.spec.priority;
 }
 
 /** From whom a request may be claimed: from every team `below` this one; `null`: from every team there is. */
@@ -44,7 +44,7 @@ export interface PreemptionScope {
  */
 export function scopeOf({ world }: Batch, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
   const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
-  return beyond?.node.name === preemptor.team ? null : { below: beyond?.node ?? null };
+  return beyond?.node.name === preemptor.request.team ? null : { below: beyond?.node ?? null };
 }
 
 interface BeyondEntitlement {
@@ -58,8 +58,8 @@ export function firstBeyondEntitlement(
   teamShares: TeamShares,
   preemptor: QueueBucket,
 ): BeyondEntitlement | null {
-  const request = amountCompared(world, preemptor);
-  for (let node: TeamNode | null = world.teamUse.node(preemptor.team); node !== null; node = node.parent) {
+  const request = amountCompared(world, preemptor.request);
+  for (let node: TeamNode | null = world.teamUse.node(preemptor.request.team); node !== null; node = node.parent) {
     const { used } = node;
     const teamShare = teamShares.get(node) as TeamShare;
     const positions = teamShare.positions.filter((position) => {
@@ -94,13 +94,13 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
   const { teamUse } = world;
   const { preemptor, attempt, workload, keeps, upTo } = taking;
   const { gang, team } = workload.spec;
-  const path = pathToSide(world, preemptor.team, team);
+  const path = pathToSide(world, preemptor.request.team, team);
   const side = path.at(-1);
   if (side === undefined) return false;
   const given = amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) });
   if (path.some((at) => holdsByRight(teamShares.get(at) as TeamShare, given))) return false;
   const teamShare = teamShares.get(side) as TeamShare;
-  const request = amountCompared(world, preemptor);
+  const request = amountCompared(world, preemptor.request);
   return teamShare.positions.some(
     (position) =>
       amountAt(request, position) > 0 &&
@@ -157,10 +157,10 @@ export function holdsAboveEntitlement(
   team: TeamName,
 ): boolean {
   if (!isInScope(world, scope, team)) return false;
-  const node = sideOf(world, preemptor.team, team);
+  const node = sideOf(world, preemptor.request.team, team);
   if (node === null) return false;
   const teamShare = teamShares.get(node) as TeamShare;
-  const request = amountCompared(world, preemptor);
+  const request = amountCompared(world, preemptor.request);
   return teamShare.positions.some((position) => amountAt(request, position) > 0 && isAbove(teamShare, position));
 }
 

@@ -6,6 +6,7 @@ import type { Batch } from "../batch/batch.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import { amountHeld } from "../cluster/amounts.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { findPlacement } from "../placement/place.ts";
@@ -16,7 +17,7 @@ import { piecesOf } from "./victim-candidates.ts";
 import type { VictimCandidate } from "./victim-candidates.ts";
 import { MOVES_MAX } from "./consolidate.ts";
 import type { Plan } from "./plan.ts";
-import { requestOf, markClean, victimsOf } from "./replace.ts";
+import { returningBucket, markClean, victimsOf } from "./replace.ts";
 import type { Returning } from "./replace.ts";
 import { hasRight } from "./search.ts";
 import type { Search } from "./search.ts";
@@ -29,12 +30,14 @@ export interface Stuck {
 export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
 
 /** A further worker is worth no move, and a place that is forgotten after the round is none to move to. */
-const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: QueueBucket): boolean =>
+const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
   !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
 
 /** Whether work of those who hold no more than they may claim moves as well: where the policy makes room by moving. */
 export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean =>
-  isWorthMoves(world, preemptor) && !isInGroups(preemptor) && world.rules.phases.includes("consolidate");
+  isWorthMoves(world, preemptor.request) &&
+  !isInGroups(preemptor.request) &&
+  world.rules.phases.includes("consolidate");
 
 /** Whoever is as large as one that found no place would not find one either; for single workers of a gang none was looked for. */
 export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate[]): boolean =>
@@ -59,25 +62,26 @@ export function planFor(batch: Batch, search: Search, { placement, needed, stuck
   tentativeEvictions.returnAll();
   const staying = takeByRight(batch, search, merged(needed));
   if (staying.length === 0) return { preemptor, placement, victims: victimsOf(needed, []) };
-  if (!isWorthMoves(world, preemptor)) return null;
+  if (!isWorthMoves(world, preemptor.request)) return null;
   if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
   if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
   const worker = staying.find(({ keeps }) => keeps > 0);
   if (worker !== undefined) return { stuck: worker };
   for (const mover of staying) tentativeEvictions.take(mover);
-  ledger.occupy(preemptor, placement);
+  ledger.occupy(preemptor.request, placement);
   const moving: Returning[] = [];
   for (const unit of staying) {
-    const found = requestOf(world, unit);
-    const again = findPlacement(world, found, "releasing") ?? placeBesideOthers(batch, search, { found, placement });
+    const bucket = returningBucket(world, unit);
+    const again =
+      findPlacement(world, bucket.request, "releasing") ?? placeBesideOthers(batch, search, { bucket, placement });
     if (again === null) return { stuck: unit };
-    ledger.occupy(found, again);
-    moving.push({ unit, found, placement: again });
+    ledger.occupy(bucket.request, again);
+    moving.push({ unit, bucket, placement: again });
   }
   const terminating = tentativeEvictions.taken.filter(
     ({ attempt }) => !staying.some((unit) => unit.attempt === attempt),
   );
-  const gone = terminating.map((unit): Returning => ({ unit, found: requestOf(world, unit), placement: null }));
+  const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
   const settled = markClean(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
   tentativeEvictions.returnAll();
   // Who could stay where it is would not have had to move, nor somebody else to leave for it.
@@ -88,26 +92,26 @@ export function planFor(batch: Batch, search: Search, { placement, needed, stuck
 }
 
 interface Moving {
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   /** The beneficiary's place. */
   readonly placement: Placement;
 }
 
 /** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
-function placeBesideOthers(batch: Batch, search: Search, { found, placement: kept }: Moving): Placement | null {
+function placeBesideOthers(batch: Batch, search: Search, { bucket, placement: kept }: Moving): Placement | null {
   const { tentativeEvictions } = search;
-  if (found.workers > 1 || isInGroups(found)) return null;
+  if (bucket.request.workers > 1 || isInGroups(bucket.request)) return null;
   const taken = new Set<Attempt>(tentativeEvictions.taken.map(({ attempt }) => attempt));
   const mayLeave = (unit: VictimCandidate): boolean =>
     tentativeEvictions.tentatively(() => takeIfByRight(batch, search, unit));
   const whole = search.victimCandidates.filter(({ attempt, keeps }) => keeps === 0 && !taken.has(attempt));
   const units = whole.filter((unit) => mayLeave({ ...unit, upTo: unit.attempt.workers.length }));
   const cleared = new Set<NodeId>(kept.workers.map(({ node }) => node));
-  for (const drainCandidate of drainCandidatesFor(batch, search, { found, units })) {
+  for (const drainCandidate of drainCandidatesFor(batch, search, { bucket, units })) {
     if (cleared.has(drainCandidate.slot.node.id)) continue;
     const leave = (): Placement | null =>
       drainCandidate.units.every((unit) => takeIfByRight(batch, search, unit))
-        ? findPlacement(batch.world, found, "releasing")
+        ? findPlacement(batch.world, bucket.request, "releasing")
         : null;
     const placement = tentativeEvictions.tentatively(leave, (place) => place !== null);
     if (placement !== null) return placement;

@@ -27,7 +27,7 @@ function lookForPlans(batch: Batch, reason: EvictionReason): void {
   // Whoever could start without a plan was started by the phase before.
   const waiting = classesInLine(world);
   const strategy = preemptionStrategy(world);
-  if (!waiting.some((found) => strategy.mayFind(batch, found, reason))) return;
+  if (!waiting.some((bucket) => strategy.mayFind(batch, bucket, reason))) return;
   withFixedTeamShares(world, () => planFor(batch, waiting, reason));
 }
 
@@ -36,27 +36,27 @@ function planFor(batch: Batch, waiting: readonly QueueBucket[], reason: Eviction
   const strategy = preemptionStrategy(world);
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
-  for (let found = order.first(); found !== null; found = order.first()) {
+  for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
     // Whose budget is used up may claim nothing; a gang that was asked to leave for those before it does not grow any more.
-    const asksStill = found.grows === null || world.queue.growthOf(found.grows) === found;
+    const asksStill = bucket.request.grows === null || world.queue.growthOf(bucket.request.grows) === bucket;
     const mayPreemptNow =
-      asksStill && spentBudget(world.state, found.team) === null && strategy.mayFind(batch, found, reason);
-    const plan = mayPreemptNow ? strategy.find(batch, found, reason) : null;
+      asksStill && spentBudget(world.state, bucket.request.team) === null && strategy.mayFind(batch, bucket, reason);
+    const plan = mayPreemptNow ? strategy.find(batch, bucket, reason) : null;
     // A place that is idle and was not given by the phase before is kept from it: for a protected start, or for who is ahead.
     if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
-      order.drop(found);
+      order.drop(bucket);
       continue;
     }
     verifyPlan(world, plan, reason);
     carryOut(batch, plan, reason);
-    batch.asked(found, true);
+    batch.asked(bucket, true);
     if (batch.isOver) return;
-    order.served(found);
+    order.served(bucket);
     // Who moves may have been the last of a class that was still to be asked: its task has its place now.
     for (const { attempt } of plan.moves ?? []) {
       const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
-      if (own !== found && own.waiting.length === 0 && asking.has(own)) order.drop(own);
+      if (own !== bucket && own.waiting.length === 0 && asking.has(own)) order.drop(own);
     }
-    if (found.grows !== null) askForMore(world, order, found.grows);
+    if (bucket.request.grows !== null) askForMore(world, order, bucket.request.grows);
   }
 }

@@ -54,7 +54,7 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   const beyond = nominationMoves(batch, plan.moves ?? []);
   if (areKept) return;
   // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
-  for (const { found, placement } of beyond) batch.ledger.occupy(found, placement);
+  for (const { bucket, placement } of beyond) batch.ledger.occupy(bucket.request, placement);
 }
 
 /**
@@ -67,20 +67,20 @@ function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] 
   const kept = new Set<AttemptId>();
   const beyond: Move[] = [];
   for (const move of moves) {
-    const { attempt, found, placement } = move;
+    const { attempt, bucket, placement } = move;
     const running = state.attempts.get(attempt.id);
     const leavesWhole = running !== undefined && running.stop !== null;
     const isBeyond =
       kept.has(attempt.id) ||
-      leavesWhole !== (running !== undefined && found.grows === null) ||
-      (running === undefined && readyTask(found.waiting.first() as Workload, batch.nowMs) === null);
+      leavesWhole !== (running !== undefined && bucket.request.grows === null) ||
+      (running === undefined && readyTask(bucket.waiting.first() as Workload, batch.nowMs) === null);
     if (isBeyond) {
       beyond.push(move);
       continue;
     }
     kept.add(attempt.id);
     if (leavesWhole) nominateMigration(batch, attempt, placement);
-    else nomination(batch, found, placement);
+    else nomination(batch, bucket, placement);
   }
   return beyond;
 }
@@ -93,9 +93,9 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
 
 /** A plan may free a quota and not a place: then the place is idle already. */
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
-  const { gang } = preemptor;
+  const { gang } = preemptor.request;
   // Whom it keeps away from may have to leave another place than its own.
-  if (!respectsAntiAffinity(world, preemptor, { workers: placement.workers, layer: "idle" })) return false;
+  if (!respectsAntiAffinity(world, preemptor.request, { workers: placement.workers, layer: "idle" })) return false;
   world.capacity.nomination(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
   world.capacity.nomination(gang, placement.workers, -1);
@@ -103,10 +103,14 @@ export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boo
 }
 
 /** How the beneficiary's team stands before it gets its place, and with it. */
-function recordPreemptor({ world }: Batch, found: QueueBucket): RecordedTeamShare {
-  const teamShare = teamSharesOf(world).get(world.teamUse.node(found.team)) as TeamShare;
+function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamShare {
+  const teamShare = teamSharesOf(world).get(world.teamUse.node(bucket.request.team)) as TeamShare;
   const share = (more: Amount | null): number => Math.round(dominantShare(teamShare, more) * 1000);
-  return { team: found.team, shareBeforeMilli: share(null), shareAfterMilli: share(amountCompared(world, found)) };
+  return {
+    team: bucket.request.team,
+    shareBeforeMilli: share(null),
+    shareAfterMilli: share(amountCompared(world, bucket.request)),
+  };
 }
 
 /** How the victims' teams stand before and after, as parts of their claims. */

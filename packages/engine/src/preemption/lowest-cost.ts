@@ -39,10 +39,10 @@ const EVERYBODY: PreemptionScope = { below: null };
 export function mayFindCheapest(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): boolean {
   const { world } = batch;
   if (reason === "incomplete" || world.evictable.size === 0) return false;
-  const needed = wholeNeeded(preemptor);
+  const needed = wholeNeeded(preemptor.request);
   if (reason !== "moved") return roomAtMost(batch, preemptor, reason) >= needed;
-  return acceptableTypes(world, preemptor).some(
-    (type) => type.freeCount >= needed && quotaReached(world, preemptor, type.type) === null,
+  return acceptableTypes(world, preemptor.request).some(
+    (type) => type.freeCount >= needed && quotaReached(world, preemptor.request, type.type) === null,
   );
 }
 
@@ -50,7 +50,7 @@ export function mayFindCheapest(batch: Batch, preemptor: QueueBucket, reason: Ev
 export function roomAtMost(batch: Batch, preemptor: QueueBucket, reason: "reclaimed" | "preempted"): number {
   const { world } = batch;
   if (world.evictable.size === 0) return -1;
-  const types = acceptableTypes(world, preemptor);
+  const types = acceptableTypes(world, preemptor.request);
   if (isHeldByGuarantee(world, preemptor)) return -1;
   const teamShares = teamSharesOf(world);
   const scope = reason === "reclaimed" ? scopeOf(batch, teamShares, preemptor) : EVERYBODY;
@@ -59,7 +59,7 @@ export function roomAtMost(batch: Batch, preemptor: QueueBucket, reason: "reclai
   let attempts = 0;
   let terminating = 0;
   for (const [team, work] of world.evictable) {
-    if ((team === preemptor.team) !== (reason === "preempted")) continue;
+    if ((team === preemptor.request.team) !== (reason === "preempted")) continue;
     const gives =
       reason === "preempted"
         ? work.priorityMin < priority
@@ -74,8 +74,13 @@ export function roomAtMost(batch: Batch, preemptor: QueueBucket, reason: "reclai
 
 /** Work that cannot be evicted stays within guarantees, and whoever may be evicted takes nothing up of those. */
 function isHeldByGuarantee({ teamUse, rules }: World, preemptor: QueueBucket): boolean {
-  if (preemptor.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
-  return teamUse.guaranteePassed(preemptor.team, teamUse.amountOf(preemptor.gang, preemptor.workers, "")) !== null;
+  if (preemptor.request.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
+  return (
+    teamUse.guaranteePassed(
+      preemptor.request.team,
+      teamUse.amountOf(preemptor.request.gang, preemptor.request.workers, ""),
+    ) !== null
+  );
 }
 
 export function findCheapest(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
@@ -86,8 +91,8 @@ export function findCheapest(batch: Batch, preemptor: QueueBucket, reason: Evict
   const teamShares = teamSharesOf(world);
   const scope = reason === "reclaimed" ? scopeOf(batch, teamShares, preemptor) : EVERYBODY;
   if (scope === null) return null;
-  const anybodyLeaves = acceptableTypes(world, preemptor).some(({ releasing }) => releasing.next(0) >= 0);
-  const releasing = anybodyLeaves ? findPlacement(world, preemptor, "releasing") : null;
+  const anybodyLeaves = acceptableTypes(world, preemptor.request).some(({ releasing }) => releasing.next(0) >= 0);
+  const releasing = anybodyLeaves ? findPlacement(world, preemptor.request, "releasing") : null;
   // Who is leaving anyway will do: nobody else has to.
   if (releasing !== null)
     return mayHaveWhatComes(batch, { preemptor, reason, scope })
@@ -99,9 +104,9 @@ export function findCheapest(batch: Batch, preemptor: QueueBucket, reason: Evict
     mayMove ? [...world.evictable.values()] : donors.flatMap((team) => world.evictable.get(team) ?? [])
   ).map(({ byNode }) => byNode);
   // Most who have no hope are told by what there is in all, before anybody is put in order.
-  if (donors.length === 0 || !couldSuffice(world, preemptor, held)) return null;
+  if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
   const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
-  if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor, [givenBy]))) return null;
+  if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor.request, [givenBy]))) return null;
   const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeUndone(batch, teamShares, plan);
   const ledger = new Ledger(world);
   const searchAmong = <T>(
@@ -143,9 +148,9 @@ function donorsTo(
   { preemptor, reason, scope }: EntitlementEntitlement,
   teamShares: TeamShares,
 ): readonly TeamName[] {
-  if (reason === "preempted") return world.evictable.has(preemptor.team) ? [preemptor.team] : [];
+  if (reason === "preempted") return world.evictable.has(preemptor.request.team) ? [preemptor.request.team] : [];
   const isOver = (team: TeamName): boolean => holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
-  return [...world.evictable.keys()].filter((team) => team !== preemptor.team && isOver(team));
+  return [...world.evictable.keys()].filter((team) => team !== preemptor.request.team && isOver(team));
 }
 
 /**
@@ -157,9 +162,7 @@ function mayHaveWhatComes({ world }: Batch, { preemptor, reason, scope }: Entitl
   for (const { workloadId } of world.terminating) {
     const terminating = workloadOf(world, workloadId);
     const mayHave =
-      reason === "reclaimed"
-        ? isInScope(world, scope, terminating.spec.team)
-        : mayPreempt(preemptor, head, terminating);
+      reason === "reclaimed" ? isInScope(world, scope, terminating.spec.team) : mayPreempt(head, terminating);
     if (mayHave) return true;
   }
   return false;
@@ -178,9 +181,9 @@ interface EntitlementEntitlement {
 function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
   const { world } = batch;
   const { preemptor, reason, victimCandidates, tentativeEvictions } = asked;
-  const fits = (): Placement | null => findPlacement(world, preemptor, "releasing");
-  const room = new ReleasingRoom(world, preemptor);
-  const mayBeScattered = reason === "reclaimed" && !isInGroups(preemptor);
+  const fits = (): Placement | null => findPlacement(world, preemptor.request, "releasing");
+  const room = new ReleasingRoom(world, preemptor.request);
+  const mayBeScattered = reason === "reclaimed" && !isInGroups(preemptor.request);
   let looks = 0;
   let isHopeless = false;
   const donors = new Set(victimCandidates.map(({ workload }) => workload.spec.team));
@@ -207,12 +210,14 @@ function findInTurn(batch: Batch, asked: Search): Plan | "scattered" | null {
     // Where there is no place though there is room, it need not be looked for after each of the others if all of them bring none.
     isHopeless =
       looks++ === 0 &&
-      !isInGroups(preemptor) &&
+      !isInGroups(preemptor.request) &&
       tentativeEvictions.findBeyond(victimCandidates.slice(index + 1), fits) === null;
     if (isHopeless && !mayBeScattered) return null;
   }
   if (!mayBeScattered) return null;
-  const needed = wholeNeeded(preemptor);
-  const isEnough = acceptableTypes(world, preemptor).some((type) => type.freeCount + type.releasingCount >= needed);
+  const needed = wholeNeeded(preemptor.request);
+  const isEnough = acceptableTypes(world, preemptor.request).some(
+    (type) => type.freeCount + type.releasingCount >= needed,
+  );
   return isEnough ? "scattered" : null;
 }

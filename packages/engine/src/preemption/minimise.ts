@@ -4,6 +4,7 @@
  * two teams that make room for their large work so, each of what the other has just taken back, would never be at rest.
  */
 import type { Batch } from "../batch/batch.ts";
+import type { TeamName } from "../model/ids.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
@@ -22,16 +23,16 @@ import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
 export function wouldBeUndone(batch: Batch, teamShares: TeamShares, plan: Plan): boolean {
   const { world } = batch;
   if (!world.rules.phases.includes("reclaim")) return false;
-  const { team } = plan.preemptor;
+  const { team } = plan.preemptor.request;
   const passed = positionsPassed(world, teamShares, plan);
   if (passed.size === 0) return false;
-  return world.queue.waitingClasses().some((found) => {
-    if (found.team === team) return false;
-    const side = sideOf(world, found.team, team);
+  return world.queue.waitingClasses().some((bucket) => {
+    if (bucket.request.team === team) return false;
+    const side = sideOf(world, bucket.request.team, team);
     const positions = side === null ? [] : (passed.get(side) ?? []);
-    const asked = amountCompared(world, found);
+    const asked = amountCompared(world, bucket.request);
     if (!positions.some((position) => amountAt(asked, position) > 0)) return false;
-    return goesThere(world, found, plan) && mayPreemptOf(batch, teamShares, { found, team });
+    return goesThere(world, bucket, plan) && mayPreemptOf(batch, teamShares, { bucket, team });
   });
 }
 
@@ -41,7 +42,7 @@ function positionsPassed(
   teamShares: TeamShares,
   { preemptor, victims }: Plan,
 ): ReadonlyMap<TeamNode, readonly number[]> {
-  const asked = amountCompared(world, preemptor);
+  const asked = amountCompared(world, preemptor.request);
   const given = victims.map(({ attempt, keeps }) => {
     const { gang } = workloadOf(world, attempt.workloadId).spec;
     return amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps) });
@@ -49,7 +50,7 @@ function positionsPassed(
   const more = (position: number): number =>
     given.reduce((rest, amount) => rest - amountAt(amount, position), amountAt(asked, position));
   const passed = new Map<TeamNode, readonly number[]>();
-  for (let node: TeamNode | null = world.teamUse.node(preemptor.team); node !== null; node = node.parent) {
+  for (let node: TeamNode | null = world.teamUse.node(preemptor.request.team); node !== null; node = node.parent) {
     const { used } = node;
     const teamShare = teamShares.get(node) as TeamShare;
     const positions = teamShare.positions.filter(
@@ -62,16 +63,17 @@ function positionsPassed(
 }
 
 /** Whether it will do with accelerators of the type that the plan is about. */
-const goesThere = (world: World, found: QueueBucket, { placement }: Plan): boolean =>
-  couldEverFit(world, found) && acceptableTypes(world, found).some(({ type }) => type === placement.acceleratorType);
+const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): boolean =>
+  couldEverFit(world, bucket) &&
+  acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);
 
 interface Entitled {
-  readonly found: QueueBucket;
-  readonly team: QueueBucket["team"];
+  readonly bucket: QueueBucket;
+  readonly team: TeamName;
 }
 
-function mayPreemptOf(batch: Batch, teamShares: TeamShares, { found, team }: Entitled): boolean {
-  if (spentBudget(batch.world.state, found.team) !== null) return false;
-  const scope = scopeOf(batch, teamShares, found);
+function mayPreemptOf(batch: Batch, teamShares: TeamShares, { bucket, team }: Entitled): boolean {
+  if (spentBudget(batch.world.state, bucket.request.team) !== null) return false;
+  const scope = scopeOf(batch, teamShares, bucket);
   return scope !== null && isInScope(batch.world, scope, team);
 }

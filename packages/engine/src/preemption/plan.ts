@@ -17,7 +17,7 @@ export interface Victim {
 /** Where work that gives up its place would go on. */
 export interface Move {
   readonly attempt: Attempt;
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
 }
 

@@ -11,8 +11,8 @@ import { partOn } from "../cluster/device-slices.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
-import { QueueBucket } from "../cluster/queue.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import type { WorkloadEntity } from "../state/state.ts";
 import { roundOrder } from "../ordering/round-order.ts";
@@ -38,7 +38,7 @@ export interface Replaced {
 /** A victim's unit as a request, with what became of it. */
 export interface Returning {
   readonly unit: VictimUnit;
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   placement: Placement | null;
 }
 
@@ -58,9 +58,11 @@ export function replace(search: Replacing, workers: number, units: readonly Vict
   const ledger = new Ledger(world);
   try {
     for (const unit of units) vacate(ledger, unit);
-    const again = (unit: VictimUnit): QueueBucket => offNodes(world, requestOf(world, unit), search.keptFree);
-    const returning = units.map((unit): Returning => ({ unit, found: again(unit), placement: null }));
-    const preemptor = workers === search.preemptor.workers ? search.preemptor : part(world, search.preemptor, workers);
+    const again = (unit: VictimUnit): QueueBucket =>
+      bucketOf(world, unit, offNodes(world, requestOf(world, unit), search.keptFree));
+    const returning = units.map((unit): Returning => ({ unit, bucket: again(unit), placement: null }));
+    const preemptor =
+      workers === search.preemptor.request.workers ? search.preemptor : part(world, search.preemptor, workers);
     const placement = placeAll(world, { ledger, preemptor, returning, inLine: search.inLine });
     if (placement === null) return null;
     return markClean(world, { ledger, preemptor, placement, returning });
@@ -70,12 +72,12 @@ export function replace(search: Replacing, workers: number, units: readonly Vict
 }
 
 /** The same request on any other nodes. */
-function offNodes(world: World, found: QueueBucket, nodes: ReadonlySet<NodeId> | undefined): QueueBucket {
-  if (nodes === undefined) return found;
+function offNodes(world: World, request: PlacementRequest, nodes: ReadonlySet<NodeId> | undefined): PlacementRequest {
+  if (nodes === undefined) return request;
   const ids = world.capacity
-    .acceptable(found.acceleratorTypes)
+    .acceptable(request.acceleratorTypes)
     .flatMap(({ slots }) => slots.map(({ node }) => node.id));
-  return Object.assign(found, { among: new Set(ids.filter((id) => !nodes.has(id))) });
+  return request.with({ among: new Set(ids.filter((id) => !nodes.has(id))) });
 }
 
 /** Who runs is asked to leave; who was only promised a place is promised nothing. */
@@ -84,45 +86,36 @@ function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit
   else ledger.withdraw(nomination);
 }
 
-interface ReplacementRequest {
-  readonly growth: number;
-  readonly grows: QueueBucket["grows"];
-  readonly group: QueueBucket["group"];
-}
+const bucketOf = (world: World, { workload }: VictimUnit, request: PlacementRequest): QueueBucket =>
+  world.queue.single(request, workload as WorkloadEntity);
 
-function classOf(world: World, workload: WorkloadEntity, { growth, grows, group }: ReplacementRequest): QueueBucket {
-  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
-  waiting.insert(workload);
-  return new QueueBucket(workload, { rules: world.rules, growth, grows, group }, waiting);
-}
+/** The request with which a victim's unit comes back, alone in a bucket. */
+export const returningBucket = (world: World, unit: VictimUnit): QueueBucket =>
+  bucketOf(world, unit, requestOf(world, unit));
 
-/** What a victim would ask for again: its core, or all of it, as a start; a further worker as growth of what it keeps. */
-export function requestOf(world: World, { workload, attempt, keeps, upTo }: VictimUnit): QueueBucket {
+/** The core of a gang, or all of it, comes back as a start; further workers as growth of the workers that stay. */
+function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementRequest {
   const { gang } = workload.spec;
   const least = minWorkersOf(gang);
-  const group = attempt.workers[keeps]?.taskGroup ?? null;
-  if (keeps >= least)
-    return Object.assign(
-      classOf(world, workload as WorkloadEntity, { growth: upTo - keeps, grows: attempt.id, group }),
-      { ownKept: keeps },
-    );
-  const found = startOf(world, workload as WorkloadEntity, Math.max(upTo, least));
-  if (gang.taskGroups === undefined) return found;
+  if (keeps >= least) {
+    const group = attempt.workers[keeps]?.taskGroup ?? null;
+    const growth = { rules, growth: upTo - keeps, grows: attempt.id, group };
+    return PlacementRequest.of(workload, growth).with({ ownKept: keeps });
+  }
+  const start = PlacementRequest.of(workload, { rules });
+  if (gang.taskGroups === undefined) return start.with({ workers: Math.max(upTo, least) });
   const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);
-  return Object.assign(found, { counts, workers: upTo });
-}
-
-/** A start with a number of workers, be it more or less than a gang needs. */
-function startOf(world: World, workload: WorkloadEntity, workers: number): QueueBucket {
-  return Object.assign(classOf(world, workload, { growth: workers, grows: null, group: null }), { isGrowth: false });
+  return start.with({ counts, workers: upTo });
 }
 
 /** The same request with fewer workers: a step on the way to all of them. */
-function part(world: World, whole: QueueBucket, workers: number): QueueBucket {
-  const workload = whole.waiting.first() as WorkloadEntity;
-  return whole.isGrowth
-    ? classOf(world, workload, { growth: workers, grows: whole.grows, group: whole.group })
-    : startOf(world, workload, workers);
+function part({ queue, rules }: World, { request, waiting }: QueueBucket, workers: number): QueueBucket {
+  const workload = waiting.first() as WorkloadEntity;
+  const { isGrowth, grows, group } = request;
+  const fewer = isGrowth
+    ? PlacementRequest.of(workload, { rules, growth: workers, grows, group })
+    : PlacementRequest.of(workload, { rules }).with({ workers });
+  return queue.single(fewer, workload);
 }
 
 interface Try {
@@ -144,31 +137,31 @@ function placeAll(
   const lines = [...byAttempt.values()].map((line) =>
     line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
   );
-  const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.found, line] as const)));
+  const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.bucket, line] as const)));
   const others = new Others(inLine);
-  const order = roundOrder(world, [...others.first, preemptor, ...lines.map((line) => (line[0] as Returning).found)]);
+  const order = roundOrder(world, [...others.first, preemptor, ...lines.map((line) => (line[0] as Returning).bucket)]);
   let placement: Placement | null = null;
   let unasked = 1 + returning.length;
-  for (let found = order.first(); found !== null && unasked > 0; found = order.first()) {
-    order.drop(found);
-    if (others.has(found)) {
-      const next = others.after(found);
+  for (let bucket = order.first(); bucket !== null && unasked > 0; bucket = order.first()) {
+    order.drop(bucket);
+    if (others.has(bucket)) {
+      const next = others.after(bucket);
       if (next !== undefined) order.add(next);
       continue;
     }
-    const placed = findPlacement(world, found, "releasing");
-    if (placed !== null) ledger.occupy(found, placed);
-    const line = lineOf.get(found);
+    const placed = findPlacement(world, bucket.request, "releasing");
+    if (placed !== null) ledger.occupy(bucket.request, placed);
+    const line = lineOf.get(bucket);
     unasked--;
     if (line === undefined) {
       if (placed === null) return null;
       placement = placed;
       continue;
     }
-    const at = line.findIndex((each) => each.found === found);
+    const at = line.findIndex((each) => each.bucket === bucket);
     (line[at] as Returning).placement = placed;
     const next = line[at + 1];
-    if (placed !== null && next !== undefined) order.add(next.found);
+    if (placed !== null && next !== undefined) order.add(next.bucket);
     // Whoever comes behind asks for nothing where this one got nothing.
     else unasked -= line.length - at - 1;
   }
@@ -190,13 +183,13 @@ class Others {
     return value;
   }
 
-  has(found: QueueBucket): boolean {
-    return this.#rest.has(found);
+  has(bucket: QueueBucket): boolean {
+    return this.#rest.has(bucket);
   }
 
   /** Whoever is next in the team of one whose turn has come. */
-  after(found: QueueBucket): QueueBucket | undefined {
-    return this.#next(this.#rest.get(found) as Iterator<QueueBucket, undefined>);
+  after(bucket: QueueBucket): QueueBucket | undefined {
+    return this.#next(this.#rest.get(bucket) as Iterator<QueueBucket, undefined>);
   }
 }
 
@@ -210,18 +203,18 @@ export function markClean(world: World, { ledger, preemptor, placement, returnin
   const lost = terminating.filter((each) => each.placement === null).map(({ unit }) => unit);
   ledger.rollback();
   for (const { unit } of terminating) vacate(ledger, unit);
-  const workers = pickAgain(world, preemptor, placement);
+  const workers = pickAgain(world, preemptor.request, placement);
   if (workers === null) return null;
   const again: Placement = { ...placement, workers };
-  ledger.occupy(preemptor, again);
+  ledger.occupy(preemptor.request, again);
   const moves: Move[] = [];
-  for (const { unit, found, placement: place } of terminating) {
+  for (const { unit, bucket, placement: place } of terminating) {
     if (place === null) continue;
-    const picked = pickAgain(world, found, place);
+    const picked = pickAgain(world, bucket.request, place);
     if (picked === null) return null;
     const moved = { ...place, workers: picked };
-    ledger.occupy(found, moved);
-    moves.push({ attempt: unit.attempt, found, placement: moved });
+    ledger.occupy(bucket.request, moved);
+    moves.push({ attempt: unit.attempt, bucket, placement: moved });
   }
   return {
     placement: again,
@@ -251,7 +244,7 @@ function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }
 /** The same nodes, with accelerators that are idle or coming once only those leave who really do; `null`: not as many. */
 export function pickAgain(
   world: World,
-  { gang }: Pick<QueueBucket, "gang">,
+  { gang }: Pick<PlacementRequest, "gang">,
   { workers }: Pick<Placement, "workers">,
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;

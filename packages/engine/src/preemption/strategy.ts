@@ -10,7 +10,7 @@ import type { PlanSearch } from "./plan.ts";
 export interface PreemptionStrategy {
   readonly find: PlanSearch;
   /** Whether `find` could find anything at all for the request, decided from sums alone; `true`: only a search can tell. */
-  mayFind(batch: Batch, found: QueueBucket, reason: EvictionReason): boolean;
+  mayFind(batch: Batch, bucket: QueueBucket, reason: EvictionReason): boolean;
 }
 
 type StrategyOf = (world: World) => PreemptionStrategy;

@@ -57,7 +57,7 @@ const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { sur
 const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): VictimGroup => ({
   reason,
   teams: donors,
-  types: acceptableTypes(world, preemptor).map(({ type }) => type),
+  types: acceptableTypes(world, preemptor.request).map(({ type }) => type),
   priority: reason === "preempted" ? (preemptor.waiting.first() as Workload).spec.priority : 0,
 });
 
@@ -82,7 +82,7 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
     for (const attempt of world.evictable.get(team)?.attempts ?? []) {
       if (!isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       const workload = workloadOf(world, attempt.workloadId);
-      if (reason === "preempted" && !mayPreempt(preemptor, head, workload)) continue;
+      if (reason === "preempted" && !mayPreempt(head, workload)) continue;
       const core = coreOf(batch, workload, attempt);
       hotSpare.push(
         ...hotSpareOf(batch, { attempt, workload, nomination: null, keeps: core, upTo: attempt.workers.length }),

@@ -6,6 +6,7 @@
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { World } from "../cluster/world.ts";
@@ -29,18 +30,18 @@ const EVERYWHERE: Accepts = () => true;
 export const acceptsAll = (accepts: Accepts): boolean => accepts === EVERYWHERE;
 
 /** Whether the request may lie on a node, by what can be said of single nodes. */
-export function acceptsOf(world: World, found: QueueBucket): Accepts {
-  const { spec } = found;
-  const windows = windowsInTheWay(world, found);
+export function acceptsOf(world: World, bucket: QueueBucket): Accepts {
+  const { spec } = bucket.request;
+  const windows = windowsInTheWay(world, bucket.request);
   if (spec.nodeSelector === undefined && spec.data === undefined && windows.length === 0) return EVERYWHERE;
   const data = dataPlaces(world, spec);
   return (slot) => isOpenTo(spec, slot, data) && !isClosedBy(windows, slot.node.id);
 }
 
 /** Nodes that somebody there keeps it away from have no room; they are cleared where no others can be: he may be who moves. */
-export function antiAffinityFrom(world: World, found: QueueBucket, { roomy, drainCandidates }: Area): Area {
-  if (!looksAround(world, found)) return { roomy, drainCandidates };
-  const mayLie = antiAffinityCheck(world, found, "idle");
+export function antiAffinityFrom(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): Area {
+  if (!looksAround(world, bucket.request)) return { roomy, drainCandidates };
+  const mayLie = antiAffinityCheck(world, bucket.request, "idle");
   const isOpen = ({ slot }: DrainArea): number => Number(!mayLie(slot));
   return {
     roomy: roomy.filter(({ slot }) => mayLie(slot)),
@@ -49,7 +50,7 @@ export function antiAffinityFrom(world: World, found: QueueBucket, { roomy, drai
 }
 
 /** The parts of the fleet of which each could hold all of the request: those that it requires to lie in, else one. */
-export function areasFor(world: World, { spec: { fabric } }: QueueBucket, area: Area): readonly Area[] {
+export function areasFor(world: World, { spec: { fabric } }: PlacementRequest, area: Area): readonly Area[] {
   const level = fabric?.within;
   return level === undefined ? [area] : byDomain(world, level, area);
 }
@@ -78,14 +79,14 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
  * The cheapest nodes of an area to clear until it holds the request by counts; empty: it does already, and it is not room that
  * keeps the request from there; `null`: it never would.
  */
-export function chooseIn(world: World, found: QueueBucket, area: Area): readonly DrainArea[] | null {
-  const [slice, ...inside] = found.spec.fabric?.slices ?? [];
-  return slice === undefined ? oneByOne(world, found, area) : bySlices(world, found, { area, slice, inside });
+export function chooseIn(world: World, bucket: QueueBucket, area: Area): readonly DrainArea[] | null {
+  const [slice, ...inside] = bucket.request.spec.fabric?.slices ?? [];
+  return slice === undefined ? oneByOne(world, bucket, area) : bySlices(world, bucket, { area, slice, inside });
 }
 
-function oneByOne(world: World, found: QueueBucket, { roomy, drainCandidates }: Area): readonly DrainArea[] | null {
-  const budget = domainBudget(world, found);
-  let missing = found.workers - workersOn(roomy, budget);
+function oneByOne(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): readonly DrainArea[] | null {
+  const budget = domainBudget(world, bucket.request);
+  let missing = bucket.request.workers - workersOn(roomy, budget);
   const chosen: DrainArea[] = [];
   for (const drainCandidate of drainCandidates) {
     if (missing <= 0) break;
@@ -134,10 +135,10 @@ interface SliceMore {
 /** Slice by slice, the cheapest first, in each domain of their level in turn. Nodes to clear are counted without the slices inside. */
 function bySlices(
   world: World,
-  found: QueueBucket,
+  bucket: QueueBucket,
   { area, slice, inside }: SlicedRequest,
 ): readonly DrainArea[] | null {
-  let missing = found.workers / slice.workers;
+  let missing = bucket.request.workers / slice.workers;
   const more: SliceMore[] = [];
   for (const { roomy, drainCandidates } of byDomain(world, slice.within, area)) {
     const fits = fitsInSlices(world, roomy, inside);

@@ -26,7 +26,7 @@ import { dataPlaces } from "../placement/data-places.ts";
 import { recordVictims } from "../preemption/execute.ts";
 import { evictionCost } from "../preemption/eviction-cost.ts";
 import type { Plan } from "../preemption/plan.ts";
-import { requestOf } from "../preemption/replace.ts";
+import { returningBucket } from "../preemption/replace.ts";
 import { isEvictable } from "../preemption/eligibility.ts";
 import { acceptableTypes, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
@@ -76,7 +76,8 @@ export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): num
 
 function someoneWaits(world: World): boolean {
   for (const found of world.queue.waitingClasses())
-    if (acceptableTypes(world, found).some(({ type }) => quotaReached(world, found, type) === null)) return true;
+    if (acceptableTypes(world, found.request).some(({ type }) => quotaReached(world, found.request, type) === null))
+      return true;
   return false;
 }
 
@@ -158,10 +159,10 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     // Nor away from what it reads.
     if (!isOpenTo(workload.spec, slot, data) || data.held(slot) < data.held(from)) continue;
     const unit = { attempt, workload, keeps: 0, upTo: count, nomination: null };
-    const found = requestOf(world, unit);
-    if (isClosedBy(windowsInTheWay(world, found), slot.node.id)) continue;
+    const found = returningBucket(world, unit);
+    if (isClosedBy(windowsInTheWay(world, found.request), slot.node.id)) continue;
     // It would not have left yet: from itself it keeps away as from others.
-    if (!antiAffinityCheck(world, found, "idle")(slot)) continue;
+    if (!antiAffinityCheck(world, found.request, "idle")(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,
       accelerators: slot.pick(index * gang.accelerators, gang.accelerators),

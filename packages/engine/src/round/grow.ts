@@ -6,7 +6,7 @@ import type { Batch } from "../batch/batch.ts";
 import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import type { GangSpec, Workload } from "../model/workload.ts";
+import type { GangSpec } from "../model/workload.ts";
 import { mayEvict } from "../policy/rules.ts";
 import { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -15,7 +15,7 @@ import { expectedEndMs } from "../usage/expected-duration.ts";
 import type { Placement } from "../cluster/request.ts";
 import { growingAttempt, wholeNeeded } from "../cluster/request.ts";
 import { growthOrder } from "../ordering/growth-order.ts";
-import { classesInTurn, isClosed, capacityEpochOf, roundOrder } from "../ordering/round-order.ts";
+import { classesInTurn, isClosed, markRejected, roundOrder } from "../ordering/round-order.ts";
 import { findPlacement } from "../placement/place.ts";
 import { start } from "../transitions/start.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
@@ -25,15 +25,15 @@ export function growLast(batch: Batch): void {
   if (world.rules.elastic.grow !== "last" || !world.queue.growsAny) return;
   const growing = classesInTurn(world, [...world.queue.growthClasses()]);
   const order = roundOrder(world, growing, growthOrder(world));
-  for (let found = order.first(); found !== null; found = order.first()) {
-    const step = isClosed(world, found) ? null : placeStep(batch, found);
-    order.drop(found);
+  for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
+    const step = isClosed(world, bucket) ? null : placeStep(batch, bucket);
+    order.drop(bucket);
     if (step === null) {
       // What waits for a protected start alone is asked again in every round.
-      if (reservationsOf(world).length === 0) found.rejectedAtEpoch = capacityEpochOf(world);
+      if (reservationsOf(world).length === 0) markRejected(world, bucket);
       continue;
     }
-    const more = world.queue.growthOf(start(batch, step.found, step.placement));
+    const more = world.queue.growthOf(start(batch, step.bucket, step.placement));
     if (more !== undefined) order.add(more);
   }
 }
@@ -51,45 +51,46 @@ export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   return queue
     .waitingClasses()
     .some(
-      (found) =>
-        isElastic(found.gang) &&
-        capacity.acceptable(found.acceleratorTypes).some(({ freeCount }) => freeCount >= wholeNeeded(found)),
+      (bucket) =>
+        isElastic(bucket.request.gang) &&
+        capacity
+          .acceptable(bucket.request.acceleratorTypes)
+          .some(({ freeCount }) => freeCount >= wholeNeeded(bucket.request)),
     );
 }
 
 const isElastic = (gang: GangSpec): boolean => gang.taskGroups !== undefined || minWorkersOf(gang) < gang.workers;
 
 interface PlacedStep {
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
 }
 
 /** The step that it asks for; where there is no room for that, the best of the other steps of its curve. */
-function placeStep(batch: Batch, found: QueueBucket): PlacedStep | null {
+function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   const { world } = batch;
-  const placement = placeBesideReservations(batch, found);
-  if (placement !== null) return { found, placement };
-  const { workers = [] } = growingAttempt(world, found) ?? {};
+  const placement = placeBesideReservations(batch, bucket);
+  if (placement !== null) return { bucket, placement };
+  const { workers = [] } = growingAttempt(world, bucket.request) ?? {};
   const has = workers.length;
-  if (world.rules.elastic.by === "order" || has < minWorkersOf(found.gang)) return null;
-  for (const { workers: more } of growthSteps(found.spec, has, growthCount(found.spec, workers))) {
-    if (more >= found.workers) continue;
-    const options = { rules: world.rules, growth: more, grows: found.grows };
-    const other = new QueueBucket(found.waiting.first() as Workload, options, found.waiting);
+  if (world.rules.elastic.by === "order" || has < minWorkersOf(bucket.request.gang)) return null;
+  for (const { workers: more } of growthSteps(bucket.request.spec, has, growthCount(bucket.request.spec, workers))) {
+    if (more >= bucket.request.workers) continue;
+    const other = new QueueBucket(bucket.request.with({ workers: more }), bucket.waiting);
     const place = placeBesideReservations(batch, other);
-    if (place !== null) return { found: other, placement: place };
+    if (place !== null) return { bucket: other, placement: place };
   }
   return null;
 }
 
 /** A further worker stays as long as its gang is expected to run. */
-function placeBesideReservations({ world, nowMs }: Batch, found: QueueBucket): Placement | null {
+function placeBesideReservations({ world, nowMs }: Batch, bucket: QueueBucket): Placement | null {
   const reservations = reservationsOf(world);
-  const growing = growingAttempt(world, found);
-  if (reservations.length === 0 || growing === null) return findPlacement(world, found);
-  const { spec } = found;
+  const growing = growingAttempt(world, bucket.request);
+  if (reservations.length === 0 || growing === null) return findPlacement(world, bucket.request);
+  const { spec } = bucket.request;
   // Never before the next instant: what runs over its time ends at any moment.
   const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
   const starts = reservations.filter(({ startMs }) => startMs < endMs);
-  return findBesideStarts(world, found, starts);
+  return findBesideStarts(world, bucket.request, starts);
 }

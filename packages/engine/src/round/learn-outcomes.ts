@@ -4,7 +4,8 @@
  * again; a fork on which one thing is tried should not have to.
  */
 import type { World } from "../cluster/world.ts";
-import { capacityEpochOf } from "../ordering/round-order.ts";
+import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";
+import { fleetFit } from "../placement/could-ever.ts";
 import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
 /** `world` follows from the state of `known` and has not decided anything yet. */
@@ -12,15 +13,15 @@ export function learnOutcomes(world: World, known: World): void {
   const twins = world.queue.twinsOf(known.queue);
   const capacityEpoch = capacityEpochOf(world);
   for (const [other, own] of twins) {
-    if (other.rejectedAtEpoch === capacityEpochOf(known)) own.rejectedAtEpoch = capacityEpoch;
-    if (other.fleetEpoch !== known.capacity.fleetEpoch) continue;
-    own.fitsFleet = other.fitsFleet;
-    own.fleetEpoch = world.capacity.fleetEpoch;
+    if (isClosed(known, other)) markRejected(world, own);
+    const { fleetEpoch, fits } = other.memo.get(fleetFit);
+    if (fleetEpoch === known.capacity.fleetEpoch)
+      own.memo.set(fleetFit, { fleetEpoch: world.capacity.fleetEpoch, fits });
   }
   if (!known.queue.isClean(capacityEpochOf(known))) return;
   const reservations = reservationsOf(known).flatMap((reserved) => {
-    const found = twins.get(reserved.found);
-    return found === undefined ? [] : [{ ...reserved, found }];
+    const bucket = twins.get(reserved.bucket);
+    return bucket === undefined ? [] : [{ ...reserved, bucket }];
   });
   if (reservations.length < reservationsOf(known).length) return;
   keepReservations(world, reservations);

@@ -11,7 +11,7 @@ import type { World } from "../cluster/world.ts";
 import { heedsHead } from "../policy/rules.ts";
 import { keepReservations, Reservations, reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
-import { heedsClosed, isClosed, capacityEpochOf, queueOrder } from "../ordering/round-order.ts";
+import { heedsClosed, isClosed, capacityEpochOf, markRejected, queueOrder } from "../ordering/round-order.ts";
 import { isHeldByLimit } from "../placement/could-ever.ts";
 import { mayGrowYet } from "./grow.ts";
 import { findPlacement } from "../placement/place.ts";
@@ -83,8 +83,8 @@ function startWhatFits(batch: Batch): boolean {
     mayFindRoomYet ||= !isSureToStayOut(head);
     reservations?.releaseUse();
     // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
-    if (!head.isGrowth) {
-      if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head)) {
+    if (!head.request.isGrowth) {
+      if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head.request)) {
         isBlocked = true;
         break;
       }
@@ -112,12 +112,12 @@ interface SmallestRequest {
 function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
   // Where nothing else is idle, there may be spares for who lost workers.
-  if (world.capacity.hotSpares.size > 0 && classes.some(({ lostWorkers }) => lostWorkers > 0)) return null;
+  if (world.capacity.hotSpares.size > 0 && classes.some(({ request }) => request.lostWorkers > 0)) return null;
   let accelerators = Number.POSITIVE_INFINITY;
   let durationMs = Number.POSITIVE_INFINITY;
-  for (const found of classes) {
-    accelerators = Math.min(accelerators, wholeNeeded(found));
-    durationMs = Math.min(durationMs, found.durationMs);
+  for (const { request } of classes) {
+    accelerators = Math.min(accelerators, wholeNeeded(request));
+    durationMs = Math.min(durationMs, request.durationMs);
   }
   return { accelerators, durationMs };
 }
@@ -147,33 +147,36 @@ function classesToAsk(world: World): QueueBucket[] {
 export function blockingClass(world: World): QueueBucket | null {
   const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
-    if (!head.isGrowth && !isHeldByLimit(world, head)) return head;
+    if (!head.request.isGrowth && !isHeldByLimit(world, head.request)) return head;
     order.drop(head);
   }
   return null;
 }
 
 /** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
-function placeFrom(batch: Batch, found: QueueBucket, reservations: Reservations | null): AttemptId | null {
+function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
-  const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
-  const viaHotSpares = placement === null ? onHotSpares(world, found, reservations) : null;
+  const placement = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
+  const viaHotSpares = placement === null ? onHotSpares(world, bucket, reservations) : null;
   const place = placement ?? viaHotSpares?.placement ?? null;
   if (place !== null) {
     reservations?.release();
     reservations?.forget();
-    if (viaHotSpares !== null) takeHotSpares(batch, (found.waiting.first() as Workload).id, viaHotSpares);
-    return start(batch, found, place);
+    if (viaHotSpares !== null) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, viaHotSpares);
+    return start(batch, bucket, place);
   }
   // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
-  if (isSureToStayOut(found) && (reservations === null || !reservations.concern(found)))
-    found.rejectedAtEpoch = capacityEpochOf(world);
+  if (isSureToStayOut(bucket) && (reservations === null || !reservations.concern(bucket))) markRejected(world, bucket);
   return null;
 }
 
 /** A place with the help of spares, for what lost workers with their nodes. */
-function onHotSpares(world: World, found: QueueBucket, reservations: Reservations | null): PlacementOnHotSpares | null {
-  if (found.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
+function onHotSpares(
+  world: World,
+  bucket: QueueBucket,
+  reservations: Reservations | null,
+): PlacementOnHotSpares | null {
+  if (bucket.request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
   // What is known of the time to come is known without the spares.
   const forget = (): void => {
     reservations?.release();
@@ -182,12 +185,12 @@ function onHotSpares(world: World, found: QueueBucket, reservations: Reservation
   forget();
   reservations?.protectDue();
   forget();
-  return placeOnHotSpares(world, found, () => {
-    const placement = reservations === null ? findPlacement(world, found) : reservations.findPlacement(found);
+  return placeOnHotSpares(world, bucket.request, () => {
+    const placement = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
     forget();
     return placement;
   });
 }
 
 /** Whether what found no room finds none either when others have taken more of it. */
-const isSureToStayOut = (found: QueueBucket): boolean => found.isGrowth || !isInGroups(found);
+const isSureToStayOut = (bucket: QueueBucket): boolean => bucket.request.isGrowth || !isInGroups(bucket.request);

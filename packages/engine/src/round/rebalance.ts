@@ -9,12 +9,11 @@ import type { Attempt } from "../model/workload.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { Ledger, haveRoomTogether } from "../cluster/ledger.ts";
-import { QueueBucket } from "../cluster/queue.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTaskCount } from "../state/ready-task.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
 import { amountAt } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/state.ts";
 import { verifyPlan } from "../preemption/verify-plan.ts";
 import { carryOut } from "../preemption/execute.ts";
 import { pickAgain } from "../preemption/replace.ts";
@@ -35,28 +34,28 @@ import { start } from "../transitions/start.ts";
 export function rebalance(batch: Batch): void {
   if (!batch.changesAnything) return;
   const { world } = batch;
-  const waiting = world.queue.waitingClasses().filter((found) => couldEverFit(world, found));
+  const waiting = world.queue.waitingClasses().filter((bucket) => couldEverFit(world, bucket));
   if (waiting.length === 0) return;
   const { served, evicted, isIdle } = filledAnew(batch, waiting);
   let victims = evicted.map((attempt) => ({ attempt, keeps: 0 }));
-  for (const { found, placement } of served) {
-    if (victims.length === 0 && (isIdle || isFree(world, found, placement))) {
-      start(batch, found, placement);
+  for (const { bucket, placement } of served) {
+    if (victims.length === 0 && (isIdle || isFree(world, bucket, placement))) {
+      start(batch, bucket, placement);
       continue;
     }
-    const plan: Plan = { preemptor: found, placement, victims };
+    const plan: Plan = { preemptor: bucket, placement, victims };
     if (victims.length > 0) verifyPlan(world, plan, "reclaimed");
     carryOut(batch, plan, "reclaimed");
     victims = [];
   }
 }
 
-const isFree = (world: World, found: QueueBucket, { workers }: Placement): boolean =>
-  haveRoomTogether(world, found.gang, { workers, layer: "idle" }) &&
-  respectsAntiAffinity(world, found, { workers, layer: "idle" });
+const isFree = (world: World, bucket: QueueBucket, { workers }: Placement): boolean =>
+  haveRoomTogether(world, bucket.request.gang, { workers, layer: "idle" }) &&
+  respectsAntiAffinity(world, bucket.request, { workers, layer: "idle" });
 
 interface Served {
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
 }
 
@@ -69,7 +68,7 @@ interface Filled {
 
 /** Those of a class who were not in turn yet. */
 interface Line {
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly tasks: Iterator<QueueBucket, undefined>;
 }
 
@@ -84,15 +83,16 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
     if (planned.isIdle && waiting.every(isOfWhole)) return planned;
     const settled = markClean(batch.world, planned);
     if (settled.length === planned.served.length) return { ...planned, served: settled, isIdle: false };
-    for (const found of new Set(planned.served.map((each) => each.found))) bounds.set(found, countOf(settled, found));
+    for (const bucket of new Set(planned.served.map((each) => each.bucket)))
+      bounds.set(bucket, countOf(settled, bucket));
   }
 }
 
 /** Whole accelerators, of one kind of workers: those of a node are alike, and the same are picked again. */
-const isOfWhole = ({ gang }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
+const isOfWhole = ({ request: { gang } }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
 
-const countOf = (served: readonly Served[], found: QueueBucket): number =>
-  served.filter((each) => each.found === found).length;
+const countOf = (served: readonly Served[], bucket: QueueBucket): number =>
+  served.filter((each) => each.bucket === bucket).length;
 
 function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds): Filled {
   const { world } = batch;
@@ -105,24 +105,26 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
     const returning = left.map((attempt) => returningClass(world, attempt));
     // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
     const lines = new Map<QueueBucket, Line>();
-    for (const found of waiting) {
-      const tasks = singles(batch, found, bounds.get(found) ?? Number.POSITIVE_INFINITY);
+    for (const bucket of waiting) {
+      const tasks = singles(batch, bucket, bounds.get(bucket) ?? Number.POSITIVE_INFINITY);
       const { value: first } = tasks.next();
-      if (first !== undefined) lines.set(first, { found, tasks });
+      if (first !== undefined) lines.set(first, { bucket, tasks });
     }
     const order = roundOrder(world, [...returning, ...lines.keys()]);
     const served: Served[] = [];
     const back = new Set<Attempt>();
-    for (let found = order.first(); found !== null; found = order.first()) {
-      order.drop(found);
-      const placement = found.holds === null ? findPlacement(world, found, layer) : ownPlace(world, found, found.holds);
+    for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
+      order.drop(bucket);
+      const { request } = bucket;
+      const { holds } = request;
+      const placement = holds === null ? findPlacement(world, request, layer) : ownPlace(world, request, holds);
       if (placement === null) continue;
-      ledger.occupy(found, placement);
-      if (found.holds !== null) back.add(found.holds);
-      const line = lines.get(found);
+      ledger.occupy(request, placement);
+      if (holds !== null) back.add(holds);
+      const line = lines.get(bucket);
       if (line === undefined) continue;
-      served.push({ found: line.found, placement });
-      lines.delete(found);
+      served.push({ bucket: line.bucket, placement });
+      lines.delete(bucket);
       const { value: next } = line.tasks.next();
       if (next === undefined) continue;
       lines.set(next, line);
@@ -139,12 +141,13 @@ function markClean(world: World, { served, evicted }: Filled): readonly Served[]
   const ledger = new Ledger(world);
   try {
     for (const attempt of evicted) ledger.vacate(attempt, 0);
-    return served.flatMap(({ found, placement }): Served[] => {
-      const workers = pickAgain(world, found, placement);
+    return served.flatMap(({ bucket, placement }): Served[] => {
+      const { request } = bucket;
+      const workers = pickAgain(world, request, placement);
       // Parts of accelerators may lie otherwise than in the plan.
-      if (workers === null || !haveRoomTogether(world, found.gang, { workers, layer: "releasing" })) return [];
-      ledger.occupy(found, { ...placement, workers });
-      return [{ found, placement: { ...placement, workers } }];
+      if (workers === null || !haveRoomTogether(world, request.gang, { workers, layer: "releasing" })) return [];
+      ledger.occupy(request, { ...placement, workers });
+      return [{ bucket, placement: { ...placement, workers } }];
     });
   } finally {
     ledger.rollback();
@@ -169,36 +172,30 @@ function aboveEntitlement(batch: Batch): Attempt[] {
 
 function returningClass(world: World, attempt: Attempt): QueueBucket {
   const workload = workloadOf(world, attempt.workloadId);
-  return new QueueBucket(workload, { rules: world.rules, growth: 0, holds: attempt }, listOf(world, workload));
-}
-
-function listOf(world: World, workload: WorkloadEntity): SortedList<WorkloadEntity> {
-  const list = new SortedList<WorkloadEntity>(world.queue.compare);
-  list.insert(workload);
-  return list;
+  return world.queue.single(PlacementRequest.of(workload, { rules: world.rules, holds: attempt }), workload);
 }
 
 /** The waiting tasks of a class one by one, in its order, each when the one before it was served; at most so many. */
-function* singles({ world, nowMs }: Batch, found: QueueBucket, most: number): Iterator<QueueBucket, undefined> {
+function* singles({ world, nowMs }: Batch, bucket: QueueBucket, most: number): Iterator<QueueBucket, undefined> {
   let left = most;
-  for (const workload of found.waiting.from(0)) {
+  for (const workload of bucket.waiting.from(0)) {
     for (let task = 0; task < readyTaskCount(workload, nowMs); task++) {
       if (left-- <= 0) return undefined;
-      yield new QueueBucket(workload, { rules: world.rules, growth: 0 }, listOf(world, workload));
+      yield world.queue.single(PlacementRequest.of(workload, { rules: world.rules }), workload);
     }
   }
   return undefined;
 }
 
 /** What it held, or as much on the same nodes, if that is left there: whole accelerators of a node are alike. */
-function ownPlace(world: World, found: QueueBucket, { workers, acceleratorType }: Attempt): Placement | null {
-  if (quotaReached(world, found, acceleratorType) !== null) return null;
-  if (hasRoom(world, found, workers)) return { acceleratorType, workers };
-  if (needsPart(found.gang) && !isInGroups(found)) return null;
-  const picked = pickAgain(world, found, { workers });
-  return picked === null || !hasRoom(world, found, picked) ? null : { acceleratorType, workers: picked };
+function ownPlace(world: World, request: PlacementRequest, { workers, acceleratorType }: Attempt): Placement | null {
+  if (quotaReached(world, request, acceleratorType) !== null) return null;
+  if (hasRoom(world, request, workers)) return { acceleratorType, workers };
+  if (needsPart(request.gang) && !isInGroups(request)) return null;
+  const picked = pickAgain(world, request, { workers });
+  return picked === null || !hasRoom(world, request, picked) ? null : { acceleratorType, workers: picked };
 }
 
-const hasRoom = (world: World, found: QueueBucket, workers: Placement["workers"]): boolean =>
-  haveRoomTogether(world, found.gang, { workers, layer: "releasing" }) &&
-  respectsAntiAffinity(world, found, { workers, layer: "releasing" });
+const hasRoom = (world: World, request: PlacementRequest, workers: Placement["workers"]): boolean =>
+  haveRoomTogether(world, request.gang, { workers, layer: "releasing" }) &&
+  respectsAntiAffinity(world, request, { workers, layer: "releasing" });

@@ -10,11 +10,10 @@ import type { NodeId } from "../model/ids.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { QueueBucket } from "../cluster/queue.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
 import { needsPart } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/state.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
@@ -67,7 +66,7 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
 }
 
 interface NewPlace {
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
   /** With the help of these spares; `null`: without. */
   readonly viaHotSpares: PlacementOnHotSpares | null;
@@ -75,54 +74,53 @@ interface NewPlace {
 
 /** Where all of them can go, of a gang in slices so that each is whole again. */
 function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): NewPlace | null {
-  const found = requestFor(world, attempt, degraded.ranks.length);
-  const { slices } = found.spec.fabric ?? {};
-  if (slices === undefined) return placeOf(world, attempt, found);
-  for (const among of slicePlaces(world, slices, degraded)) {
-    const place = placeOf(world, attempt, withAmong(found, among));
-    if (place !== null) return place;
+  const bucket = bucketFor(world, attempt, degraded.ranks.length);
+  const { request } = bucket;
+  const { slices } = request.spec.fabric ?? {};
+  const variants =
+    slices === undefined ? [request] : slicePlaces(world, slices, degraded).map((among) => request.with({ among }));
+  for (const variant of variants) {
+    const place = placeOf(world, attempt, variant);
+    if (place !== null) return { bucket, ...place };
   }
   return null;
 }
 
 /** Whole nodes of workers on spares first, all others on what is idle first. */
-function placeOf(world: World, attempt: Attempt, found: QueueBucket): NewPlace | null {
-  const onHotSpares = fillsNodes(world, attempt, found) ? placeAmongHotSpares(world, found) : null;
-  if (onHotSpares !== null) return { found, placement: onHotSpares.placement, viaHotSpares: onHotSpares };
-  const idle = findPlacement(world, found);
-  if (idle !== null) return { found, placement: idle, viaHotSpares: null };
-  const viaHotSpares = placeOnHotSpares(world, found, () => findPlacement(world, found));
-  return viaHotSpares === null ? null : { found, placement: viaHotSpares.placement, viaHotSpares };
+function placeOf(world: World, attempt: Attempt, request: PlacementRequest): Omit<NewPlace, "bucket"> | null {
+  const onHotSpares = fillsNodes(world, attempt, request) ? placeAmongHotSpares(world, request) : null;
+  if (onHotSpares !== null) return { placement: onHotSpares.placement, viaHotSpares: onHotSpares };
+  const idle = findPlacement(world, request);
+  if (idle !== null) return { placement: idle, viaHotSpares: null };
+  const viaHotSpares = placeOnHotSpares(world, request, () => findPlacement(world, request));
+  return viaHotSpares === null ? null : { placement: viaHotSpares.placement, viaHotSpares };
 }
 
 interface Given extends NewPlace {
   readonly ranks: readonly number[];
 }
 
-function giveRanks(batch: Batch, attempt: Attempt, { found, placement, viaHotSpares, ranks }: Given): void {
+function giveRanks(batch: Batch, attempt: Attempt, { bucket, placement, viaHotSpares, ranks }: Given): void {
   const { world, nowMs: atMs } = batch;
   if (viaHotSpares !== null) takeHotSpares(batch, attempt.workloadId, viaHotSpares);
-  verifyPlacement(world, found, placement);
+  verifyPlacement(world, bucket, placement);
   const { workers } = placement;
   batch.emit({ kind: "workersReplaced", version: 2, atMs, attemptId: attempt.id, workers });
   batch.ask(replaceOf(world, attempt, ranks));
 }
 
 /** Whether a worker takes all accelerators of a node like those that it has. */
-function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: QueueBucket): boolean {
+function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementRequest): boolean {
   return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
 }
 
 /** A place on spares alone. */
-function placeAmongHotSpares(world: World, found: QueueBucket): PlacementOnHotSpares | null {
-  return placeOnHotSpares(world, found, (hotSpares) => {
-    const among = new Set(hotSpares.map(({ node }) => node.id).filter((node) => found.among?.has(node) !== false));
-    return findPlacement(world, withAmong(found, among));
+function placeAmongHotSpares(world: World, request: PlacementRequest): PlacementOnHotSpares | null {
+  return placeOnHotSpares(world, request, (hotSpares) => {
+    const among = new Set(hotSpares.map(({ node }) => node.id).filter((node) => request.among?.has(node) !== false));
+    return findPlacement(world, request.with({ among }));
   });
 }
-
-const withAmong = (found: QueueBucket, among: ReadonlySet<NodeId>): QueueBucket =>
-  Object.assign(Object.create(found) as QueueBucket, { among });
 
 function degradedBy(attempt: Attempt, lost: readonly number[]): DegradedGang {
   const held = ranksOf(attempt);
@@ -131,14 +129,9 @@ function degradedBy(attempt: Attempt, lost: readonly number[]): DegradedGang {
 }
 
 /** Beside its other workers, as further workers of a gang that grows are placed. */
-function requestFor(world: World, attempt: Attempt, workers: number): QueueBucket {
+function bucketFor(world: World, attempt: Attempt, workers: number): QueueBucket {
+  const { rules, queue } = world;
   const workload = workloadOf(world, attempt.workloadId);
-  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
-  waiting.insert(workload);
-  const lostWorkers = workers;
-  return new QueueBucket(
-    { ...workload, lostWorkers },
-    { rules: world.rules, growth: workers, grows: attempt.id },
-    waiting,
-  );
+  const lost = { ...workload, lostWorkers: workers };
+  return queue.single(PlacementRequest.of(lost, { rules, growth: workers, grows: attempt.id }), workload);
 }

@@ -10,10 +10,8 @@ import { recordPlace } from "./start.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canKeepNomination } from "../cluster/holdings.ts";
 import { invariant } from "../base/invariant.ts";
-import { QueueBucket } from "../cluster/queue.ts";
-import { SortedList } from "../base/collections/sorted-list.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
-import type { WorkloadEntity } from "../state/state.ts";
 
 export function keepNominations(batch: Batch): void {
   const { world } = batch;
@@ -50,7 +48,7 @@ const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nominati
 /** Time has passed since the place was promised: a window may have come too near. */
 function runsIntoWindow(world: World, { workloadId, workers }: Nomination): boolean {
   if (!world.calendar.hasWindows) return false;
-  const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)));
+  const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)).request);
   return workers.some(({ node }) => isClosedBy(windows, node));
 }
 
@@ -59,10 +57,9 @@ function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers 
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
   const grows = growth ? attemptId : null;
-  const waiting = new SortedList<WorkloadEntity>(world.queue.compare);
-  const found = new QueueBucket({ spec, actor }, { rules: world.rules, growth: workers.length, grows }, waiting);
+  const request = PlacementRequest.of({ spec, actor }, { rules: world.rules, growth: workers.length, grows });
   // Its own promise is booked already.
-  return respectsAntiAffinity(world, Object.assign(found, { beside: workers }), { workers, layer: "idle" });
+  return respectsAntiAffinity(world, request.with({ beside: workers }), { workers, layer: "idle" });
 }
 
 /** What a site or pool admits may be other than when the place was promised. */

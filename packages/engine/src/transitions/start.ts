@@ -16,17 +16,17 @@ import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
 
 /** The head of the class has its workers from now on; answers the attempt that has them. */
-export function start(batch: Batch, found: QueueBucket, placement: Placement): AttemptId {
+export function start(batch: Batch, bucket: QueueBucket, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
-  verifyPlacement(world, found, placement);
-  const growing = growingAttempt(world, found);
+  verifyPlacement(world, bucket, placement);
+  const growing = growingAttempt(world, bucket.request);
   if (growing !== null) {
     const { workers } = placement;
     batch.emit({ kind: "gangGrown", version: 2, atMs, attemptId: growing.id, workers });
     batch.ask(growthOf(world, growing, workers));
     return growing.id;
   }
-  const next = nextAttempt(batch, found);
+  const next = nextAttempt(batch, bucket);
   recordPlace(batch, next, placement);
   const id = next.attemptId;
   const attempt = activeAttempt(world, id);
@@ -70,10 +70,10 @@ export function predictionOf(
 const NOT_PREDICTED = {} as const;
 
 /** The head of the class is promised a place that others are about to leave. */
-export function nomination(batch: Batch, found: QueueBucket, { acceleratorType, workers }: Placement): void {
+export function nomination(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
-  const growing = growingAttempt(world, found);
-  const who = growing === null ? nextAttempt(batch, found) : identityOf(growing);
+  const growing = growingAttempt(world, bucket.request);
+  const who = growing === null ? nextAttempt(batch, bucket) : identityOf(growing);
   const place: Nomination = { ...who, acceleratorType, workers, growth: growing !== null, atMs };
   batch.emit({ kind: "placementNominated", version: 1, atMs, nomination: place });
 }
@@ -119,8 +119,8 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
 });
 
 /** The attempt that the head of the class would start with. */
-function nextAttempt({ nowMs }: Batch, found: QueueBucket): AttemptIdentity {
-  const workload = found.waiting.first() as Workload;
+function nextAttempt({ nowMs }: Batch, bucket: QueueBucket): AttemptIdentity {
+  const workload = bucket.waiting.first() as Workload;
   const task = readyTask(workload, nowMs);
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;

@@ -11,7 +11,7 @@ import { roundOrder } from "../../src/ordering/round-order.ts";
 import { findPlacement } from "../../src/placement/place.ts";
 import type { Placement } from "../../src/cluster/request.ts";
 import { Ledger } from "../../src/cluster/ledger.ts";
-import type { QueueBucket } from "../../src/cluster/queue.ts";
+import type { PlacementRequest } from "../../src/cluster/placement-request.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
@@ -25,13 +25,13 @@ fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 /** What the request would find now, kept out of the places of those who start before it would end. */
 function plainPlacement(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): Placement | null {
   const ledger = new Ledger(world);
-  const endMs = nowMs + plannedDurationMs(world.rules, world.state.runTimes, found);
-  for (const other of list) if (other.startMs < endMs) ledger.occupy(other.found, other.placement);
-  const placement = findPlacement(world, found);
+  const endMs = nowMs + plannedDurationMs(world.rules, world.state.runTimes, request);
+  for (const other of list) if (other.startMs < endMs) ledger.occupy(other.bucket.request, other.placement);
+  const placement = findPlacement(world, request);
   ledger.rollback();
   return placement;
 }
@@ -39,10 +39,10 @@ function plainPlacement(
 /** Every instant at which running work or a reservation is expected to end is tried, each on indexes made for it alone. */
 function plainStart(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
 ): { readonly startMs: number; readonly placement: Placement } | null {
-  const durationMs = plannedDurationMs(world.rules, world.state.runTimes, found);
+  const durationMs = plannedDurationMs(world.rules, world.state.runTimes, request);
   const ends: { attempt: Parameters<Ledger["vacate"]>[0]; endMs: number }[] = [];
   const all = world.completions.inOrder();
   for (let next = all.next(); next.done !== true; next = all.next())
@@ -52,8 +52,9 @@ function plainStart(
     const ledger = new Ledger(world);
     for (const { attempt, endMs } of ends) if (endMs <= startMs && attempt.stop === null) ledger.vacate(attempt, 0);
     for (const other of list)
-      if (other.startMs < startMs + durationMs && other.endMs > startMs) ledger.occupy(other.found, other.placement);
-    const placement = world.calendar.at(startMs, () => findPlacement(world, found, "eventual"));
+      if (other.startMs < startMs + durationMs && other.endMs > startMs)
+        ledger.occupy(other.bucket.request, other.placement);
+    const placement = world.calendar.at(startMs, () => findPlacement(world, request, "eventual"));
     ledger.rollback();
     if (placement !== null) return { startMs, placement };
   }
@@ -78,11 +79,11 @@ function compare(engine: Engine, nowMs: number): number {
   for (let head = order.first(); head !== null; head = order.first()) {
     const list = [...reservations.list];
     reservations.release();
-    const placement = plainPlacement(world, head, { list, nowMs });
-    const start = plainStart(world, head, { list, nowMs });
+    const placement = plainPlacement(world, head.request, { list, nowMs });
+    const start = plainStart(world, head.request, { list, nowMs });
     expect(reservations.findPlacement(head)).toEqual(placement);
     expect(reservations.reserve(head)).toBe(start !== null);
-    const made = reservations.list.find(({ found }) => found === head);
+    const made = reservations.list.find(({ bucket }) => bucket === head);
     expect(made === undefined ? null : { startMs: made.startMs, placement: made.placement }).toEqual(start);
     order.drop(head);
   }

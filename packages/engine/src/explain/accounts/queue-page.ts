@@ -64,9 +64,9 @@ interface Head<Next> {
 }
 
 function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Workload | undefined>[] {
-  return queue.waitingClasses().map((found) => {
-    const { waiting } = found;
-    const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === found ? 1 : 0);
+  return queue.waitingClasses().map((bucket) => {
+    const { waiting } = bucket;
+    const skipped = after === undefined ? 0 : waiting.rank(after) + (after.placementClass === bucket ? 1 : 0);
     const rest = waiting.from(skipped);
     const first = rest.next();
     return { skipped, rest, workload: first.done === true ? undefined : first.value };
@@ -100,12 +100,12 @@ export function waitingSummary(engine: Engine): {
   let workloads = 0;
   let tasks = 0;
   let milli = 0;
-  for (const { waiting, waitingArrays, gang } of worldOf(engine).queue.waitingClasses()) {
+  for (const { waiting, waitingArrays, request } of worldOf(engine).queue.waitingClasses()) {
     let classTasks = waiting.length - waitingArrays.size;
     for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;
     tasks += classTasks;
-    milli += classTasks * milliIn(wholeParts(gang));
+    milli += classTasks * milliIn(wholeParts(request.gang));
   }
   return { workloads, tasks, accelerators: milli / WHOLE_MILLI };
 }

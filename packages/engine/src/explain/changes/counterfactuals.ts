@@ -136,8 +136,8 @@ export class Counterfactuals {
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
     const { batch, undo } = takeInForNow(stage.engine, this.#inPlaceOf(stage, spec), this.nowMs);
     const submitted = submittedIn(batch.events);
-    const found = classOf(submitted, batch);
-    const could = found !== null && couldStart(batch, found, reservations);
+    const bucket = classOf(submitted, batch);
+    const could = bucket !== null && couldStart(batch, bucket, reservations);
     if (undo()) return could;
     // It is still good for being asked.
     stage.isUsed = true;
@@ -147,10 +147,10 @@ export class Counterfactuals {
 
   /** What others could bring on a stage that is used for nothing else; `null`: the work in question does not wait to be asked. */
   lowerBound(stage: Stage): OtherLowerBound | null {
-    const found = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
-    return found === null
+    const bucket = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
+    return bucket === null
       ? null
-      : new OtherLowerBound(worldOf(stage.engine), found, (inputs) => void this.takeIn(stage, inputs));
+      : new OtherLowerBound(worldOf(stage.engine), bucket, (inputs) => void this.takeIn(stage, inputs));
   }
 
   /** What stays, without a round. */
@@ -182,8 +182,8 @@ export class Counterfactuals {
     stage.target = target;
     const { batch } = simulated;
     const start = this.#startOf(stage, batch.events);
-    const found = start === null ? classOf(target, batch) : null;
-    const missing = found === null ? 0 : acceleratorsMissing(batch, found);
+    const bucket = start === null ? classOf(target, batch) : null;
+    const missing = bucket === null ? 0 : acceleratorsMissing(batch, bucket);
     stage.isUsed ||= !simulated.undo();
     return { start, missing };
   }
@@ -214,11 +214,11 @@ export class Counterfactuals {
   #startOf({ engine, target }: Stage, events: readonly Event[]): WouldStart | null {
     if (target === null) return null;
     const place = events.find((event) => placeGiven(event)?.workloadId === target);
-    const found = place === undefined ? null : placeGiven(place);
-    if (found === null) return null;
+    const bucket = place === undefined ? null : placeGiven(place);
+    if (bucket === null) return null;
     const plan = events.find((event) => event.kind === "evictionPlanned" && event.workloadId === target);
     const victims = plan?.kind === "evictionPlanned" ? plan.victims : [];
-    const { acceleratorType, workers } = found;
+    const { acceleratorType, workers } = bucket;
     const displaced = victims.map((victim) => this.#displaced(worldOf(engine), victim));
     return {
       acceleratorType,

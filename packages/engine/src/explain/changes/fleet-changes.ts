@@ -10,7 +10,7 @@ import { dataPlaces } from "../../placement/data-places.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
 import { matches } from "../../placement/place-constrained.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
 import type { OtherLowerBound } from "./other-lower-bound.ts";
@@ -49,7 +49,7 @@ function setLine({ values, inputs }: SetLine): OtherLine {
 }
 
 /** A node on which a worker of it could lie if nothing ran there and it took work. */
-function couldLie(world: World, { gang, spec }: Pick<QueueBucket, "gang" | "spec">): (slot: NodeSlot) => boolean {
+function couldLie(world: World, { gang, spec }: Pick<PlacementRequest, "gang" | "spec">): (slot: NodeSlot) => boolean {
   const data = dataPlaces(world, spec);
   const gangs = gang.taskGroups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
   return (slot) =>
@@ -62,9 +62,9 @@ function couldLie(world: World, { gang, spec }: Pick<QueueBucket, "gang" | "spec
  * Drained nodes that take work again; those beside each other with most free first. Where there are few, also those on which it
  * could not lie itself: somebody ahead of it may.
  */
-export function resumedNodes(world: World, found: QueueBucket): readonly OtherLine[] {
-  const types = new Set(world.capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
-  const isUseful = couldLie(world, found);
+export function resumedNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
+  const types = new Set(world.capacity.acceptable(request.acceleratorTypes).map(({ type }) => type));
+  const isUseful = couldLie(world, request);
   const drained = [...world.state.nodes.values()]
     .filter(({ draining, health }) => draining && health === "up")
     .map(({ id }) => world.capacity.slot(id));
@@ -93,10 +93,10 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 const MINUTE_MS = 60_000;
 
 /** Each window to come that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
-export function laterWindows(world: World, found: QueueBucket): readonly OtherLine[] {
+export function laterWindows(world: World, request: PlacementRequest): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
-  const own = runsInto(world, found);
-  const others = world.queue.waitingClasses().map((other) => runsInto(world, other));
+  const own = runsInto(world, request);
+  const others = world.queue.waitingClasses().map((other) => runsInto(world, other.request));
   return world.calendar.windows.flatMap(({ window }): readonly OtherLine[] => {
     const { name, kind, startMs: fromMs } = window;
     if (fromMs <= world.calendar.nowMs) return [];
@@ -135,17 +135,17 @@ interface Run {
   readonly windows: ReadonlySet<string>;
 }
 
-const runsInto = (world: World, found: QueueBucket): Run => ({
-  endMs: wholeMinutes(calendarEndMs(world, found)),
-  windows: new Set(windowsInTheWay(world, found).map(({ window }) => window.name)),
+const runsInto = (world: World, request: PlacementRequest): Run => ({
+  endMs: wholeMinutes(calendarEndMs(world, request)),
+  windows: new Set(windowsInTheWay(world, request).map(({ window }) => window.name)),
 });
 
 /** Of each pool that keeps some, fewer and fewer. */
-export function fewerHotSpares(world: World, found: QueueBucket): readonly OtherLine[] {
+export function fewerHotSpares(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { state, capacity } = world;
   if (capacity.hotSpares.size === 0) return [];
-  const types = new Set(capacity.acceptable(found.acceleratorTypes).map(({ type }) => type));
-  const isUseful = couldLie(world, found);
+  const types = new Set(capacity.acceptable(request.acceleratorTypes).map(({ type }) => type));
+  const isUseful = couldLie(world, request);
   const kept = new Set([...capacity.hotSpares].filter(isUseful).map(({ node }) => node.pool));
   return [...state.pools.values()].flatMap((pool): readonly OtherLine[] => {
     const { name, hotSpares: from = 0, acceleratorType } = pool;
@@ -163,15 +163,15 @@ export function fewerHotSpares(world: World, found: QueueBucket): readonly Other
 }
 
 /** Pools that could hold some of it and do not admit the rule that its data are under. */
-export function admittedData(world: World, found: QueueBucket): readonly OtherLine[] {
-  const { data, ...spec } = found.spec;
+export function admittedData(world: World, request: PlacementRequest): readonly OtherLine[] {
+  const { data, ...spec } = request.spec;
   const { rule } = data ?? {};
   if (rule === undefined) return [];
   const { state } = world;
-  const isUseful = couldLie(world, { gang: found.gang, spec });
+  const isUseful = couldLie(world, { gang: request.gang, spec });
   const useful = new Set(
     world.capacity
-      .acceptable(found.acceleratorTypes)
+      .acceptable(request.acceleratorTypes)
       .flatMap(({ slots }) => slots.filter((slot) => slot.usable && isUseful(slot)).map(({ node }) => node.pool)),
   );
   const closed = [...state.pools.values()].filter(

@@ -8,7 +8,7 @@ import { matches } from "../../placement/place-constrained.ts";
 import { dataPlaces } from "../../placement/data-places.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Change } from "./change.ts";
 import type { OtherLowerBound } from "./other-lower-bound.ts";
@@ -106,13 +106,13 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
 const KINDS_MAX = 4;
 
 /** For each type that it accepts: nodes like one of each kind that could hold a worker, up to so many that they hold all of it. */
-export function moreNodes(world: World, found: QueueBucket): readonly OtherLine[] {
+export function moreNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   return world.capacity
-    .acceptable(found.acceleratorTypes)
-    .flatMap(({ slots }) => kindsOfNodes(world, found, slots).map((like) => joining(found, like)));
+    .acceptable(request.acceleratorTypes)
+    .flatMap(({ slots }) => kindsOfNodes(world, request, slots).map((like) => joining(request, like)));
 }
 
-function joining({ workers, gang }: QueueBucket, like: NodeSlot): OtherLine {
+function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine {
   const { id, acceleratorType } = like.node;
   const most = Math.ceil(workers / emptyNodeWorkers(like, gang));
   const at = (index: number): OtherChange => ({ kind: "moreNodes", count: index + 1, acceleratorType, like: id });
@@ -130,8 +130,8 @@ function joining({ workers, gang }: QueueBucket, like: NodeSlot): OtherLine {
 }
 
 /** One of each kind of those that could hold a worker; first the one in the narrowest domain that has most free, ties to who joined first. */
-function kindsOfNodes(world: World, found: QueueBucket, slots: readonly NodeSlot[]): readonly NodeSlot[] {
-  const { gang, spec } = found;
+function kindsOfNodes(world: World, request: PlacementRequest, slots: readonly NodeSlot[]): readonly NodeSlot[] {
+  const { gang, spec } = request;
   const data = dataPlaces(world, spec);
   const could = slots.filter(
     (slot) =>

@@ -25,17 +25,17 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
   if (waiting === undefined) return [];
   const found = world.queue.classOf(waiting);
   const fleet = [
-    ...resumedNodes(world, found),
-    ...laterWindows(world, found),
-    ...fewerHotSpares(world, found),
-    ...admittedData(world, found),
+    ...resumedNodes(world, found.request),
+    ...laterWindows(world, found.request),
+    ...fewerHotSpares(world, found.request),
+    ...admittedData(world, found.request),
   ];
   const lines = [
-    ...largerGuarantees(world, found),
-    ...largerLimits(world, found),
+    ...largerGuarantees(world, found.request),
+    ...largerLimits(world, found.request),
     ...fleet,
     afterEnds(world, counterfactuals.nowMs),
-    ...moreNodes(world, found),
+    ...moreNodes(world, found.request),
   ];
   counterfactuals.giveBack(undisturbed);
   const stage = counterfactuals.stage(target, spec);

@@ -24,15 +24,15 @@ const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
 
 export class OtherLowerBound {
   readonly #world: World;
-  readonly #found: QueueBucket;
+  readonly #bucket: QueueBucket;
   readonly #ledger: Ledger;
   readonly #isEvicting: boolean;
   readonly takeIn: (inputs: readonly Input[]) => void;
 
   /** Of a world that nobody goes on with; `takeIn` takes inputs in there, without a round. */
-  constructor(world: World, found: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
+  constructor(world: World, bucket: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
     this.#world = world;
-    this.#found = found;
+    this.#bucket = bucket;
     this.takeIn = takeIn;
     this.#ledger = new Ledger(world);
     this.#isEvicting = EVICTING.some((phase) => world.rules.phases.includes(phase));
@@ -48,7 +48,9 @@ export class OtherLowerBound {
 
   /** Whether there is any, as things are. */
   isThere(): boolean {
-    return couldEverFit(this.#world, this.#found) && findPlacement(this.#world, this.#found, "releasing") !== null;
+    return (
+      couldEverFit(this.#world, this.#bucket) && findPlacement(this.#world, this.#bucket.request, "releasing") !== null
+    );
   }
 
   /** The first of ever larger amounts of a team with which there is; their count: there is none with any of them. */
@@ -71,19 +73,19 @@ export class OtherLowerBound {
   /** How many nodes like this one have to join at the least; `null`: it does not help however many do. */
   nodesLike(id: NodeId): number | null {
     // Workers of several shapes are not counted.
-    if (isInGroups(this.#found) || this.isThere()) return 1;
+    if (isInGroups(this.#bucket.request) || this.isThere()) return 1;
     const world = this.#world;
-    const { gang, workers } = this.#found;
+    const { gang, workers } = this.#bucket.request;
     const like = world.capacity.slot(id);
     const { acceleratorType } = like.node;
-    if (quotaReached(world, this.#found, acceleratorType) !== null) return null;
-    const missing = workers - new ReleasingRoom(world, this.#found).of(acceleratorType);
+    if (quotaReached(world, this.#bucket.request, acceleratorType) !== null) return null;
+    const missing = workers - new ReleasingRoom(world, this.#bucket.request).of(acceleratorType);
     return Math.max(1, Math.ceil(missing / emptyNodeWorkers(like, gang)));
   }
 
   /** How many of these have to end at the least; more than there are: it does not help if all do. */
   afterEnds(attempts: readonly Attempt[]): number {
-    if (!couldEverFit(this.#world, this.#found)) return attempts.length + 1;
+    if (!couldEverFit(this.#world, this.#bucket)) return attempts.length + 1;
     const mark = this.#ledger.mark();
     try {
       return this.#lookAfterEnds(attempts);
@@ -100,7 +102,7 @@ export class OtherLowerBound {
 
   #lookAfterEnds(attempts: readonly Attempt[]): number {
     const world = this.#world;
-    const room = new ReleasingRoom(world, this.#found);
+    const room = new ReleasingRoom(world, this.#bucket.request);
     let looks = 0;
     let ruledOut = 0;
     let next = 0;
@@ -112,7 +114,7 @@ export class OtherLowerBound {
       const isLast = index === attempts.length - 1;
       if (!room.suffices) ruledOut = index + 1;
       if (!room.suffices || (index < next && !isLast)) continue;
-      if (findPlacement(world, this.#found, "releasing") !== null) return ruledOut + 1;
+      if (findPlacement(world, this.#bucket.request, "releasing") !== null) return ruledOut + 1;
       ruledOut = index + 1;
       looks++;
       next = index + 1 + Math.max(0, looks - LOOKS_IN_A_ROW);

@@ -20,30 +20,31 @@ const reasons: Readonly<Record<string, EvictionReason>> = {
   preempt: "preempted",
 };
 
-export function couldStart(batch: Batch, found: QueueBucket, reservations: readonly Reservation[]): boolean {
+export function couldStart(batch: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
   const { world } = batch;
-  if (!couldEverFit(world, found)) return false;
+  if (!couldEverFit(world, bucket)) return false;
   const { phases } = world.rules;
   const strategy = preemptionStrategy(world);
-  if (fitsBeside(batch, found, reservations)) return true;
+  if (fitsBeside(batch, bucket, reservations)) return true;
   return phases.some((phase) => {
     const reason = reasons[phase];
     if (phase === "rebalance" || reason === undefined) return phase === "rebalance";
-    return strategy.mayFind(batch, found, reason) && strategy.find(batch, found, reason) !== null;
+    return strategy.mayFind(batch, bucket, reason) && strategy.find(batch, bucket, reason) !== null;
   });
 }
 
 /** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
-function fitsBeside({ world, nowMs }: Batch, found: QueueBucket, reservations: readonly Reservation[]): boolean {
+function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
   // What finds no room finds none beside protected starts either.
-  if (!isInGroups(found) && findPlacement(world, found) === null) return false;
-  const endMs = nowMs + found.durationMs;
-  const self = found.waiting.first();
+  if (!isInGroups(bucket.request) && findPlacement(world, bucket.request) === null) return false;
+  const endMs = nowMs + bucket.request.durationMs;
+  const self = bucket.waiting.first();
   const ledger = new Ledger(world);
   try {
     for (const reserved of reservations)
-      if (reserved.startMs < endMs && isAhead(world, reserved, self)) ledger.occupy(reserved.found, reserved.placement);
-    return findPlacement(world, found) !== null;
+      if (reserved.startMs < endMs && isAhead(world, reserved, self))
+        ledger.occupy(reserved.bucket.request, reserved.placement);
+    return findPlacement(world, bucket.request) !== null;
   } finally {
     ledger.rollback();
   }

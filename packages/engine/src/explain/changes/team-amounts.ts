@@ -6,7 +6,7 @@ import type { Team } from "../../model/team.ts";
 import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
 import { invariant } from "../../base/invariant.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../cluster/team-node.ts";
 import type { TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
@@ -16,15 +16,15 @@ import { growingForAll } from "./values.ts";
 import type { Values } from "./values.ts";
 
 /** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that waits for it. */
-export function largerLimits(world: World, found: QueueBucket): readonly OtherLine[] {
+export function largerLimits(world: World, request: PlacementRequest): readonly OtherLine[] {
   const reached = new Map<string, OtherLine>();
-  for (const { type } of world.capacity.acceptable(found.acceleratorTypes)) {
-    const amount = amountAsked(world, found, type);
-    const limit = world.teamUse.limitReached(found, amount);
+  for (const { type } of world.capacity.acceptable(request.acceleratorTypes)) {
+    const amount = amountAsked(world, request, type);
+    const limit = world.teamUse.limitReached(request, amount);
     if (limit === null) continue;
     const { team, resource, limit: from, used, user } = limit;
     const unit = unitOf(resource);
-    const alone = used + neededOf(world, found, resource);
+    const alone = used + neededOf(world, request, resource);
     const most = Math.max(alone, used + waitingFor(world, { team, resource, user }));
     const at = (index: number): OtherChange => ({
       kind: "largerLimit",
@@ -42,17 +42,17 @@ export function largerLimits(world: World, found: QueueBucket): readonly OtherLi
 }
 
 /** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
-export function largerGuarantees(world: World, found: QueueBucket): readonly OtherLine[] {
+export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
   const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "rebalance");
   const isGuarded = world.capacity
-    .acceptable(found.acceleratorTypes)
-    .some(({ type }) => quotaReached(world, found, type) !== null);
+    .acceptable(request.acceleratorTypes)
+    .some(({ type }) => quotaReached(world, request, type) !== null);
   if (!isReclaiming && !isGuarded) return [];
   const lines: OtherLine[] = [];
-  for (let node: TeamNode | null = teamUse.node(found.team); node !== null; node = node.parent)
-    for (const resource of guaranteedResources(world, node, found))
-      lines.push(teamLine(world, guaranteeUp(world, { node, found, resource, isGuarded }), node.name));
+  for (let node: TeamNode | null = teamUse.node(request.team); node !== null; node = node.parent)
+    for (const resource of guaranteedResources(world, node, request))
+      lines.push(teamLine(world, guaranteeUp(world, { node, request, resource, isGuarded }), node.name));
   return lines;
 }
 
@@ -63,7 +63,7 @@ export function largerGuarantees(world: World, found: QueueBucket): readonly Oth
 function guaranteedResources(
   { capacity, teamUse }: World,
   { team, isByTypeAlone }: TeamNode,
-  { gang, acceleratorTypes }: QueueBucket,
+  { gang, acceleratorTypes }: PlacementRequest,
 ): readonly string[] {
   const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
   const byItself = (gang.accelerators === 0 ? [] : asked).filter(
@@ -78,17 +78,17 @@ function guaranteedResources(
 
 interface Guarantee {
   readonly node: TeamNode;
-  readonly found: QueueBucket;
+  readonly request: PlacementRequest;
   readonly resource: string;
   /** Quotas keep it waiting; else a guarantee is a right to ask others to leave, and it is not tried for all who are ahead. */
   readonly isGuarded: boolean;
 }
 
-function guaranteeUp(world: World, { node, found, resource, isGuarded }: Guarantee): Values<OtherChange> {
+function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guarantee): Values<OtherChange> {
   const position = world.teamUse.position(resource);
   const used = (node.used[position] ?? 0) / (position >= ACCELERATORS_AT ? 1000 : 1);
   const from = node.team.guarantee?.[resource] ?? null;
-  const alone = Math.ceil(used + neededOf(world, found, resource));
+  const alone = Math.ceil(used + neededOf(world, request, resource));
   const all = isGuarded ? Math.ceil(used + waitingFor(world, { team: node.name, resource })) : alone;
   const most = Math.max(alone, all);
   const least = Math.floor(from ?? 0);
@@ -115,10 +115,11 @@ function waitingFor(world: World, { team, resource, user }: WaitingUnder): numbe
   const above = teamUse.node(team);
   let sum = 0;
   for (const each of queue.waitingClasses()) {
-    if ((user !== undefined && each.actor !== user) || !isUnder(teamUse.node(each.team), above)) continue;
+    if ((user !== undefined && each.request.actor !== user) || !isUnder(teamUse.node(each.request.team), above))
+      continue;
     let gangs = each.waiting.length - each.waitingArrays.size;
     for (const array of each.waitingArrays) gangs += waitingTaskCount(array);
-    sum += gangs * neededOf(world, each, resource);
+    sum += gangs * neededOf(world, each.request, resource);
   }
   return sum;
 }
@@ -130,8 +131,8 @@ function unitOf(resource: string): number {
 }
 
 /** What the request asks of a resource, in the unit in which teams state it. */
-function neededOf(world: World, found: QueueBucket, resource: string): number {
-  const amount = amountAsked(world, found, "");
+function neededOf(world: World, request: PlacementRequest, resource: string): number {
+  const amount = amountAsked(world, request, "");
   const position = world.teamUse.position(resource);
   if (position === CORES_AT) return amount.coresMilli;
   return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;

@@ -8,15 +8,15 @@ import type { QueueBucket } from "../../cluster/queue.ts";
  * Whole accelerators that it lacks on every type, with all that may be asked to leave for it as rights are now; 0 where sums do not
  * tell. A guess at how much more has to come, not a bound: what comes may also give it the right to ask others to leave.
  */
-export function acceleratorsMissing(batch: Batch, found: QueueBucket): number {
+export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;
   const { phases, eviction } = world.rules;
   const canTell = eviction.search === "lowest-cost" && !phases.includes("rebalance");
-  if (!canTell || isInGroups(found) || found.lostWorkers > 0) return 0;
+  if (!canTell || isInGroups(bucket.request) || bucket.request.lostWorkers > 0) return 0;
   let room = 0;
-  for (const { freeCount, releasingCount } of acceptableTypes(world, found))
+  for (const { freeCount, releasingCount } of acceptableTypes(world, bucket.request))
     room = Math.max(room, freeCount + releasingCount);
-  if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(batch, found, "reclaimed"));
-  if (phases.includes("preempt")) room = Math.max(room, roomAtMost(batch, found, "preempted"));
-  return Math.max(0, wholeNeeded(found) - room);
+  if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(batch, bucket, "reclaimed"));
+  if (phases.includes("preempt")) room = Math.max(room, roomAtMost(batch, bucket, "preempted"));
+  return Math.max(0, wholeNeeded(bucket.request) - room);
 }

@@ -4,19 +4,19 @@ import { dataPlaces } from "../../placement/data-places.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** Of each type that it will do with, the most preferred first. */
-export const acceptedNodes = (world: World, found: QueueBucket): readonly AcceptedNodes[] =>
-  world.capacity.acceptable(found.acceleratorTypes).map((type) => new AcceptedNodes(world, found, type));
+export const acceptedNodes = (world: World, request: PlacementRequest): readonly AcceptedNodes[] =>
+  world.capacity.acceptable(request.acceleratorTypes).map((type) => new AcceptedNodes(world, request, type));
 
 export class AcceptedNodes {
   readonly type: TypeCapacity;
   /** `null`: all of the type, so that its index answers. */
   readonly #slots: readonly NodeSlot[] | null;
 
-  constructor(world: World, { spec }: QueueBucket, type: TypeCapacity) {
+  constructor(world: World, { spec }: PlacementRequest, type: TypeCapacity) {
     this.type = type;
     const isNarrowed = spec.nodeSelector !== undefined || spec.data?.rule !== undefined;
     this.#slots = isNarrowed ? openSlots(world, spec, type) : null;

@@ -1,10 +1,10 @@
 /** What the fleet lacks for work that it could not hold even if nothing ran: an amount, a part, a type, or room as the work wishes. */
-import { couldEverFit, placeableAsWished } from "../../placement/could-ever.ts";
+import { fitsUsableFleet, placeableAsWished } from "../../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
 import { partsAsked } from "../../cluster/request.ts";
 import { partOn } from "../../cluster/device-slices.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
@@ -14,18 +14,18 @@ import { WHOLE_MILLI, milliOf } from "../../model/gang.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
 
-export function exceedsFleet(world: World, found: QueueBucket): ExceedsFleet {
-  const { gang, workers, acceleratorTypes } = found;
-  const accepted = acceptedNodes(world, found);
+export function exceedsFleet(world: World, request: PlacementRequest): ExceedsFleet {
+  const { gang, workers, acceleratorTypes } = request;
+  const accepted = acceptedNodes(world, request);
   const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
   // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
-  const placeable = byCounts < workers ? byCounts : placeableAsWished(world, found);
+  const placeable = byCounts < workers ? byCounts : placeableAsWished(world, request);
   const counts = { workers, placeableWorkers: placeable };
-  return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, found, accepted) };
+  return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, request, accepted) };
 }
 
 /** Of a group that finds no room beside the others: what it lacks is named where it would find none alone. */
-export function exceedingGroup(empty: World, one: QueueBucket, placeableWorkers: number): ExceedsFleet {
+export function exceedingGroup(empty: World, one: PlacementRequest, placeableWorkers: number): ExceedsFleet {
   const { workers, acceleratorTypes } = one;
   const counts = { workers, placeableWorkers };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(empty, one, acceptedNodes(empty, one)) };
@@ -33,18 +33,18 @@ export function exceedingGroup(empty: World, one: QueueBucket, placeableWorkers:
 
 type Sums = Pick<ExceedsFleet, "neededCount" | "fleetCount" | "lack">;
 
-function sums(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): Sums {
-  const lack = lackOf(world, found, accepted);
+function sums(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): Sums {
+  const lack = lackOf(world, request, accepted);
   return {
-    neededCount: milliIn(partsAsked(world, found)) / WHOLE_MILLI,
+    neededCount: milliIn(partsAsked(world, request)) / WHOLE_MILLI,
     fleetCount: Math.max(0, ...accepted.map(({ usableCount }) => usableCount)),
     ...(lack === null ? {} : { lack }),
   };
 }
 
 /** `null`: there is room for it alone, by all that it says. */
-function lackOf(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): FleetLack | null {
-  const { gang, workers, spec } = found;
+function lackOf(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): FleetLack | null {
+  const { gang, workers, spec } = request;
   if (accepted.length === 0) return { of: "type" };
   const holds = (changes: Partial<typeof gang>): number =>
     Math.max(0, ...accepted.map((nodes) => nodes.holds({ ...gang, ...changes })));
@@ -52,7 +52,7 @@ function lackOf(world: World, found: QueueBucket, accepted: readonly AcceptedNod
     Math.max(0, ...accepted.map((nodes) => nodes.most(of)));
   const placeable = holds({});
   if (placeable >= workers) {
-    const constraint = unmetConstraint(found, (freer) => couldEverFit(world, freer));
+    const constraint = unmetConstraint(request, (freer) => fitsUsableFleet(world, freer));
     return constraint === null ? null : { of: constraint };
   }
   const isNarrowed = spec.nodeSelector !== undefined;

@@ -5,7 +5,7 @@ import { acceptableTypes } from "../../cluster/request.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { Attempt, Workload } from "../../model/workload.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
@@ -25,13 +25,13 @@ interface ProtectedVictim {
 /** `null`: none keeps it waiting by that. */
 export function explainMinRuntime(
   world: World,
-  found: QueueBucket,
+  request: PlacementRequest,
   { workload, nowMs }: { readonly workload: Workload; readonly nowMs: number },
 ): BlockedReason | null {
-  const victimCandidates = victimCandidatesOf(world, found, workload);
+  const victimCandidates = victimCandidatesOf(world, request, workload);
   if (!victimCandidates.some(({ fromMs }) => fromMs > nowMs)) return null;
   const ledger = new Ledger(world);
-  const isRoom = (): boolean => findPlacement(world, found, "releasing") !== null;
+  const isRoom = (): boolean => findPlacement(world, request, "releasing") !== null;
   try {
     for (const { attempt } of victimCandidates.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
     // Then it is something else that keeps them there.
@@ -51,15 +51,15 @@ export function explainMinRuntime(
   }
 }
 
-function victimCandidatesOf(world: World, found: QueueBucket, head: Workload): readonly ProtectedVictim[] {
+function victimCandidatesOf(world: World, request: PlacementRequest, head: Workload): readonly ProtectedVictim[] {
   const { rules, evictable } = world;
-  const work = evictable.get(found.team);
+  const work = evictable.get(request.team);
   if (work === undefined || work.size > EVICTABLE_MAX || work.priorityMin >= head.spec.priority) return [];
   if (!rules.phases.includes("preempt") || !byPriority.has(rules.eviction.search)) return [];
-  const types = new Set(acceptableTypes(world, found).map(({ type }) => type));
+  const types = new Set(acceptableTypes(world, request).map(({ type }) => type));
   return [...work.attempts].flatMap((attempt): readonly ProtectedVictim[] => {
     const workload = workloadOf(world, attempt.workloadId);
-    if (!isOnAny(world, attempt, types) || !mayPreempt(found, head, workload)) return [];
+    if (!isOnAny(world, attempt, types) || !mayPreempt(head, workload)) return [];
     return [{ attempt, fromMs: attempt.placedAtMs + (workload.spec.minRuntimeMs ?? 0) }];
   });
 }

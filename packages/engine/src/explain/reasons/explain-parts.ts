@@ -1,7 +1,7 @@
 /** What keeps work from having parts of divided accelerators: too few slices, or slices that do not lie where its profile may begin. */
 import { openCount, slicesIn } from "../../model/mig.ts";
 import { partOn } from "../../cluster/device-slices.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 
@@ -9,7 +9,7 @@ const SLICES = 8;
 
 /** Of nodes of one type; `placeableWorkers`: as many as find room now. */
 export function partShortfall(
-  { gang, workers }: QueueBucket,
+  { gang, workers }: PlacementRequest,
   accepted: AcceptedNodes,
   placeableWorkers: number,
 ): BlockedReason {

@@ -3,22 +3,22 @@ import { acceleratorsIn } from "../../model/gang.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "../../strategies/hived/place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
 /** `null`: the request does not depend on shapes. The counts are of the acceptable type of which its team owns most. */
-export function explainShapes(world: World, found: QueueBucket): BlockedReason | null {
+export function explainShapes(world: World, request: PlacementRequest): BlockedReason | null {
   if (
     world.rules.teams.reservedTopology === undefined ||
-    !isPlacedInCells(world, found) ||
-    !isGuaranteedRequest(world, found)
+    !isPlacedInCells(world, request) ||
+    !isGuaranteedRequest(world, request)
   )
     return null;
-  const team = ownerOf(world, found.team);
+  const team = ownerOf(world, request.team);
   let ownedCount = 0;
   let heldCount = 0;
-  for (const type of acceptableTypes(world, found)) {
+  for (const type of acceptableTypes(world, request)) {
     const tree = world.cells.tree(type, world.capacity.nodesEpoch);
     const owned = shapesOn(world, tree, type.type)
       .filter(({ owner }) => owner === team)
@@ -29,6 +29,6 @@ export function explainShapes(world: World, found: QueueBucket): BlockedReason |
       .filter(({ owner }) => owner === team)
       .reduce((sum, { leaves }) => sum + leaves.length, 0);
   }
-  const neededCount = acceleratorsIn(partsAsked(world, found));
+  const neededCount = acceleratorsIn(partsAsked(world, request));
   return { kind: "reservedTopology", team, neededCount, ownedCount, heldCount };
 }

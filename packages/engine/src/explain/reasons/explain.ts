@@ -9,7 +9,7 @@ import type { EventKind } from "../../contract/events.ts";
 import { groupAt, typesOfGroup, WHOLE_MILLI } from "../../model/gang.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../../model/team.ts";
-import type { Workload, WorkloadSpec } from "../../model/workload.ts";
+import type { GangSpec, Workload, WorkloadSpec } from "../../model/workload.ts";
 import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
 import { PowerForecast } from "../../energy/power-forecast.ts";
 import { figuresAt } from "../../energy/tariffs.ts";
@@ -24,6 +24,7 @@ import { couldEverFit, isHeldByLimit } from "../../placement/could-ever.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { blockingClass } from "../../round/place-waiting.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import { milliOfType } from "../../cluster/team-node.ts";
 import type { Amount } from "../../cluster/team-node.ts";
 import { emptied } from "../../placement/empty-fleet.ts";
@@ -78,16 +79,18 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   if (readyTask(workload, nowMs) === null) return explainBackoff(workload);
   const budget = explainBudget(world, workload.spec.team, nowMs);
   if (budget !== null) return blocked(["budgetRenewed", "teamDefined"], budget);
-  const found = world.queue.classOf(workload);
-  const own = heedingData(found, explainClass(world, found));
+  const bucket = world.queue.classOf(workload);
+  const { request } = bucket;
+  const couldEver = couldEverFit(world, bucket);
+  const own = heedingData(request, explainRequest(world, request, couldEver));
   // What the fleet cannot hold waits aside: nobody is ahead of it.
-  const behind = couldEverFit(world, found) ? explainHead(world, workload) : null;
+  const behind = couldEver ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
-    const reserved = explainReservation(world, found, nowMs);
+    const reserved = explainReservation(world, bucket, nowMs);
     if (reserved !== null) return blocked(reservationMoves(world), reserved);
   }
   if (own !== null) {
-    const nominated = isShortfall(own) ? nominatedTime(world, found, { workload, nowMs }) : null;
+    const nominated = isShortfall(own) ? nominatedTime(world, request, { workload, nowMs }) : null;
     const others = [nominated, behind].filter((reason) => reason !== null);
     return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
   }
@@ -154,12 +157,13 @@ function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): Bl
 }
 
 /** The protected start that it would be in the way of, if it is that which keeps it waiting. */
-function explainReservation(world: World, found: QueueBucket, nowMs: number): BlockedReason | null {
-  const expectedEndMs = nowMs + found.durationMs;
+function explainReservation(world: World, bucket: QueueBucket, nowMs: number): BlockedReason | null {
+  const { request } = bucket;
+  const expectedEndMs = nowMs + request.durationMs;
   const starts = reservationsOf(world).filter(
-    ({ startMs, found: reserved }) => startMs < expectedEndMs && reserved !== found,
+    ({ startMs, bucket: reserved }) => startMs < expectedEndMs && reserved !== bucket,
   );
-  const other = firstInTheWay(world, found, starts);
+  const other = firstInTheWay(world, request, starts);
   return other === null
     ? null
     : {
@@ -167,17 +171,17 @@ function explainReservation(world: World, found: QueueBucket, nowMs: number): Bl
         workloadId: other.workloadId,
         startMs: other.startMs,
         expectedEndMs,
-        ...predictionOf(world, found),
+        ...predictionOf(world, request),
       };
 }
 
 /** Beside those before it there is room, and with it there is none; the first, where all of them together are not in the way now. */
-function firstInTheWay(world: World, found: QueueBucket, starts: readonly Reservation[]): Reservation | null {
-  if (starts.length > 1 && findBesideStarts(world, found, starts) !== null) return starts[0] as Reservation;
+function firstInTheWay(world: World, request: PlacementRequest, starts: readonly Reservation[]): Reservation | null {
+  if (starts.length > 1 && findBesideStarts(world, request, starts) !== null) return starts[0] as Reservation;
   let beside = 0;
   for (let upTo = starts.length; upTo - beside > 1;) {
     const middle = (beside + upTo) >> 1;
-    if (findBesideStarts(world, found, starts.slice(0, middle)) === null) upTo = middle;
+    if (findBesideStarts(world, request, starts.slice(0, middle)) === null) upTo = middle;
     else beside = middle;
   }
   return starts[beside] ?? null;
@@ -193,35 +197,35 @@ function explainBackoff(workload: Workload): Verdict {
   });
 }
 
-/** The reasons that every workload of the class shares; `null` when the class could be placed now. */
-function explainClass(world: World, found: QueueBucket): BlockedVerdict | null {
-  if (findPlacement(world, found) !== null && couldEverFit(world, found)) return null;
+/** `null` when the request could be placed now. `couldEver`: the usable fleet could hold it. */
+function explainRequest(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict | null {
+  if (couldEver && findPlacement(world, request) !== null) return null;
   const ruled =
-    explainWindow(world, found) ??
-    explainHotSpares(world, found) ??
-    explainDataRule(world, found) ??
-    explainAntiAffinity(world, found);
+    explainWindow(world, request) ??
+    explainHotSpares(world, request) ??
+    explainDataRule(world, request, couldEver) ??
+    explainAntiAffinity(world, request);
   if (ruled !== null) return ruled;
-  const roomFor = (one: QueueBucket): BlockedVerdict =>
-    isInGroups(one) ? explainGroups(world, one) : explainRoom(world, one);
-  const hotSpares = couldEverFit(world, found) ? null : explainHotSparesAmong(world, found, roomFor);
-  return hotSpares ?? roomFor(found);
+  const roomIf = (couldEverNow: boolean): BlockedVerdict =>
+    (isInGroups(request) ? explainGroups : explainRoom)(world, request, couldEverNow);
+  const hotSpares = couldEver ? null : explainHotSparesAmong(world, request, () => roomIf(true));
+  return hotSpares ?? roomIf(couldEver);
 }
 
 /** Of a gang without groups. */
-function explainRoom(world: World, found: QueueBucket): BlockedVerdict {
-  const { gang, acceleratorTypes } = found;
-  const neededCount = wholeNeeded(found);
-  const accepted = acceptedNodes(world, found);
+function explainRoom(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
+  const { gang, acceleratorTypes } = request;
+  const neededCount = wholeNeeded(request);
+  const accepted = acceptedNodes(world, request);
   // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
-  const able = accepted.filter((nodes) => nodes.holds(gang) >= found.workers);
+  const able = accepted.filter((nodes) => nodes.holds(gang) >= request.workers);
   // A gang that could have spares may be one that nothing else could hold.
-  if (able.length === 0 || !couldEverFit(world, found)) return blocked(FLEET_GROWS, exceedsFleet(world, found));
-  const limits = limitReasons(world, found, able);
+  if (able.length === 0 || !couldEver) return blocked(FLEET_GROWS, exceedsFleet(world, request));
+  const limits = limitReasons(world, request, able);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
-  const open = able.filter(({ type }) => limitReason(world, found, type) === null);
+  const open = able.filter(({ type }) => limitReason(world, request, type) === null);
   if (open.length === 0) return blocked(wakeOn, ...limits);
-  const reservedTopology = explainShapes(world, found);
+  const reservedTopology = explainShapes(world, request);
   if (reservedTopology !== null)
     return blocked([...FREEING, "teamDefined", "opportunisticJobRelabelled"], reservedTopology, ...limits);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
@@ -230,17 +234,17 @@ function explainRoom(world: World, found: QueueBucket): BlockedVerdict {
     const counts = { neededCount, freeCount, fleetCount: roomiest.usableCount };
     return blocked(wakeOn, { kind: "acceleratorShortfall", acceleratorTypes, ...counts }, ...limits);
   }
-  return blocked(wakeOn, workerShortfall(world, found, open), ...limits);
+  return blocked(wakeOn, workerShortfall(world, request, open), ...limits);
 }
 
-const limitReason = (world: World, found: QueueBucket, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
-  limitReasonOf(world, found, { type, amount: amountAsked(world, found, type) });
+const limitReason = (world: World, request: PlacementRequest, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
+  limitReasonOf(world, request, { type, amount: amountAsked(world, request, type) });
 
 /** Of the types that quotas keep it from. What is not counted by type keeps it from each of them alike, and is said once. */
-function limitReasons(world: World, found: QueueBucket, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
+function limitReasons(world: World, request: PlacementRequest, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
   const reasons = new Map<string, TeamLimit>();
   for (const { type } of able) {
-    const reason = limitReason(world, found, type);
+    const reason = limitReason(world, request, type);
     if (reason === null) continue;
     const { bound, team, resource } = reason;
     const key = [bound, team, resource].join(" ");
@@ -254,8 +258,8 @@ interface OnType {
   readonly amount: Amount;
 }
 
-function limitReasonOf(world: World, found: QueueBucket, { type, amount }: OnType): TeamLimit | null {
-  const reached = quotaReachedBy(world, found, () => amount);
+function limitReasonOf(world: World, request: PlacementRequest, { type, amount }: OnType): TeamLimit | null {
+  const reached = quotaReachedBy(world, request, () => amount);
   if (reached === null) return null;
   const { bound, team, resource, limit: limitCount, used: usedCount } = reached;
   const neededCount = amountOf(world, amount, resource);
@@ -283,56 +287,57 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
 }
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
-function explainGroups(world: World, found: QueueBucket): BlockedVerdict {
-  if (!couldEverFit(world, found)) {
+function explainGroups(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
+  const { taskGroups } = request.gang;
+  if (!couldEver) {
     const empty = emptied(world);
-    const exceeding = (one: QueueBucket): BlockedReason => ({
+    const exceeding = (one: PlacementRequest): BlockedReason => ({
       ...exceedingGroup(empty, one, placeableNow(empty, one)),
-      ...groupName(one),
+      ...groupName(taskGroups, one),
     });
-    const reason = world.calendar.leftAside(() => askOfRefused(empty, found, exceeding));
-    return blocked(FLEET_GROWS, reason ?? exceeding(found));
+    const reason = world.calendar.leftAside(() => askOfRefused(empty, request, exceeding));
+    return blocked(FLEET_GROWS, reason ?? exceeding(request));
   }
-  const limit = limitReason(world, found, { type: "" }) ?? limitOnFirstTypes(world, found);
+  const limit = limitReason(world, request, { type: "" }) ?? limitOnFirstTypes(world, request);
   const limits = limit === null ? [] : [limit];
   const wakeOn = [...FREEING, ...QUOTA_MOVES];
-  const reservedTopology = explainShapes(world, found);
+  const reservedTopology = explainShapes(world, request);
   if (reservedTopology !== null) return blocked([...wakeOn, "opportunisticJobRelabelled"], reservedTopology, ...limits);
-  const own = limit === null ? askOfRefused(world, found, (one) => firstReason(world, one)) : null;
-  return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, found)] : limits) : [own]));
+  const own = limit === null ? askOfRefused(world, request, (one) => firstReason(world, taskGroups, one)) : null;
+  return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, request)] : limits) : [own]));
 }
 
-const groupName = ({ waiting, spec, group }: QueueBucket): { readonly group?: string } => {
-  const { taskGroups } = (waiting.first()?.spec ?? spec).gang;
+const groupName = (taskGroups: GangSpec["taskGroups"], { group }: PlacementRequest): { readonly group?: string } => {
   return group === null || taskGroups === undefined ? {} : { group: taskGroups[group]?.name ?? "" };
 };
 
-function firstReason(world: World, one: QueueBucket): BlockedReason | null {
-  const [first] = explainClass(world, one)?.reasons ?? [];
-  return first === undefined ? null : { ...first, ...groupName(one) };
+/** Of a group that finds no room beside the others, in a gang that the fleet could hold. */
+function firstReason(world: World, taskGroups: GangSpec["taskGroups"], one: PlacementRequest): BlockedReason | null {
+  const [first] = explainRequest(world, one, true)?.reasons ?? [];
+  return first === undefined ? null : { ...first, ...groupName(taskGroups, one) };
 }
 
 /** Every group fits by itself, and they do not fit together. */
-function scattered(world: World, found: QueueBucket): BlockedReason {
-  const accepted = acceptedNodes(world, found);
+function scattered(world: World, request: PlacementRequest): BlockedReason {
+  const accepted = acceptedNodes(world, request);
   return {
     kind: "workerShortfall",
-    workers: found.workers,
-    placeableWorkers: found.workers - 1,
+    workers: request.workers,
+    placeableWorkers: request.workers - 1,
     binding: "accelerators",
-    neededPerWorker: found.gang.accelerators,
+    neededPerWorker: request.gang.accelerators,
     freeCount: Math.max(0, ...accepted.map(({ freeCount }) => freeCount)),
   };
 }
 
 /** The quota that is reached where each group has the type that it likes best. */
-function limitOnFirstTypes(world: World, found: QueueBucket): BlockedReason | null {
-  if (placeGroups(world, found, { layer: "idle", heedsQuotas: false }) === null) return null;
-  const amount = world.teamUse.amountOfParts(partsAsked(world, found), ({ group = 0 }) => {
-    const types = typesOfGroup(found.spec, groupAt(found.gang, group));
+function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReason | null {
+  if (placeGroups(world, request, { layer: "idle", heedsQuotas: false }) === null) return null;
+  const amount = world.teamUse.amountOfParts(partsAsked(world, request), ({ group = 0 }) => {
+    const types = typesOfGroup(request.spec, groupAt(request.gang, group));
     return world.capacity.acceptable(types)[0]?.type ?? "";
   });
-  return limitReasonOf(world, found, { type: "", amount });
+  return limitReasonOf(world, request, { type: "", amount });
 }
 
 /** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
@@ -341,8 +346,9 @@ function explainHead(world: World, workload: WorkloadEntity): BlockedReason | nu
   if (state.policy.whenHeadBlocked !== "stop") return null;
   const head = blockingClass(world)?.waiting.first();
   if (head === undefined || head === workload) return null;
-  const mayBlock = (found: QueueBucket): boolean => couldEverFit(world, found) && !isHeldByLimit(world, found);
+  const mayBlock = (bucket: QueueBucket): boolean =>
+    couldEverFit(world, bucket) && !isHeldByLimit(world, bucket.request);
   const waiting = queue.waitingClasses().filter(mayBlock);
-  const aheadCount = waiting.reduce((sum, found) => sum + found.waiting.rank(workload), 0);
+  const aheadCount = waiting.reduce((sum, bucket) => sum + bucket.waiting.rank(workload), 0);
   return { kind: "behindHead", headWorkloadId: head.id, aheadCount: Math.max(1, aheadCount) };
 }

@@ -1,6 +1,6 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
 import { findPlacement } from "../../placement/place.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { GangSpec } from "../../model/workload.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
@@ -12,8 +12,12 @@ import { milliOf, WHOLE_MILLI } from "../../model/gang.ts";
 
 type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
 
-export function workerShortfall(world: World, found: QueueBucket, accepted: readonly AcceptedNodes[]): BlockedReason {
-  const { gang, workers } = found;
+export function workerShortfall(
+  world: World,
+  request: PlacementRequest,
+  accepted: readonly AcceptedNodes[],
+): BlockedReason {
+  const { gang, workers } = request;
   const { nodes: best, placeable } = accepted
     .map((nodes) => ({ nodes, placeable: nodes.placeable(gang) }))
     .reduce((left, right) => (right.placeable > left.placeable ? right : left));
@@ -21,13 +25,13 @@ export function workerShortfall(world: World, found: QueueBucket, accepted: read
   const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(gang) } as const;
   if (placeable >= workers) {
     // There is room for all of them and not as they wish to lie.
-    const constraint = unmetConstraint(found, (freer) => findPlacement(world, freer) !== null);
-    const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, found) };
+    const constraint = unmetConstraint(request, (freer) => findPlacement(world, freer) !== null);
+    const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, request) };
     return constraint === null ? lying : { ...lying, binding: constraint };
   }
   const beside = shortBeside(gang, (changes) => best.placeable({ ...gang, ...changes }) > placeable);
   if (beside !== null) return { ...base, ...beside };
-  if (gang.profile !== undefined) return partShortfall(found, best, placeable);
+  if (gang.profile !== undefined) return partShortfall(request, best, placeable);
   return { ...base, ...accelerators };
 }
 

@@ -7,7 +7,7 @@ import type { WorkerShape } from "../../model/workload.ts";
 import { partsByType } from "../../cluster/amounts.ts";
 import { invariant } from "../../base/invariant.ts";
 import { needsPart } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
@@ -49,9 +49,9 @@ export class FreeOverTime {
     for (const reservation of reservations) this.reserve(reservation);
   }
 
-  reserve({ found, placement, startMs, endMs }: Reservation): void {
+  reserve({ bucket, placement, startMs, endMs }: Reservation): void {
     this.#reservedEndTimes.splice(countUpTo(this.#reservedEndTimes, endMs), 0, endMs);
-    for (const { type, shape, workers } of partsByType(this.#world, found.gang, placement)) {
+    for (const { type, shape, workers } of partsByType(this.#world, bucket.request.gang, placement)) {
       const count = wholeOf(shape, workers);
       if (count === 0) continue;
       const { reserved } = this.#type(type);
@@ -65,9 +65,9 @@ export class FreeOverTime {
    * Instants after this one at which something is expected to end and the request might fit for as long as it lasts, ascending.
    * Every instant at which it does fit is among them.
    */
-  *startsAfter(nowMs: number, found: QueueBucket, durationMs: number): Generator<number, void> {
-    const needed = wholeNeeded(found);
-    const types = acceptableTypes(this.#world, found).map(({ type }) => this.#type(type));
+  *startsAfter(nowMs: number, request: PlacementRequest, durationMs: number): Generator<number, void> {
+    const needed = wholeNeeded(request);
+    const types = acceptableTypes(this.#world, request).map(({ type }) => this.#type(type));
     for (let startMs = this.#nextEnd(nowMs); startMs !== null;) {
       let shortMs = Number.POSITIVE_INFINITY;
       for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));

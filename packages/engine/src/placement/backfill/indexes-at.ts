@@ -106,8 +106,8 @@ const capacityIndex = ({ capacity }: World, tell: (workers: readonly WorkerAlloc
     capacity.leave(gang, workers, sign);
     tell(workers);
   },
-  take: ({ found, placement: { workers } }, sign) => {
-    capacity.nomination(found.gang, workers, sign);
+  take: ({ bucket, placement: { workers } }, sign) => {
+    capacity.nomination(bucket.request.gang, workers, sign);
     tell(workers);
   },
 });
@@ -119,6 +119,11 @@ const useIndex = (world: World): Index => ({
     const amount = amountHeld(world, workload.spec.gang, attempt);
     teamUse.try(holderOf(workload), amount, !isPreemptible(rules, workload.spec), sign === 1 ? -1 : 1);
   },
-  take: ({ found, placement }, sign) =>
-    world.teamUse.try(found, amountHeld(world, found.gang, placement), !found.isPreemptible, sign),
+  take: ({ bucket, placement }, sign) =>
+    world.teamUse.try(
+      bucket.request,
+      amountHeld(world, bucket.request.gang, placement),
+      !bucket.request.isPreemptible,
+      sign,
+    ),
 });

@@ -20,7 +20,7 @@ import { IndexesAt } from "./indexes-at.ts";
 
 export interface Reservation {
   readonly workloadId: WorkloadId;
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
   readonly startMs: number;
   readonly endMs: number;
@@ -33,7 +33,7 @@ export interface Reservation {
 interface LookedFor {
   readonly bookedSequence: number;
   readonly nowMs: number;
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly head: Workload;
   readonly reservation: Reservation | null;
 }
@@ -103,28 +103,28 @@ export class Reservations {
   }
 
   /** A place for the request among what nobody is promised who would need it before the request ends. */
-  findPlacement(found: QueueBucket): Placement | null {
-    const placement = this.#findBeside(found);
+  findPlacement(bucket: QueueBucket): Placement | null {
+    const placement = this.#findBeside(bucket);
     if (this.#due === null || this.#due.length === 0) return placement;
     // What finds no room finds none beside more protected starts either; what groups find is put together group by group.
-    if (placement === null && !isInGroups(found)) return null;
+    if (placement === null && !isInGroups(bucket.request)) return null;
     this.protectDue();
-    return this.#findBeside(found);
+    return this.#findBeside(bucket);
   }
 
-  #findBeside(found: QueueBucket): Placement | null {
+  #findBeside(bucket: QueueBucket): Placement | null {
     const world = this.#world;
-    if (this.#list.length === 0) return findPlacement(world, found);
+    if (this.#list.length === 0) return findPlacement(world, bucket.request);
     const { idle, indexes } = this.#look();
-    const needed = wholeNeeded(found);
-    if (!acceptableTypes(world, found).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
-    indexes.stand(this.#nowMs, this.#nowMs + found.durationMs, this.#list);
-    return findPlacement(world, found);
+    const needed = wholeNeeded(bucket.request);
+    if (!acceptableTypes(world, bucket.request).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
+    indexes.stand(this.#nowMs, this.#nowMs + bucket.request.durationMs, this.#list);
+    return findPlacement(world, bucket.request);
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
-  concern(found: QueueBucket): boolean {
-    const endMs = this.#nowMs + found.durationMs;
+  concern(bucket: QueueBucket): boolean {
+    const endMs = this.#nowMs + bucket.request.durationMs;
     const [first] = this.#list;
     return first !== undefined && first.startMs < endMs;
   }
@@ -145,25 +145,25 @@ export class Reservations {
   }
 
   /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
-  protect(found: QueueBucket): void {
-    if (this.#due !== null) this.#due.push(found);
-    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, found)) this.reserve(found);
+  protect(bucket: QueueBucket): void {
+    if (this.#due !== null) this.#due.push(bucket);
+    else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, bucket.request)) this.reserve(bucket);
   }
 
   /** Protects those that were put off; nothing was recorded since. */
   protectDue(): void {
     if (this.#due === null) return;
-    for (const found of this.#due.splice(0)) {
+    for (const bucket of this.#due.splice(0)) {
       if (this.#list.length >= this.#most) return;
       this.releaseUse();
-      if (!isHeldByLimit(this.#world, found)) this.reserve(found);
+      if (!isHeldByLimit(this.#world, bucket.request)) this.reserve(bucket);
     }
     this.releaseUse();
   }
 
   /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
-  reserve(found: QueueBucket): boolean {
-    const reservation = this.#reservationFor(found, found.waiting.first() as Workload);
+  reserve(bucket: QueueBucket): boolean {
+    const reservation = this.#reservationFor(bucket, bucket.waiting.first() as Workload);
     if (reservation === null) return false;
     const after = this.#list.findIndex((other) => other.startMs > reservation.startMs);
     this.#list.splice(after < 0 ? this.#list.length : after, 0, reservation);
@@ -171,25 +171,25 @@ export class Reservations {
     return true;
   }
 
-  #reservationFor(found: QueueBucket, head: Workload): Reservation | null {
+  #reservationFor(bucket: QueueBucket, head: Workload): Reservation | null {
     const lookedFor = this.#world.scratch.get(lookedForStarts);
     const bookedSequence = bookedSequenceOf(this.#world);
     const nowMs = this.#nowMs;
     const position = this.#askedCount++;
     const known = lookedFor[position];
     const isKnown = known?.bookedSequence === bookedSequence && known.nowMs === nowMs;
-    if (isKnown && known.found === found && known.head === head) return known.reservation;
-    const { durationMs } = found;
-    const start = this.#earliestStart(found, durationMs);
+    if (isKnown && known.bucket === bucket && known.head === head) return known.reservation;
+    const { durationMs } = bucket.request;
+    const start = this.#earliestStart(bucket, durationMs);
     const reservation =
-      start === null ? null : { ...start, workloadId: head.id, found, endMs: start.startMs + durationMs };
-    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, found, head, reservation });
+      start === null ? null : { ...start, workloadId: head.id, bucket, endMs: start.startMs + durationMs };
+    lookedFor.splice(position, lookedFor.length, { bookedSequence, nowMs, bucket, head, reservation });
     return reservation;
   }
 
   /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */
   #earliestStart(
-    found: QueueBucket,
+    bucket: QueueBucket,
     durationMs: number,
   ): { readonly placement: Placement; readonly startMs: number } | null {
     const world = this.#world;
@@ -201,13 +201,13 @@ export class Reservations {
     const { indexes } = forecast;
     let room: ReleasingRoom | null = null;
     try {
-      for (const startMs of forecast.free.startsAfter(this.#nowMs, found, durationMs)) {
+      for (const startMs of forecast.free.startsAfter(this.#nowMs, bucket.request, durationMs)) {
         indexes.stand(startMs, startMs + durationMs, this.#list);
         if (room !== null && !room.suffices) continue;
-        const placement = world.calendar.at(startMs, () => findPlacement(world, found, "eventual"));
+        const placement = world.calendar.at(startMs, () => findPlacement(world, bucket.request, "eventual"));
         if (placement !== null) return { placement, startMs };
         // The next one will hardly have room either: from here on only what differs is counted.
-        room ??= this.#counted(found, indexes);
+        room ??= this.#counted(bucket, indexes);
       }
     } finally {
       indexes.watch = null;
@@ -216,8 +216,8 @@ export class Reservations {
   }
 
   /** Counts the workers that would fit, node by node, as the indexes move in time. */
-  #counted(found: QueueBucket, indexes: IndexesAt): ReleasingRoom {
-    const room = new ReleasingRoom(this.#world, found);
+  #counted(bucket: QueueBucket, indexes: IndexesAt): ReleasingRoom {
+    const room = new ReleasingRoom(this.#world, bucket.request);
     indexes.watch = (workers) => room.changed(workers);
     return room;
   }

@@ -1,7 +1,7 @@
 /** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
 import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { dataPlaces } from "../data-places.ts";
@@ -19,13 +19,17 @@ export interface Candidates {
 /** Smaller goes first, key by key. */
 type Keys = readonly number[];
 
-export function nodeOrder(world: World, found: QueueBucket, { candidates, layer }: Candidates): readonly Candidate[] {
+export function nodeOrder(
+  world: World,
+  request: PlacementRequest,
+  { candidates, layer }: Candidates,
+): readonly Candidate[] {
   const isPacking = world.rules.placement !== "spread";
-  const { shareMilli: share, profile } = found.gang;
-  const byScore = layer === "idle" && isScored(world, found.gang);
-  const ask = workerAsk(found.gang);
-  const preferred = preferredRanks(world, found, candidates);
-  const data = dataPlaces(world, found.spec);
+  const { shareMilli: share, profile } = request.gang;
+  const byScore = layer === "idle" && isScored(world, request.gang);
+  const ask = workerAsk(request.gang);
+  const preferred = preferredRanks(world, request, candidates);
+  const data = dataPlaces(world, request.spec);
   const keysOf = ({ slot }: Candidate): Keys => {
     const unallocated = slot.freeCount + (layer === "releasing" ? slot.releasingCount : 0);
     return [
@@ -33,8 +37,8 @@ export function nodeOrder(world: World, found: QueueBucket, { candidates, layer 
       -data.held(slot),
       byScore ? -scoresOf(world).scoreOf(world, slot, ask) : 0,
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
-      ...(profile === undefined ? [] : partKeys(slot, found.gang, layer)),
-      layer === "releasing" && slot.workersThatFit(found.gang, 1, "idle") === 0 ? 1 : 0,
+      ...(profile === undefined ? [] : partKeys(slot, request.gang, layer)),
+      layer === "releasing" && slot.workersThatFit(request.gang, 1, "idle") === 0 ? 1 : 0,
       // Later, what is idle now is left to others until the plan's time comes.
       isPacking || layer === "eventual" ? unallocated : -unallocated,
       slot.position,

@@ -7,7 +7,7 @@ import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { looksAround } from "../anti-affinity.ts";
 import { windowsInTheWay } from "../closed-nodes.ts";
@@ -28,44 +28,44 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
 }
 
 /** Whether the scores alone decide where the request goes. */
-export function isPlacedByScore(world: World, found: QueueBucket): boolean {
+export function isPlacedByScore(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
-  const { spec, gang, isGrowth, among } = found;
+  const { spec, gang, isGrowth, among } = request;
   if (!isScored(world, gang) || isGrowth || among !== null) return false;
   if (rules.fabric.choose === "cells" || rules.teams.reservedTopology !== undefined) return false;
   if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
   if (
     spec.data !== undefined ||
-    looksAround(world, found) ||
+    looksAround(world, request) ||
     (rules.fabric.choose === "fewest" && rules.fabric.unconstrainedToFullest)
   )
     return false;
-  return windowsInTheWay(world, found).length === 0;
+  return windowsInTheWay(world, request).length === 0;
 }
 
-export function placeByScore(world: World, found: QueueBucket): Placement | null {
-  const types = acceptableTypes(world, found).filter(({ type }) => quotaReached(world, found, type) === null);
-  if (found.acceleratorTypes.length === 0) return placeOnAny(world, found, types);
+export function placeByScore(world: World, request: PlacementRequest): Placement | null {
+  const types = acceptableTypes(world, request).filter(({ type }) => quotaReached(world, request, type) === null);
+  if (request.acceleratorTypes.length === 0) return placeOnAny(world, request, types);
   for (const type of types) {
-    const placement = placeOnAny(world, found, [type]);
+    const placement = placeOnAny(world, request, [type]);
     if (placement !== null) return placement;
   }
   return null;
 }
 
 /** The type of the best place for the first worker, if all of the gang fit there, else that of the next best. */
-function placeOnAny(world: World, found: QueueBucket, types: readonly TypeCapacity[]): Placement | null {
-  const { gang } = found;
+function placeOnAny(world: World, request: PlacementRequest, types: readonly TypeCapacity[]): Placement | null {
+  const { gang } = request;
   const ask = workerAsk(gang);
   const first = scoresOf(world).choose(world, ask, types, 0);
   if (first === null) return null;
   const { type } = first;
-  if (found.workers === 1) return { acceleratorType: type.type, workers: [workerOn(first, gang)] };
-  const workers = placeRest(world, found, first);
+  if (request.workers === 1) return { acceleratorType: type.type, workers: [workerOn(first, gang)] };
+  const workers = placeRest(world, request, first);
   if (workers !== null) return { acceleratorType: type.type, workers };
   return placeOnAny(
     world,
-    found,
+    request,
     types.filter((other) => other !== type),
   );
 }
@@ -73,7 +73,7 @@ function placeOnAny(world: World, found: QueueBucket, types: readonly TypeCapaci
 /** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
 function placeRest(
   world: World,
-  { gang, workers: count }: QueueBucket,
+  { gang, workers: count }: PlacementRequest,
   first: ScoredChoice,
 ): readonly WorkerAllocation[] | null {
   const { capacity } = world;

@@ -11,19 +11,22 @@ import type { Placement } from "../../cluster/request.ts";
 import { InvariantError, invariant } from "../../base/invariant.ts";
 import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
-export function verifyPlacement(world: World, found: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
-  const { gang, acceleratorTypes } = found;
+export function verifyPlacement(world: World, bucket: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
+  const { request, waiting } = bucket;
+  const { gang, acceleratorTypes } = request;
   const { workers, acceleratorType } = placement;
-  const who = found.waiting.first()?.id ?? "nobody";
-  if (workers.length !== found.workers)
-    throw new InvariantError(`${who} was given ${workers.length} of ${found.workers} workers`);
+  const workload = waiting.first();
+  const who = workload?.id ?? "nobody";
+  if (workers.length !== request.workers)
+    throw new InvariantError(`${who} was given ${workers.length} of ${request.workers} workers`);
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
     throw new InvariantError(`${who} was given type ${acceleratorType}`);
-  if (gang.taskGroups !== undefined) verifyGroups(world, found, workers);
+  if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
   for (const worker of workers) {
     const node = world.state.nodes.get(worker.node);
     if (node === undefined || node.health !== "up" || node.draining || node.hotSpare === true)
@@ -33,18 +36,17 @@ export function verifyPlacement(world: World, found: QueueBucket, placement: Pla
     if (acceleratorCount(worker.accelerators) !== shapeOf(gang, worker).accelerators)
       throw new InvariantError(`${who} was given ${worker.accelerators} on ${worker.node}`);
     verifyPart(who, { node, shape: shapeOf(gang, worker), worker });
-    if (found.spec.nodeSelector !== undefined)
-      for (const [label, value] of Object.entries(found.spec.nodeSelector))
+    if (request.spec.nodeSelector !== undefined)
+      for (const [label, value] of Object.entries(request.spec.nodeSelector))
         invariant(
           node.labels?.[label] === value,
           `${who} asks for ${label}=${value}, ${worker.node} has ${node.labels?.[label]}`,
         );
-    const workload = found.waiting.first();
     if (workload !== undefined && layer !== "eventual" && world.state.calendar.size > 0) {
       const window = windowBroken(world.state, workload, { node, nowMs: world.calendar.nowMs });
       invariant(window === null, `${who} was placed on ${worker.node}, where it may run into ${window}`);
     }
-    if (layer === "releasing") verifyReleasing(world, found, worker);
+    if (layer === "releasing") verifyReleasing(world, request, worker);
   }
 }
 
@@ -57,17 +59,17 @@ function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
 }
 
 /** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
-function verifyGroups(world: World, found: QueueBucket, workers: Placement["workers"]): void {
-  const growing = growingAttempt(world, found);
+function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: Placement["workers"]): void {
+  const growing = growingAttempt(world, request);
   const findings = new Findings();
   checkGroups(findings, world.state, {
-    id: growing?.id ?? attemptId(found.waiting.first()?.id ?? "nobody"),
-    spec: found.spec,
+    id: growing?.id ?? attemptId(waiting.first()?.id ?? "nobody"),
+    spec: request.spec,
     workers: [...(growing?.workers ?? []), ...workers],
     // What a growing list asks for again counts workers twice that are to leave.
     isIncomplete: growing !== null,
   });
-  const [first] = found.group === null ? findings.list : [];
+  const [first] = request.group === null ? findings.list : [];
   invariant(first === undefined, first ?? "");
 }
 
@@ -88,7 +90,7 @@ function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPl
 }
 
 /** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
-function verifyReleasing({ capacity }: World, { gang }: QueueBucket, worker: Placement["workers"][number]): void {
+function verifyReleasing({ capacity }: World, { gang }: PlacementRequest, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);
   const slot = capacity.slot(node);

@@ -26,9 +26,9 @@ import { isEvictable, isOnAny } from "../../preemption/eligibility.ts";
 export function findInCells(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const { world } = batch;
   if (reason !== "reclaimed" && reason !== "preempted") return null;
-  if (!isPlacedInCells(world, preemptor) || !isGuaranteedRequest(world, preemptor)) return null;
+  if (!isPlacedInCells(world, preemptor.request) || !isGuaranteedRequest(world, preemptor.request)) return null;
   // Who is leaving anyway will do: nobody else has to.
-  if (findPlacement(world, preemptor, "releasing") !== null) return null;
+  if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
   if (reason === "reclaimed") return findEvictions(batch, preemptor, []);
   const lower = lowerInTeam(batch, preemptor);
   // With all of them gone it would fit, or never.
@@ -91,7 +91,7 @@ function withFewest(batch: Batch, { preemptor, way, given, plan }: CellPlan): Pl
 function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
+  const types = new Set(acceptableTypes(world, preemptor.request).map(({ type }) => type));
   const priorityOf = ({ workloadId }: Attempt): number => workloadOf(world, workloadId).spec.priority;
   return [...world.state.attempts.values()]
     .filter((attempt) => {
@@ -101,7 +101,7 @@ function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
       return (
         isEvictable(batch, attempt) &&
         isGuaranteedOpportunistic(world.rules, spec, attempt) &&
-        spec.team === preemptor.team
+        spec.team === preemptor.request.team
       );
     })
     .toSorted((left, right) => priorityOf(left) - priorityOf(right) || right.placedSequence - left.placedSequence);
@@ -121,9 +121,9 @@ interface CellScope {
 }
 
 function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: CellScope): Placement | null {
-  for (const type of acceptableTypes(world, preemptor)) {
-    if (quotaReached(world, preemptor, type.type) !== null) continue;
-    const workers = placeConstrained(world, preemptor, { type, layer, relabelled });
+  for (const type of acceptableTypes(world, preemptor.request)) {
+    if (quotaReached(world, preemptor.request, type.type) !== null) continue;
+    const workers = placeConstrained(world, preemptor.request, { type, layer, relabelled });
     if (workers !== null) return { acceleratorType: type.type, workers };
   }
   return null;
@@ -173,7 +173,11 @@ interface Wanting {
 /** Who is not in the way and has to go all the same, since the quotas do not allow the place beside it; none that could stay. `null`: not even so. */
 function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
-    withGone(world, [...victims, ...more], () => quotaReached(world, preemptor, placement.acceleratorType) === null);
+    withGone(
+      world,
+      [...victims, ...more],
+      () => quotaReached(world, preemptor.request, placement.acceleratorType) === null,
+    );
   const known = new Set(victims.map(({ attempt }) => attempt));
   let missing: Victim[] = [];
   for (const victim of others) {
@@ -192,7 +196,7 @@ function missingForQuota(world: World, { preemptor, placement, victims, others }
 function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
-  const types = new Set(acceptableTypes(world, preemptor).map(({ type }) => type));
+  const types = new Set(acceptableTypes(world, preemptor.request).map(({ type }) => type));
   return [...world.state.attempts.values()].filter((attempt) => {
     const { spec, id } = workloadOf(world, attempt.workloadId);
     if (id === head.id || !isOnAny(world, attempt, types)) return false;
@@ -233,8 +237,8 @@ function isFree(world: World, preemptor: QueueBucket, { acceleratorType, workers
   const ledger = new Ledger(world);
   try {
     return workers.every((worker) => {
-      if (!world.capacity.slot(worker.node).couldHold(worker, preemptor.gang, "releasing")) return false;
-      ledger.occupy(preemptor, { acceleratorType, workers: [worker] });
+      if (!world.capacity.slot(worker.node).couldHold(worker, preemptor.request.gang, "releasing")) return false;
+      ledger.occupy(preemptor.request, { acceleratorType, workers: [worker] });
       return true;
     });
   } finally {

@@ -4,13 +4,13 @@
  * own can still be laid out; other work goes where it is idle, and may be evicted for the first.
  */
 import type { TeamName } from "../../model/ids.ts";
-import type { Workload, WorkerAllocation } from "../../model/workload.ts";
+import type { WorkerAllocation } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
 import { around, sizeOf } from "../../cluster/cell-tree.ts";
 import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { DomainBudget } from "../../placement/place-constrained.ts";
 import { growingAttempt } from "../../cluster/request.ts";
@@ -31,39 +31,44 @@ import type { Picked } from "./room.ts";
 import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
 /** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
-export const isPlacedInCells = ({ rules: { fabric, teams } }: Pick<World, "rules">, { gang }: QueueBucket): boolean =>
-  gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
+export const isPlacedInCells = (
+  { rules: { fabric, teams } }: Pick<World, "rules">,
+  { gang }: PlacementRequest,
+): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
 
 /** Whether the request is for its team's shapes: by its priority, unless it is growth of a loan that was relabelled. */
-export function isGuaranteedRequest(world: World, found: QueueBucket): boolean {
+export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
-  const head = found.waiting.first() as Workload | undefined;
-  const growing = growingAttempt(world, found);
-  const { spec } = head ?? found;
+  const growing = growingAttempt(world, request);
+  const { spec } = request;
   return growing === null ? isGuaranteed(rules, spec) : isGuaranteedOpportunistic(rules, spec, growing);
 }
 
-function placeInCells(world: World, found: QueueBucket, request: CandidateRequest): readonly WorkerAllocation[] | null {
-  const tree = world.cells.tree(request.type, world.capacity.nodesEpoch);
-  if (!isGuaranteedRequest(world, found)) {
+function placeInCells(
+  world: World,
+  request: PlacementRequest,
+  asked: CandidateRequest,
+): readonly WorkerAllocation[] | null {
+  const tree = world.cells.tree(asked.type, world.capacity.nodesEpoch);
+  if (!isGuaranteedRequest(world, request)) {
     // What cannot be evicted may not sit on what others are guaranteed.
-    if (world.rules.teams.reservedTopology !== undefined && !found.isPreemptible) return null;
-    return new CellPlacing(world, found, { ...request, tree, own: null }).place();
+    if (world.rules.teams.reservedTopology !== undefined && !request.isPreemptible) return null;
+    return new CellPlacing(world, request, { ...asked, tree, own: null }).place();
   }
-  const owner = ownerOf(world, found.team);
+  const owner = ownerOf(world, request.team);
   if (owner === null) return null;
-  const owning = owningOn(world, tree, request);
+  const owning = owningOn(world, tree, asked);
   const before = bestOf(owning.layouts);
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
-    .filter((own) => roomLeft(own) >= found.workers * found.gang.accelerators);
+    .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
   // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked. What was set aside
   // for the team holds all that its shapes hold, and takes nothing from anybody.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
       if (choice === "checked" ? !unsafe.has(own) : choice === "setAside" && !isAsGood(own.layout, before)) continue;
-      const placed = new CellPlacing(world, found, { ...request, tree, own: { ...own, choice } }).place();
+      const placed = new CellPlacing(world, request, { ...asked, tree, own: { ...own, choice } }).place();
       if (placed !== null && isSafe(tree, own, placed)) return placed;
       if (placed !== null) unsafe.add(own);
     }
@@ -134,7 +139,7 @@ interface Spot {
 }
 
 class CellPlacing {
-  readonly #found: QueueBucket;
+  readonly #request: PlacementRequest;
   readonly #tree: CellTree;
   readonly #own: OwnedLayout | null;
   readonly #room: Room;
@@ -149,18 +154,18 @@ class CellPlacing {
   readonly #placed: WorkerAllocation[] = [];
   #unsafeCount = 0;
 
-  constructor(world: World, found: QueueBucket, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
-    this.#found = found;
+  constructor(world: World, request: PlacementRequest, { candidates, layer, spreadOver, tree, own }: PlacingRequest) {
+    this.#request = request;
     this.#tree = tree;
     this.#own = own;
-    this.#room = new Room(tree, { candidates, layer, gang: found.gang });
+    this.#room = new Room(tree, { candidates, layer, gang: request.gang });
     this.#spread = spreadOver();
-    const growing = growingAttempt(world, found);
+    const growing = growingAttempt(world, request);
     for (const worker of growing?.workers ?? []) {
       const node = tree.nodeCells.get(worker.node);
-      if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, found.team, worker).cell);
+      if (node !== undefined && worker.accelerators !== "") this.#keepNear(workerOf(tree, request.team, worker).cell);
     }
-    this.#wanted = Math.max(found.workers, found.gang.workers - (growing?.workers.length ?? 0));
+    this.#wanted = Math.max(request.workers, request.gang.workers - (growing?.workers.length ?? 0));
     for (const owned of own?.reservedTopology ?? [])
       this.#left.set(owned, owned.shape.count - (own?.layout.bound.get(owned)?.length ?? 0));
     this.#regions =
@@ -174,7 +179,7 @@ class CellPlacing {
   }
 
   place(): readonly WorkerAllocation[] | null {
-    while (this.#placed.length < this.#found.workers) {
+    while (this.#placed.length < this.#request.workers) {
       const spot = this.#bestSpot();
       if (spot === null) return null;
       if (!this.#isAllowed(spot)) {
@@ -195,7 +200,7 @@ class CellPlacing {
     const seen = new Set<string>();
     for (const region of this.#regions) {
       if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
-      if (this.#room.freeIn(region.cell) < this.#found.gang.accelerators) continue;
+      if (this.#room.freeIn(region.cell) < this.#request.gang.accelerators) continue;
       for (const container of containersIn(region.cell)) {
         const kind = this.#room.isWhole(container) ? this.#kindOf(region, container) : null;
         if (kind !== null && seen.has(kind)) continue;
@@ -240,7 +245,7 @@ class CellPlacing {
 
   /** The part of a node in which the worker should lie: where the job is already, else where all that it wants would fit. */
   #narrowed(container: Cell): Cell {
-    const { accelerators } = this.#found.gang;
+    const { accelerators } = this.#request.gang;
     const isNear = this.#near.size > 0;
     const needed = isNear ? accelerators : (this.#wanted - this.#placed.length) * accelerators;
     let cell = container;
@@ -263,7 +268,7 @@ class CellPlacing {
 
   /** Accelerators in the smallest cell that holds both it and what the job holds; for a job that holds nothing, that could hold all it wants. */
   #distance(cell: Cell): number {
-    const needed = (this.#wanted - this.#placed.length) * this.#found.gang.accelerators;
+    const needed = (this.#wanted - this.#placed.length) * this.#request.gang.accelerators;
     for (const at of around(cell)) {
       if (this.#near.size > 0 ? this.#near.has(at) : this.#room.freeIn(at) >= needed) return sizeOf(at);
     }

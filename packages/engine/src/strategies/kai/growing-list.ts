@@ -41,8 +41,8 @@ export interface GrowingSearch {
 export function findByGrowingList(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const { world } = batch;
   const teamShares = teamSharesOf(world);
-  if (reason === "reclaimed" && !mayReclaim(world, teamShares, preemptor)) return null;
-  if (reason === "moved" && !(preemptor.isPreemptible && idleSuffices(batch, preemptor))) return null;
+  if (reason === "reclaimed" && !mayReclaim(world, teamShares, preemptor.request)) return null;
+  if (reason === "moved" && !(preemptor.request.isPreemptible && idleSuffices(batch, preemptor))) return null;
   const donors = donorsFor(batch, preemptor, reason);
   if (donors.length === 0 || isHopeless(batch, preemptor)) return null;
   const search: GrowingSearch = {
@@ -56,7 +56,9 @@ export function findByGrowingList(batch: Batch, preemptor: QueueBucket, reason: 
   let base: readonly VictimUnit[] = [];
   let found: Replaced | null = null;
   // A part of each group is no step on the way to all of them.
-  for (const workers of isInGroups(preemptor) ? [preemptor.workers] : growingCounts(preemptor.workers)) {
+  for (const workers of isInGroups(preemptor.request)
+    ? [preemptor.request.workers]
+    : growingCounts(preemptor.request.workers)) {
     found = solve(search, { workers, base });
     if (found === null) return null;
     base = found.units;
@@ -67,16 +69,19 @@ export function findByGrowingList(batch: Batch, preemptor: QueueBucket, reason: 
 function inLineWith(world: World, preemptor: QueueBucket): GrowingSearch["inLine"] {
   if (!comparesRequests(world.rules.teams.order)) return [];
   const others = classesInLine(world).filter((found) => found !== preemptor);
-  const byTeam = Map.groupBy(others, ({ team }) => team);
+  const byTeam = Map.groupBy(others, ({ request }) => request.team);
   const compareHeads = headOrder(world);
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
 /** What no victim can change: the quotas of work that must stay within its guarantee. */
 function isHopeless({ world }: Batch, preemptor: QueueBucket): boolean {
-  if (preemptor.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
-  const amount = amountAsked(world, preemptor, "");
-  return world.teamUse.guaranteePassed(preemptor.team, amount) !== null && quotaReached(world, preemptor, "") !== null;
+  if (preemptor.request.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
+  const amount = amountAsked(world, preemptor.request, "");
+  return (
+    world.teamUse.guaranteePassed(preemptor.request.team, amount) !== null &&
+    quotaReached(world, preemptor.request, "") !== null
+  );
 }
 
 function* growingCounts(workers: number): Generator<number> {
@@ -93,7 +98,7 @@ function idleSuffices({ world }: Batch, preemptor: QueueBucket): boolean {
       for (let index = 0; index < slot.totalCount; index++) idle += Math.max(0, slot.left(index, "idle"));
     }
   }
-  return idle >= milliIn(partsAsked(world, preemptor));
+  return idle >= milliIn(partsAsked(world, preemptor.request));
 }
 
 function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Donor[] {
@@ -102,7 +107,7 @@ function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason)
   const hasRight = (workload: Workload): boolean => {
     if (workload === head || !isPreemptible(world.rules, workload.spec)) return false;
     if (reason === "moved") return true;
-    return reason === "preempted" ? mayPreempt(preemptor, head, workload) : workload.spec.team !== preemptor.team;
+    return reason === "preempted" ? mayPreempt(head, workload) : workload.spec.team !== preemptor.request.team;
   };
   const running = [...world.state.attempts.values()].filter(
     (attempt) => isEvictable(batch, attempt) && hasRight(workloadOf(world, attempt.workloadId)),
@@ -197,8 +202,8 @@ function solveByNodes(search: GrowingSearch, step: ListStep): Replaced | null {
 
 /** Whether what is free on the nodes and what would be given up add up to the request. */
 function couldCover({ preemptor, batch }: GrowingSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
-  const { gang } = preemptor;
-  const asked = isInGroups(preemptor) ? partsAsked(batch.world, preemptor) : [{ shape: gang, workers }];
+  const { gang } = preemptor.request;
+  const asked = isInGroups(preemptor.request) ? partsAsked(batch.world, preemptor.request) : [{ shape: gang, workers }];
   const needed = milliIn(asked);
   const nodes = new Set(units.flatMap(nodesOf));
   let room = 0;

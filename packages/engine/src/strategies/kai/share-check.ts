@@ -1,5 +1,5 @@
 /** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
-import type { QueueBucket } from "../../cluster/queue.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import { entitlementToKeep } from "../../ordering/team-share.ts";
@@ -11,11 +11,11 @@ import { amountAsked } from "../../cluster/request.ts";
 import { partsOfUnit } from "../../preemption/victim-order.ts";
 import type { VictimUnit } from "../../preemption/victim-order.ts";
 
-const requestOf = (world: World, found: QueueBucket): Amount => amountAsked(world, found, "");
+const requestOf = (world: World, request: PlacementRequest): Amount => amountAsked(world, request, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
-export function mayReclaim(world: World, teamShares: TeamShares, preemptor: QueueBucket): boolean {
+export function mayReclaim(world: World, teamShares: TeamShares, preemptor: PlacementRequest): boolean {
   const node = world.teamUse.node(preemptor.team);
   const { fair, fairByPresent } = teamShares.get(node) as TeamShare;
   const request = requestOf(world, preemptor);
@@ -54,8 +54,8 @@ export function acceptsLosses(
 ): boolean {
   const { world } = batch;
   const { teamUse } = world;
-  const own = teamUse.node(preemptor.team);
-  const request = requestOf(world, preemptor);
+  const own = teamUse.node(preemptor.request.team);
+  const request = requestOf(world, preemptor.request);
   const taken = new Map<TeamNode, number[]>();
   for (const unit of lost.toSorted(byWorkersKept)) {
     const node = teamUse.node(unit.workload.spec.team);

@@ -61,10 +61,10 @@ function findByQuota(batch: Batch, { preemptor, reason, choose }: QuotaSearch): 
   if (reason !== "reclaimed" || quota === null) return null;
   const head = preemptor.waiting.first() as Workload;
   const { spec } = head;
-  for (const { type } of acceptableTypes(world, preemptor)) {
-    const amount = amountAsked(world, preemptor, type);
+  for (const { type } of acceptableTypes(world, preemptor.request)) {
+    const amount = amountAsked(world, preemptor.request, type);
     const amounts = quota.amounts(amount);
-    const leaf = quota.leaf(preemptor.team);
+    const leaf = quota.leaf(preemptor.request.team);
     let placement: Placement | null = null;
     const teams = candidatesByTeam(batch, quota, compareCandidates);
     const search: VictimSearch<QuotaCandidate> = {
@@ -77,7 +77,7 @@ function findByQuota(batch: Batch, { preemptor, reason, choose }: QuotaSearch): 
         // Of what it does not ask for nothing is available either, where more was promised or lent than there is.
         needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
       },
-      rights: world.teamUse.node(preemptor.team).team.preemption ?? STANDARD_RIGHTS,
+      rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
       candidatesOf: (team) => teams.get(team) ?? [],
       order: compareCandidates,
       fits: (victims) => {
@@ -155,18 +155,20 @@ function placeWithout(world: World, { preemptor, type, victims }: Without): Plac
     amount: amountHeld(world, workload.spec.gang, attempt),
   }));
   const isWithin = (amount: Amount): boolean =>
-    teamUse.limitReached(preemptor, amount, freed) === null && guaranteeReached(world, preemptor, amount) === null;
-  if (!isWithin(amountAsked(world, preemptor, type))) return null;
+    teamUse.limitReached(preemptor.request, amount, freed) === null &&
+    guaranteeReached(world, preemptor.request, amount) === null;
+  if (!isWithin(amountAsked(world, preemptor.request, type))) return null;
   const ledger = new Ledger(world);
   try {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
-    if (isInGroups(preemptor)) {
-      const placed = placeGroups(world, preemptor, { layer: "releasing", heedsQuotas: false });
+    if (isInGroups(preemptor.request)) {
+      const placed = placeGroups(world, preemptor.request, { layer: "releasing", heedsQuotas: false });
       // Which types its groups get is known only now.
-      return placed !== null && isWithin(amountHeld(world, preemptor.gang, placed)) ? placed : null;
+      return placed !== null && isWithin(amountHeld(world, preemptor.request.gang, placed)) ? placed : null;
     }
     const found = world.capacity.type(type);
-    const workers = found === undefined ? null : placeOnType(world, preemptor, { type: found, layer: "releasing" });
+    const workers =
+      found === undefined ? null : placeOnType(world, preemptor.request, { type: found, layer: "releasing" });
     return workers === null ? null : { acceleratorType: type, workers };
   } finally {
     ledger.rollback();

@@ -11,6 +11,7 @@ import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import { COMPARED, FIRST_TYPE_AT, amountAt } from "../../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
@@ -24,11 +25,11 @@ export function findFewest(batch: Batch, preemptor: QueueBucket, reason: Evictio
   const { world } = batch;
   if (
     reason !== "reclaimed" ||
-    preemptor.workers !== 1 ||
-    !isWithinGuarantee(world, preemptor.team, amountAsked(world, preemptor, ""))
+    preemptor.request.workers !== 1 ||
+    !isWithinGuarantee(world, preemptor.request.team, amountAsked(world, preemptor.request, ""))
   )
     return null;
-  const slots = acceptableTypes(world, preemptor)
+  const slots = acceptableTypes(world, preemptor.request)
     .flatMap(({ slots: all }) => all)
     .filter(({ usable }) => usable)
     .toSorted((left, right) => compareText(left.node.id, right.node.id));
@@ -58,7 +59,7 @@ function planOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Plan | nu
     .flatMap((id) => world.state.attempts.get(id) ?? [])
     .filter((attempt) => {
       const { spec } = workloadOf(world, attempt.workloadId);
-      return spec.team !== preemptor.team && isEvictable(batch, attempt);
+      return spec.team !== preemptor.request.team && isEvictable(batch, attempt);
     })
     .toSorted(
       (left, right) =>
@@ -99,7 +100,7 @@ function hasRoomWithout(world: World, preemptor: QueueBucket, donors: readonly A
   const ledger = new Ledger(world);
   try {
     for (const attempt of donors) ledger.vacate(attempt, 0);
-    return findPlacement(world, preemptor, "releasing") !== null;
+    return findPlacement(world, preemptor.request, "releasing") !== null;
   } finally {
     ledger.rollback();
   }
@@ -133,10 +134,10 @@ function tryVictims(world: World, preemptor: QueueBucket, chosen: readonly Attem
       if (!mayGive(world, preemptor, attempt)) return null;
       ledger.vacate(attempt, 0);
     }
-    const placement = findPlacement(world, preemptor, "releasing");
+    const placement = findPlacement(world, preemptor.request, "releasing");
     if (placement === null) return null;
-    ledger.occupy(preemptor, placement);
-    if (chosen.some((attempt) => couldUndo(world, preemptor, attempt))) return null;
+    ledger.occupy(preemptor.request, placement);
+    if (chosen.some((attempt) => couldUndo(world, preemptor.request, attempt))) return null;
     return { preemptor, placement, victims: chosen.map((attempt): Victim => ({ attempt, keeps: 0 })) };
   } finally {
     ledger.rollback();
@@ -144,7 +145,7 @@ function tryVictims(world: World, preemptor: QueueBucket, chosen: readonly Attem
 }
 
 /** With the plan carried out the victim would stay within its guarantee, and the beneficiary's team would not. */
-function couldUndo(world: World, { team }: QueueBucket, { workloadId, workers }: Attempt): boolean {
+function couldUndo(world: World, { team }: PlacementRequest, { workloadId, workers }: Attempt): boolean {
   const { spec } = workloadOf(world, workloadId);
   const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
   return isWithinGuarantee(world, spec.team, again) && isAboveGuarantee(world, team, again);
@@ -156,10 +157,10 @@ function couldUndo(world: World, { team }: QueueBucket, { workloadId, workers }:
  */
 function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
-  const request = amountAsked(world, preemptor, "");
+  const request = amountAsked(world, preemptor.request, "");
   if (!isAboveGuarantee(world, spec.team, request)) return false;
   const given = amountHeld(world, spec.gang, attempt);
-  return pathToSide(world, preemptor.team, spec.team).every((node) => !holdsByRight(node, { request, given }));
+  return pathToSide(world, preemptor.request.team, spec.team).every((node) => !holdsByRight(node, { request, given }));
 }
 
 interface Exchange {

@@ -1,0 +1,141 @@
+/** What is to be placed at once, all of it or nothing. Requests are frozen: a variant is made by `with`. */
+import { acceptedTypes, partsOf } from "../model/gang.ts";
+import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Attempt, GangSpec, WorkerAllocation, Workload, WorkloadSpec } from "../model/workload.ts";
+import { isPreemptible } from "../policy/preemptible.ts";
+import type { Rules } from "../policy/rules.ts";
+import { longestDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
+
+interface RequestFields {
+  readonly team: TeamName;
+  /** The user who submitted the workload, or one of several that are alike. */
+  readonly actor: string;
+  readonly spec: WorkloadSpec;
+  /** The gang of `spec`; of one task group, that group as a gang. */
+  readonly gang: GangSpec;
+  /** In order of preference; empty: any. Of a gang of groups, every type that any group accepts. */
+  readonly acceleratorTypes: readonly string[];
+  /** Workers asked for. */
+  readonly workers: number;
+  /** Workers of each task group; `null`: the least of each, or the gang has no groups. */
+  readonly counts: readonly number[] | null;
+  readonly isPreemptible: boolean;
+  /** The longest that it may run; calendar windows are checked against it. */
+  readonly longestMs: number;
+  /** The planned run time, by the walltime or predicted; backfill uses it. */
+  readonly durationMs: number;
+  /** Workers that were lost with their nodes: the request may use as many hot spares. */
+  readonly lostWorkers: number;
+  /** The running attempt that asks for further workers; `null`: the request is for a start. */
+  readonly grows: AttemptId | null;
+  readonly isGrowth: boolean;
+  /** The running attempt whose place the request may keep, in a rebalance; `null` for all others. */
+  readonly holds: Attempt | null;
+  /** The task group that the workers are for; `null`: all groups, the group that lacks most, or the gang has none. */
+  readonly group: number | null;
+  /** The only nodes that may be used; `null`: all. */
+  readonly among: ReadonlySet<NodeId> | null;
+  /** Data inputs that a node must hold. */
+  readonly inputsHeldMin: number;
+  /** Workers of the running gang that stay, where a plan evicts some of them; `undefined`: all. */
+  readonly ownKept: number | undefined;
+  /** Workers of the same gang that are placed together with it. */
+  readonly beside: readonly WorkerAllocation[];
+  /** The anti-affinity rules are left out, to find whether they are what blocks the request. */
+  readonly ignoresAntiAffinity: boolean;
+}
+
+interface RequestOptions {
+  readonly rules: Rules;
+  /** Further workers that `grows` asks for; absent: the request is for a start. */
+  readonly growth?: number;
+  readonly grows?: AttemptId | null;
+  readonly holds?: Attempt | null;
+  readonly group?: number | null;
+}
+
+export class PlacementRequest implements RequestFields {
+  readonly team: TeamName;
+  readonly actor: string;
+  readonly spec: WorkloadSpec;
+  readonly gang: GangSpec;
+  readonly acceleratorTypes: readonly string[];
+  readonly workers: number;
+  readonly counts: readonly number[] | null;
+  readonly isPreemptible: boolean;
+  readonly longestMs: number;
+  readonly durationMs: number;
+  readonly lostWorkers: number;
+  readonly grows: AttemptId | null;
+  readonly isGrowth: boolean;
+  readonly holds: Attempt | null;
+  readonly group: number | null;
+  readonly among: ReadonlySet<NodeId> | null;
+  readonly inputsHeldMin: number;
+  readonly ownKept: number | undefined;
+  readonly beside: readonly WorkerAllocation[];
+  readonly ignoresAntiAffinity: boolean;
+
+  private constructor(base: RequestFields, changes: Partial<RequestFields> = {}) {
+    const fields = { ...base, ...changes };
+    this.team = fields.team;
+    this.actor = fields.actor;
+    this.spec = fields.spec;
+    this.gang = fields.gang;
+    this.acceleratorTypes = fields.acceleratorTypes;
+    this.workers = fields.workers;
+    this.counts = fields.counts;
+    this.isPreemptible = fields.isPreemptible;
+    this.longestMs = fields.longestMs;
+    this.durationMs = fields.durationMs;
+    this.lostWorkers = fields.lostWorkers;
+    this.grows = fields.grows;
+    this.isGrowth = fields.isGrowth;
+    this.holds = fields.holds;
+    this.group = fields.group;
+    this.among = fields.among;
+    this.inputsHeldMin = fields.inputsHeldMin;
+    this.ownKept = fields.ownKept;
+    this.beside = fields.beside;
+    this.ignoresAntiAffinity = fields.ignoresAntiAffinity;
+    Object.freeze(this);
+  }
+
+  static of(
+    { spec, actor, lostWorkers = 0 }: Pick<Workload, "spec" | "actor" | "lostWorkers">,
+    { rules, growth = 0, grows = null, holds = null, group = null }: RequestOptions,
+  ): PlacementRequest {
+    const { gang, team } = spec;
+    const holdsGroups = holds !== null && gang.taskGroups !== undefined;
+    return new PlacementRequest({
+      team,
+      actor,
+      spec,
+      gang,
+      acceleratorTypes: acceptedTypes(spec),
+      workers: holds?.workers.length ?? (growth > 0 ? growth : minWorkersOf(gang)),
+      counts: holdsGroups ? partsOf(gang, holds.workers).map(({ workers }) => workers) : null,
+      isPreemptible: isPreemptible(rules, spec),
+      longestMs: windowDurationMs(rules, spec),
+      durationMs: longestDurationMs(rules, spec),
+      lostWorkers,
+      grows,
+      isGrowth: growth > 0,
+      holds,
+      group,
+      among: null,
+      inputsHeldMin: 0,
+      ownKept: undefined,
+      beside: NO_WORKERS,
+      ignoresAntiAffinity: false,
+    });
+  }
+
+  /** The same request with these changes. */
+  with(changes: Partial<RequestFields>): PlacementRequest {
+    return new PlacementRequest(this, changes);
+  }
+}
+
+const NO_WORKERS: readonly WorkerAllocation[] = [];
