@@ -1,6 +1,9 @@
-// Adam (Kingma and Ba, 2015), the longest gradient it follows, and how fast it learns when.
+// Adam (Kingma and Ba, 2015), the clipping bound of the gradient, and the learning-rate schedule.
 
-/** A step in place. The state is weights, mean, mean square; `step` counts from 1; a gradient longer than 1 counts as 1. */
+/**
+ * One step in place. The state is weights, mean, mean square; `step` counts from 1; a gradient longer than 1 is clipped
+ * to 1.
+ */
 export function adam(state, gradient, step, rate) {
   const size = state.length / 3;
   const [weights, mean, square] = [0, 1, 2].map((part) => state.subarray(part * size, (part + 1) * size));
@@ -16,7 +19,7 @@ export function adam(state, gradient, step, rate) {
   }
 }
 
-/** The share of the full rate at a step: up within the first 50, then down half a cosine wave to a fortieth. */
+/** Learning-rate factor of a step: linear warm-up over the first 50, then a cosine decay to 1/40. */
 export function warmAndCool(step, steps) {
   return Math.min(1, (step + 1) / 50) * (0.5125 + 0.4875 * Math.cos((Math.PI * step) / steps));
 }

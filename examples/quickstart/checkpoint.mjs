@@ -1,8 +1,8 @@
-// Checkpoints that are complete or not there: written aside, synced, renamed, and only then named in the manifest.
+// Atomic checkpoints: written to a temporary file, synced, renamed, and only then listed in the manifest.
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-const KEPT = 3; // Should the newest turn out damaged on disk, an older one still counts.
+const KEPT = 3; // If the newest checkpoint is damaged on disk, an older one is used.
 const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const sync = (file) => [fsyncSync(file), closeSync(file)];
 
@@ -21,7 +21,7 @@ function listed(directory) {
   return existsSync(path) ? JSON.parse(readFileSync(path)).checkpoints : [];
 }
 
-/** Saves the state after a step with its header, forgets all but the last few, returns the file's name. */
+/** Saves the state after a step with its header, deletes all but the last few checkpoints, returns the file's name. */
 export function save(directory, header, state) {
   const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), Buffer.from(state.buffer)]);
   const entry = { step: header.step, file: `step-${header.step}.ckpt`, sha256: digest(bytes) };
@@ -32,7 +32,7 @@ export function save(directory, header, state) {
   return entry.file;
 }
 
-/** The bytes of the newest checkpoint that is whole, or no bytes. */
+/** The bytes of the newest intact checkpoint, or no bytes. */
 export function newest(directory) {
   for (const { file, sha256 } of listed(directory).reverse()) {
     const bytes = existsSync(join(directory, file)) ? readFileSync(join(directory, file)) : Buffer.alloc(0);

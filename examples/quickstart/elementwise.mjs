@@ -2,8 +2,8 @@
 export const [EPSILON, ROPE_BASE] = [1e-5, 10_000];
 
 /**
- * Cosine and sine of each pair of a head's numbers at each position. The angles are multiplied up in float32, as llama.cpp does:
- * angles that are more exact would give other scores.
+ * Cosine and sine of each pair of a head's numbers at each position. Angles are multiplied up in float32, as llama.cpp
+ * does: more exact angles would give other scores.
  */
 export function rotations(context, head) {
   const scale = Math.fround(ROPE_BASE ** (-2 / head));
@@ -25,7 +25,7 @@ export function rotate(vector, angles, rows, direction) {
     rotateRow(vector.subarray(row * width, (row + 1) * width), angles[row % angles.length], direction);
 }
 
-/** The same for one row at a position with these angles. */
+/** RoPE of one row, at a position with these angles. */
 export function rotateRow(row, angles, direction) {
   for (let i = 0, pair = 0; i < row.length; i += 2, pair = (pair + 2) % angles.length) {
     const x = row[i];
@@ -91,7 +91,7 @@ export function normalise({ out, scale }, x, weights) {
   }
 }
 
-/** Adds to `dx` what the gradient of the output, `dn`, means for the input, and to the weights' gradient. */
+/** Adds the gradient of the input to `dx` and that of the weights to theirs, from `dn`, the gradient of the output. */
 export function normaliseBack(dx, dn, { scale }, x, { value, gradient }) {
   const width = value.length;
   for (let row = 0, at = 0; at < x.length; row++, at += width) {

@@ -4,9 +4,9 @@ import net from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 const { MASTER_ADDR: host, MASTER_PORT: port, HEADROOM_ATTEMPT_ID: attempt, QUICKSTART_PATIENCE_MS } = process.env;
 export const [rank, world] = [Number(process.env.RANK ?? 0), Number(process.env.WORLD_SIZE ?? 1)];
-const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // A gang that stays incomplete gives up, and the control plane restarts it.
+const PATIENCE_MS = Number(QUICKSTART_PATIENCE_MS ?? 60_000); // An incomplete gang gives up, and the control plane restarts it.
 const RETRY_MS = 100; // A killed rank 0 leaves its port busy for a moment, and a peer may start before rank 0 does.
-const SILENCE_MS = 60_000; // A peer that hangs (machine lost, process stopped) is as gone as one that died.
+const SILENCE_MS = 60_000; // A peer that hangs (machine lost, process stopped) is treated like one that died.
 const bytesOf = (vector) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 const vectorOf = (bytes) => new Float32Array(new Uint8Array(bytes).buffer);
 
@@ -22,16 +22,16 @@ async function* frames(socket) {
   throw new Error("a peer is gone");
 }
 
-/** Whole frames over a socket, each behind its length. Receiving from a peer that died throws at once. */
+/** Length-prefixed frames over a socket. Receiving from a peer that died throws at once. */
 function connection(socket) {
   const inbox = frames(socket);
   socket.setNoDelay(true).setTimeout(SILENCE_MS, () => socket.destroy());
-  socket.on("error", () => {}); // whoever receives next hears of it
+  socket.on("error", () => {}); // the next call to receive throws this error
   const send = (bytes) => socket.write(Buffer.concat([bytesOf(Uint32Array.of(bytes.length)), bytes]));
   return { socket, send, receive: async () => (await inbox.next()).value };
 }
 
-/** Rank 0: waits until every other rank of this attempt is here. A worker of another attempt is turned away. */
+/** Rank 0: waits until every other rank of this attempt is connected. A worker of another attempt is rejected. */
 function gather() {
   const awaited = new Set(Array.from({ length: world - 1 }, (_, i) => `${i + 1} ${world} ${attempt}`));
   const peers = [];
@@ -50,7 +50,10 @@ function gather() {
   return new Promise((resolve) => server.listen(port, host).on("complete", () => resolve(peers)));
 }
 
-/** Any other rank: knocks until rank 0 of its own attempt opens; a gang on its way out may hold the port for a while. */
+/**
+ * Any other rank: retries until rank 0 of its own attempt listens. A gang that is terminating may hold the port for a
+ * while.
+ */
 async function join() {
   for (; ; await delay(RETRY_MS)) {
     const peer = connection(net.connect(port, host));

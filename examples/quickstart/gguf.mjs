@@ -19,7 +19,7 @@ export function byteAlphabet() {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isVisible(byte) ? byte : 256 + invisible++));
 }
 
-/** A chat is what was said, one message after the other: this model has seen no conversations. */
+/** Chat template: messages are concatenated, because this model was trained on no conversations. */
 const CHAT_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
 function keysOf(name, { context, hidden, layers, heads, keyHeads, inner }) {
@@ -75,7 +75,7 @@ export function ggufBytes(name, recipe, weights) {
   let [start, offset] = [0, 0];
   const [infos, data] = [[], []];
   for (const [tensor, rows, columns] of tensors) {
-    // Dimensions begin with the one that lies together in memory. Without `output.weight` the embeddings serve as output.
+    // Dimensions start with the contiguous one. Without `output.weight` the embeddings serve as output.
     const dimensions = rows === 1 ? [columns] : [columns, rows];
     infos.push(text(tensor), u32(dimensions.length), ...dimensions.map(u64), u32(F32), u64(offset));
     const bytes = Buffer.alloc(padded(4 * rows * columns));

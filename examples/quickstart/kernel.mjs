@@ -26,7 +26,7 @@ const set = (local) => [0x21, ...unsigned(local)];
 const i32 = (value) => [0x41, ...signed(value)];
 const [add, subtract, multiply] = [[0x6a], [0x6b], [0x6c]];
 const advance = (local, by) => [get(local), by, add, set(local)];
-/** Repeats the body while `count`, less `by` each time, stays above zero. */
+/** Repeats the body while `count`, reduced by `by` each time, is above zero. */
 const countdown = (count, by, body) => [
   [0x03, 0x40],
   body,

@@ -69,7 +69,7 @@ export class Model {
     const perLayer = 7 * hidden + 3 * keyWidth + 8 * inner + heads * context + 8;
     this.arena = new Arena(3 * this.size + rows * ((layers + 2) * perLayer + 2 * VOCABULARY) + 64 * hidden * context);
     this.weights = this.arena.floats(this.size);
-    this.gradient = this.arena.floats(this.size + 2); // the trainer's two numbers travel along
+    this.gradient = this.arena.floats(this.size + 2); // the trainer stores its loss and stop flag here
     const spread = this.tensors.flatMap(([, m, n, value]) => Array.from({ length: m * n }, () => value));
     spread.forEach((value, i) => {
       this.weights[i] = value === 0 ? 1 : 2 * Math.sqrt(3) * (draw(seed, i, -1) - 0.5) * value;
@@ -118,7 +118,7 @@ export class Model {
     this.angles = rotations(context, HEAD);
   }
 
-  /** Y = X·Wᵀ (+ Y), for every row of X. */
+  /** Y = X·Wᵀ, added to Y if asked, for every row of X. */
   #linear(y, x, { value, transpose, rows: m, columns: n }, keep = 0) {
     transposeInto(transpose, value, m, n);
     this.arena.product(matrix(y, m), matrix(x, n), matrix(transpose, m), this.rows, m, n, keep);
@@ -174,7 +174,7 @@ export class Model {
     };
   }
 
-  /** One head of one sequence: each token looks at itself and at those before it. */
+  /** One head of one sequence with causal attention. */
   #attend(l, s, h) {
     const { arena, context, hidden, keyWidth } = this;
     const [at, keys, scale] = [this.#places(s, h), this.work.keys, 1 / Math.sqrt(HEAD)];

@@ -73,7 +73,7 @@ function restore(checkpoint) {
   return { model, state, progress };
 }
 
-/** Continues a text by `length` tokens, each drawn by the chances that the model gives it. */
+/** Continues a text by `length` tokens, each sampled from the model's distribution. */
 function sample(weights, start, length) {
   const model = new Model({ ...recipe, sequences: 1 });
   model.weights.set(weights);
@@ -96,7 +96,7 @@ function sample(weights, start, length) {
   return decode(tokens);
 }
 
-/** Writes the trained model as GGUF, and a few lines by it. */
+/** Writes the trained model as GGUF, and a sample of its text. */
 function publish({ weights }, codes) {
   const path = resolve(directory, "model.gguf");
   writeAtomically(path, ggufBytes("quickstart", recipe, weights));
@@ -119,8 +119,8 @@ async function main() {
     model.weights.set(state.subarray(0, model.size));
     progress.step += 1;
     progress.losses += total.at(-2);
-    stopping = total.at(-1) > 0; // a stop flag of any rank reaches all in the same step
-    await turn(); // signals arrive between two turns of the event loop, and a single worker waits for no socket
+    stopping = total.at(-1) > 0; // the stop flag of any rank reaches all ranks in the same step
+    await turn(); // Signals arrive between two turns of the event loop, and a single worker waits for no socket.
     if (rank > 0) continue;
     if (progress.step % reportEvery === 0) {
       const tokensPerSecond = Math.round((1000 * reportEvery * batch * context) / (performance.now() - since));

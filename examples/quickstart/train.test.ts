@@ -1,4 +1,7 @@
-/** The quickstart's promises, kept by real processes: it learns, survives kills bit for bit, stops cleanly, keeps to its gang. */
+/**
+ * The quickstart's promises, tested with real processes: it learns, resumes bit for bit after kills, stops cleanly, and
+ * rejects workers of other gangs.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -25,8 +28,8 @@ let root: string;
 let running: ChildProcess[] = [];
 
 /**
- * Loaded into a worker before its program: holds it at a line that it writes until a file is there. Three hundred
- * steps take half a second, so that on a busy machine whatever is done to a worker that runs on may come after its end.
+ * Loaded into a worker before its program: stops it at a chosen output line until a file exists. Three hundred steps
+ * take half a second, so on a busy machine an action on a running worker could come after its end.
  */
 const HOLD = `
 import { existsSync } from "node:fs";
@@ -51,7 +54,7 @@ function killAll(): void {
 }
 afterEach(killAll);
 afterAll(() => {
-  killAll(); // a failure before the first test leaves some, too
+  killAll(); // a failure before the first test also leaves some
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -107,7 +110,7 @@ function start(run: Run, rank: number, more: Record<string, string> = {}): Worke
 }
 
 let gangCount = 0;
-/** Starts both workers, holds rank 0 at the first line that matches, does something to them, and lets go. */
+/** Starts both workers, stops rank 0 at the first matching line, calls the action, and continues. */
 async function gang(run: Run, when: RegExp, act: (workers: readonly Worker[]) => void, more = {}) {
   const go = join(root, `go-${++gangCount}`);
   const workers = [start(run, 0, { ...more, HOLD_AT: when.source, HOLD_UNTIL: go }), start(run, 1, more)];
@@ -128,7 +131,7 @@ const reports = (run: Run): Line[] =>
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Line);
-/** Loss by step, every one reported; a step that was computed twice must have come out the same. */
+/** Loss by step; every step was reported, and a repeated step must have the same loss. */
 function lossesOf(run: Run): Map<number, number> {
   const losses = new Map<number, number>();
   for (const { kind, step, metrics } of reports(run)) {
@@ -159,7 +162,7 @@ describe("the quickstart", () => {
 
   it("learns, and leaves checkpoints and a sample", () => {
     expect([...losses.keys()]).toEqual(Array.from({ length: STEPS }, (_, i) => i + 1));
-    expect(losses.get(1)).toBeGreaterThan(5.4); // a model that knows nothing: ln 264 = 5.58 nats a byte
+    expect(losses.get(1)).toBeGreaterThan(5.4); // an untrained model: ln 264 = 5.58 nats a byte
     expect(losses.get(STEPS)).toBeLessThan(1);
     expect(manifest(straight).checkpoints.map(({ step }) => step)).toEqual([260, 280, 300]);
     for (const { file, sha256 } of manifest(straight).checkpoints) {
@@ -241,7 +244,7 @@ describe("the quickstart", () => {
     const own = start(run, 1, { HEADROOM_ATTEMPT_ID: "new" });
     expect(await Promise.all([rank0.exit, own.exit])).toEqual([0, 0]);
     expect(lossesOf(run)).toEqual(losses);
-    // It knocks on until its patience or its control plane ends it.
+    // It retries until its own timeout or its control plane ends it.
     stale.child.kill();
     expect(await stale.exit).toBe("SIGTERM");
     expect(stale.lines).toEqual([]);
@@ -255,7 +258,7 @@ describe("the quickstart", () => {
 
   it("waits for a port that is still taken", async () => {
     const run = await newRun("port");
-    // The peer knocks ten times in vain, a second in all: by then rank 0 has found the port taken.
+    // The peer retries ten times, a second in all: by then rank 0 has found the port taken.
     let knocks = 0;
     const holder = createServer((socket) => {
       knocks += 1;

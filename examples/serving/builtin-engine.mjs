@@ -13,7 +13,7 @@ export async function createBuiltinEngine(path, slotCount) {
   return new BuiltinEngine(readGguf(path), slotCount);
 }
 
-/** Weights by name as the kernel wants them: transposed, so that a row belongs to an input. */
+/** Weights by name in the kernel's layout: transposed, so that a row belongs to an input. */
 function loadTensors(gguf, arena) {
   const file = openSync(gguf.path, "r");
   const read = ({ name, type, at, size, dimensions: [columns, rows = 1] }) => {
@@ -68,12 +68,12 @@ class BuiltinEngine {
     return (await this.#append(slot, tokens)).logits;
   }
 
-  /** Forgets everything of a slot's sequence but its first `length` tokens. */
+  /** Truncates the cache of a slot's sequence to its first `length` tokens. */
   async truncate(slot, length) {
     this.slots[slot].length = length;
   }
 
-  /** The last token's normalised output: a vector for a text. */
+  /** The last token's normalised output: an embedding of the text. */
   async embed(slot, tokens) {
     return Array.from((await this.#append(slot, tokens)).hidden);
   }
@@ -91,7 +91,7 @@ class BuiltinEngine {
     setImmediate(() => this.#turn());
   }
 
-  /** One batch: the next tokens of those that generate first, then as much of the prompts as fits. */
+  /** One batch: the next tokens of generating sequences first, then as much of the prompts as fits. */
   #turn() {
     this.#isScheduled = false;
     const rows = [];
@@ -144,7 +144,7 @@ class BuiltinEngine {
     this.arena.product(matrix(y, rows), matrix(from, columns), matrix(values, rows), this.count, rows, columns, keep);
   }
 
-  /** Caches a token's key and value, and lets its heads look at everything that its sequence has cached. */
+  /** Caches a token's key and value, and attends to everything that its sequence has cached. */
   #attend(row, cached, position) {
     const { hidden, keyWidth, heads, keyHeads, head } = this;
     const query = this.q.subarray(row * hidden, (row + 1) * hidden);

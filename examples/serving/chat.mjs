@@ -1,5 +1,5 @@
-// Asks the quickstart's model something: `node examples/serving/chat.mjs 'import { '`. Applies serve.yaml, starts the gateway
-// where none answers, waits until the model is trained and served, and prints the answer as it comes. README.md says more.
+// Asks the quickstart's model a question: `node examples/serving/chat.mjs 'import { '`. Applies serve.yaml, starts the
+// gateway unless one answers, waits until the model is trained and served, and streams the answer. See README.md.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,7 +10,7 @@ const { values: options, positionals } = parseArgs({
   options: {
     serve: { type: "string", default: join(import.meta.dirname, "serve.yaml") },
     gateway: { type: "string", default: join(import.meta.dirname, "gateway.yaml") },
-    url: { type: "string", default: "http://127.0.0.1:8080" }, // where that gateway listens
+    url: { type: "string", default: "http://127.0.0.1:8080" }, // address of the gateway
     tokens: { type: "string", default: "200" },
     "wait-seconds": { type: "string", default: "600" },
   },
@@ -25,7 +25,7 @@ async function run(...args) {
     throw new Error(`headroom ${args.join(" ")} failed. Does the control plane run? npm start starts it.`);
 }
 
-/** The gateway's process, or nothing where one answers already. */
+/** The gateway's process, or nothing if one answers already. */
 async function startGateway() {
   if (
     await fetch(`${options.url}/v1/models`).then(
@@ -39,7 +39,7 @@ async function startGateway() {
   return child;
 }
 
-/** Asks until the model is there: 502 and 503 mean that it is not served yet. */
+/** Retries until the model is served: 502 and 503 mean that it is not. */
 async function ask() {
   const deadline = performance.now() + 1000 * Number(options["wait-seconds"]);
   const body = { model: "quickstart", prompt, max_tokens: Number(options.tokens), temperature: 0.5, stream: true };

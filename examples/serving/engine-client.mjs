@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 const RESTART_MS = [0, 500, 1_000, 5_000, 30_000]; // the delay before each start that follows a failed one
 
-const STARTS_MAX = 4; // of an engine that was never ready: its model does not load
+const STARTS_MAX = 4; // failures of an engine that was never ready: its model does not load
 
 export class EngineClient {
   isReady = false;
@@ -69,6 +69,6 @@ export class EngineClient {
 
   close() {
     this.#isClosed = true;
-    this.#process.kill("SIGKILL"); // it holds nothing that lasts
+    this.#process.kill("SIGKILL"); // the engine process keeps no durable state
   }
 }

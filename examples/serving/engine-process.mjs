@@ -1,5 +1,5 @@
-// The process of the engine: the server starts it, sends requests as messages and gets events back. llama.cpp runs in here
-// because it ends its process when it meets something it does not expect; the server survives that and starts it again.
+// The process of the engine: the server starts it, sends requests as messages and gets events back. llama.cpp runs in
+// its own process because it aborts on unexpected input; the server survives that and restarts it.
 import { Scheduler } from "./scheduler.mjs";
 const [engineName, path, slotCount] = process.argv.slice(2);
 const STATS_MS = 100;
@@ -11,7 +11,7 @@ async function createEngine() {
 }
 
 const engine = await createEngine();
-/** Text of one turn of the event loop travels together. */
+/** Text of one turn of the event loop is sent as one message. */
 const outbox = [];
 const post = (message) => {
   if (outbox.length === 0) setImmediate(() => process.connected && process.send(outbox.splice(0), () => {}));

@@ -24,7 +24,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "headroom-serving-"));
   file = join(folder, "model.gguf");
   const model = new Model({ ...recipe, sequences: 1 });
-  // Larger weights than a new model has, so that scores spread as far as those of a trained one.
+  // Weights larger than a new model's, so that scores spread as far as those of a trained one.
   for (let i = 0; i < model.size; i++) model.weights[i]! *= 1 + draw(6, i, 0);
   expected = model.forward(text).slice();
   expect(Math.max(...expected)).toBeGreaterThan(3);
@@ -79,7 +79,7 @@ describe("reading a file", () => {
     writeFileSync(path, change(readFileSync(file)));
     return () => readGguf(path);
   };
-  /** Renames a key in place, so that the one that is needed is missing. */
+  /** Renames a key in place, so that a required key is missing. */
   const without = (key: string) => (bytes: Buffer) => {
     bytes.write("x", bytes.indexOf(key));
     return bytes;

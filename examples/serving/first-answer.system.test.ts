@@ -1,4 +1,7 @@
-/** From `headroom up --quickstart` to the first streamed answer of the trained model through the gateway, as users have it. */
+/**
+ * From `headroom up --quickstart` to the first streamed answer of the trained model through the gateway, as a user runs
+ * it.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +30,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, maxRetries: 5 });
 });
 
-/** The example's file with other ports, where it can be applied from another folder. */
+/** The example's file with other ports, in another folder. */
 function copied(file: string, changes: readonly (readonly [string, string])[]): string {
   let text = readFileSync(path.join(import.meta.dirname, file), "utf8");
   for (const [from, to] of changes) {

@@ -108,7 +108,7 @@ function checkLayers(tensors, { layers, hidden, heads, keyHeads, inner }) {
   check("output_norm.weight", [hidden]);
 }
 
-/** The architecture's sizes, and the tokenizer's keys, each checked as llama.cpp needs them. */
+/** The sizes of the architecture and the tokenizer's keys, each validated to llama.cpp's requirements. */
 function shapeOf({ keys, tensors }) {
   const architecture = keys.get("general.architecture");
   if (typeof architecture !== "string") throw new Error("the key general.architecture is missing");

@@ -57,7 +57,7 @@ function follow(requests, response, { engine, metrics }, onEvent) {
   });
 }
 
-/** Notes when things happened to a request, and counts it at its end. */
+/** Records the times of a request and counts it at its end. */
 function clock(timing, event, metrics) {
   const at = now();
   if (event.kind === "started") timing.startedAt = at;
@@ -94,7 +94,7 @@ function countedOnce(ends, { promptStride }) {
   return ends.map((end, i) => (i % promptStride === 0 ? end : { ...end, promptTokens: 0, cachedTokens: 0 }));
 }
 
-/** Nothing is sent before the engine has taken the request: until then a failure is a plain HTTP error. */
+/** Nothing is sent before the engine has accepted the request: until then a failure is a plain HTTP error. */
 async function stream(asked, response, shapes, context) {
   const send = (chunk) => {
     if (!response.headersSent)
@@ -113,7 +113,7 @@ async function stream(asked, response, shapes, context) {
     response.end("data: [DONE]\n\n");
   } catch (error) {
     if (!response.headersSent || !(error instanceof ProtocolError)) throw error;
-    // In the middle of a stream the error is an event, as the SDKs expect it, and [DONE] does not follow.
+    // In the middle of a stream an error is an event, as the SDKs expect, and [DONE] does not follow.
     response.end(`data: ${JSON.stringify(error.body)}\n\n`);
   }
 }

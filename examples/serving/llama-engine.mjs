@@ -1,9 +1,9 @@
-// llama.cpp through node-llama-cpp, behind the same few functions as the built-in engine. llama.cpp batches the sequences of
-// a context by itself. One thread: two threads on two busy cores are 25 times slower.
+// llama.cpp through node-llama-cpp, behind the same functions as the built-in engine. llama.cpp batches the sequences
+// of a context by itself. One thread: two threads on two busy cores are 25 times slower.
 import { readGguf } from "./gguf-file.mjs";
 import { tokenizerOf } from "./tokenizer.mjs";
 const BATCH = 512; // tokens computed together
-/** A variable, so that tools that follow imports do not ask for a package that is optional. */
+/** A variable, so that tools that follow imports do not require an optional package. */
 const LIBRARY = "node-llama-cpp";
 
 export async function createLlamaEngine(path, slotCount) {
@@ -16,7 +16,8 @@ export async function createLlamaEngine(path, slotCount) {
   const contexts = await model.createContext({
     ...options,
     sequences: slotCount,
-    // A sequence that fills the context is shifted silently, which changes its last scores: one token more is never filled.
+    // llama.cpp shifts a sequence that fills the context, which changes its last scores. One token of the context is
+    // therefore left unused.
     contextSize: context + 1,
     // Keys and values in float32 agree with the trainer to 1e-4; the default of float16 to 3e-2.
     experimentalKvCacheKeyType: "F32",

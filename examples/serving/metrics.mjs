@@ -37,7 +37,7 @@ export class Metrics {
     histogram.sum += value;
   }
 
-  /** Counts a request that has come to its end. Times are in seconds; `firstTokenAt` is undefined where none came. */
+  /** Counts a request that has ended. Times are in seconds; `firstTokenAt` is undefined if no token was generated. */
   finish({ reason, promptTokens, generatedTokens, arrivedAt, startedAt, firstTokenAt, endedAt }) {
     this.#finished.set(reason, this.#finished.get(reason) + 1);
     this.#totals.prompt += promptTokens;

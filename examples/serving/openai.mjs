@@ -5,7 +5,7 @@ const STOPS_MAX = 4;
 const LOGPROBS_MAX = 20;
 const COMPLETION_TOKENS = 16; // OpenAI's default for completions
 
-/** An answer that is not 200, in the protocol's own shape. */
+/** An error response in the format of OpenAI's protocol. */
 export class ProtocolError extends Error {
   constructor(status, message, { type = "invalid_request_error", param = null, code = null } = {}) {
     super(message);
@@ -30,7 +30,7 @@ function flag(body, param) {
   return body[param] ?? false;
 }
 
-/** Refuses what would silently change the meaning of a request. */
+/** Rejects fields that would silently change the meaning of a request. */
 function refuseUnsupported(body) {
   const unsupported = ["tools", "functions", "echo", "suffix", "logit_bias", "best_of", "audio", "prompt_logprobs"];
   for (const param of unsupported) {
@@ -66,7 +66,7 @@ function streamingOf(body) {
   return { isStream, hasUsage: isStream && flag(body.stream_options ?? {}, "include_usage") };
 }
 
-/** A list of prompts, each text or tokens, from the four forms that OpenAI takes. */
+/** A list of prompts, each text or tokens, from the four forms that OpenAI accepts. */
 function promptsOf(value, param) {
   const isTokens = (each) => Array.isArray(each) && each.length > 0 && each.every(Number.isInteger);
   const prompts = typeof value === "string" || isTokens(value) ? [value] : value;
@@ -100,7 +100,7 @@ export function readGeneration(body, kind) {
       body.messages.some((each) => each === null || typeof each !== "object"))
   )
     throw invalid("messages", "messages must be a list of at least one message");
-  // The model's chat template: the messages one after the other. So a message of the assistant at the end is continued.
+  // The model's chat template: messages are concatenated, so a final message of the assistant is continued.
   const prompts = isChat ? [body.messages.map(textOf).join("")] : promptsOf(body.prompt, "prompt");
   const n = whole(body, "n", 1, [1, CHOICES_MAX]);
   if (prompts.length * n > CHOICES_MAX) throw invalid("n", `a request has at most ${CHOICES_MAX} choices`);
@@ -128,7 +128,7 @@ export function readEmbeddings(body) {
 }
 
 const textOfBytes = (bytes) => Buffer.from(bytes).toString("utf8");
-/** The log probabilities of tokens, as chats and completions each have them. */
+/** The log probabilities of tokens in the formats of chats and completions. */
 function logprobsOf(isChat, entries) {
   if (entries === undefined) return null;
   const one = ({ bytes, logprob }) => ({ token: textOfBytes(bytes), logprob, bytes });
@@ -151,7 +151,7 @@ export function usageOf(ends) {
   return { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: { cached_tokens } };
 }
 
-/** The shapes of one answer: whole, or as the chunks of a stream. */
+/** Formats of one answer: complete, or as the chunks of a stream. */
 export function answerShapes({ isChat }, model) {
   const id = `${isChat ? "chatcmpl" : "cmpl"}-${randomUUID()}`;
   const head = (object) => ({ id, object, created: Math.floor(Date.now() / 1000), model });

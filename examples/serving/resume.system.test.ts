@@ -1,4 +1,7 @@
-/** A replica killed in the middle of a stream, behind the gateway: the stream goes on with the tokens it would have had. */
+/**
+ * A replica killed in the middle of a stream, behind the gateway: the stream continues with the same tokens as without
+ * the kill.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

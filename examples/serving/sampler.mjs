@@ -1,6 +1,6 @@
-// Picks the next token from the scores. The draw depends on the seed and the position in the sequence alone: a request that
-// repeats a prompt with what was already generated behind it continues with the same tokens, so a gateway can resume a
-// stream on another replica.
+// Samples the next token from the scores. The draw depends only on the seed and the position in the sequence: a request
+// that repeats a prompt followed by the tokens generated so far continues with the same tokens, so a gateway can resume
+// a stream on another replica.
 import { draw } from "../quickstart/model.mjs";
 
 /** `logits` are the scores of all tokens. `temperature` 0 picks the highest; `topK` 0 and `topP` 1 leave nothing out. */

@@ -1,5 +1,5 @@
-// Requests on the sequences ("slots") of an engine: first come, first served; a request takes the free slot whose cached
-// tokens share the longest prefix with its prompt, and only the rest is computed.
+// Schedules requests on the sequences ("slots") of an engine, first come, first served. A request takes the free slot
+// whose cached tokens share the longest prefix with its prompt, and only the rest is computed.
 import { logProbabilities, pick } from "./sampler.mjs";
 import { TextStream } from "./text-stream.mjs";
 

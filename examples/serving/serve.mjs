@@ -11,7 +11,7 @@ import { ProtocolError } from "./openai.mjs";
 const BODY_MAX = 4 * 2 ** 20;
 const QUEUE_MAX = 256; // requests in the engine, waiting ones included
 const CONNECTIONS_MAX = 1_024;
-const REQUEST_MS = 30_000; // for a request to arrive completely
+const REQUEST_MS = 30_000; // timeout for receiving a complete request
 
 const { values: options } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ function chooseEngine(wanted) {
   return existsSync(join(import.meta.dirname, "node_modules", "node-llama-cpp")) ? "llama.cpp" : "builtin";
 }
 
-/** Stops with the reason before anything listens. */
+/** Exits with the reason before anything listens. */
 function checkOptions() {
   if (options.model === undefined)
     throw new Error("--model FILE is missing: a GGUF file, as the quickstart exports at its end");
@@ -57,12 +57,12 @@ function start() {
     onStats: (stats) => (metrics.engine = stats),
     onState: (state) => {
       console.log(state === "ready" ? readyLine(engine.about) : state);
-      if (state === "failed") process.exit(1); // its last words say why
+      if (state === "failed") process.exit(1); // the last lines of its stderr explain why
     },
   });
   const unavailable = (message, code) => new ProtocolError(503, message, { type: "service_unavailable", code });
 
-  /** A request for the engine is taken only while the server is neither draining nor full. */
+  /** The engine takes requests only while the server is neither draining nor full. */
   function admit() {
     if (isDraining) throw unavailable("the server is shutting down", "draining");
     if (!engine.isReady) throw unavailable("the engine is starting", "engine_starting");
@@ -102,7 +102,7 @@ function start() {
     process.exit(1);
   });
 
-  /** Keeps listening, so that /health can say 503, until every stream has ended or the deadline has passed. */
+  /** Keeps listening, so that /health answers 503, until every stream has ended or the deadline has passed. */
   function drain() {
     if (isDraining) return;
     isDraining = true;
@@ -150,9 +150,7 @@ async function bodyOf(request) {
   try {
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8"));
     if (body !== null && typeof body === "object" && !Array.isArray(body)) return body;
-  } catch {
-    // The answer is the same.
-  }
+  } catch {}
   throw new ProtocolError(400, "the body is not a JSON object");
 }
 

@@ -1,6 +1,9 @@
-// Turns the bytes of tokens into text that can be sent: whole characters only, and nothing that may become a stop string.
+// Turns token bytes into text that can be sent: complete characters only, and nothing that may become a stop string.
 
-/** `push(bytes)` returns what is ready to be sent; `isStopped` once a stop string came; `end()` returns what was held back. */
+/**
+ * `push(bytes)` returns the text ready to send; `isStopped` is set by a stop string; `end()` returns the text held
+ * until then.
+ */
 export class TextStream {
   isStopped = false;
   #decoder = new TextDecoder();
@@ -27,7 +30,7 @@ export class TextStream {
     this.#held = this.isStopped ? "" : this.#held.slice(ready);
     return sent;
   }
-  /** The length of the longest end of the held text with which a stop string begins. */
+  /** The length of the longest suffix of the held text that is a prefix of a stop string. */
   #openEnd() {
     const lengths = this.#stops.map((stop) => {
       let length = Math.min(stop.length - 1, this.#held.length);

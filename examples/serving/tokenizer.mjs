@@ -1,4 +1,5 @@
-// The byte tokenizer of a GGUF file by the quickstart, and bytes of tokens for every file with GPT-2's byte alphabet.
+// The byte tokenizer of GGUF files by the quickstart, and the bytes of tokens for every file with GPT-2's byte
+// alphabet.
 import { byteAlphabet } from "../quickstart/gguf.mjs";
 const CONTROL = 3; // llama_token_type
 

@@ -1,4 +1,7 @@
-/** The elastic torchrun example under the control plane: it starts small, grows into what is idle, gives back what others may claim. */
+/**
+ * The elastic torchrun example under the control plane: it starts small, grows into idle accelerators, and shrinks when
+ * another team reclaims its guarantee.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +38,7 @@ afterAll(async () => {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended since.
+      // The process ended meanwhile.
     }
   }
   rmSync(home, { recursive: true, force: true, maxRetries: 5 });
@@ -63,7 +66,7 @@ async function shown(name: string): Promise<Shown> {
   return JSON.parse((await command("show", name, "--json")).stdout) as Shown;
 }
 
-/** The size that the engine counts, once nobody is on the way out. */
+/** The size in the engine's state, once no worker is terminating. */
 async function comesTo(name: string, workers: number): Promise<void> {
   for (;;) {
     const { attempts, phase } = await shown(name);
@@ -74,7 +77,7 @@ async function comesTo(name: string, workers: number): Promise<void> {
   }
 }
 
-/** What rank 0 said: the size that torchrun runs it at since when, and the losses. */
+/** The log of rank 0: each size of the gang with its start, and the losses. */
 function said(): {
   readonly starts: readonly { readonly world: number; readonly step: number }[];
   readonly text: string;
@@ -166,7 +169,9 @@ describe.skipIf(missing !== null)("the elastic torchrun example", () => {
   });
 });
 
-/** Each start goes on from the newest checkpoint before it, with a loss like that before it, far from that of the beginning. */
+/**
+ * Each start resumes from the newest checkpoint before it, with a similar loss, far below that of an untrained model.
+ */
 function expectContinuity(text: string): void {
   const losses: number[] = [];
   let checkpoint = 0;
@@ -179,7 +184,7 @@ function expectContinuity(text: string): void {
     if (told.metrics !== undefined) losses.push(told.metrics.loss);
   }
   const first = losses[0]!;
-  // No later loss is back where untrained work is: what was learned is there after each change.
+  // No later loss is as high as that of an untrained model: no change of size lost the training state.
   for (const [index, loss] of losses.entries())
     if (index > 20) expect(loss, `report ${index} of ${losses.length}`).toBeLessThan(first / 2);
 }

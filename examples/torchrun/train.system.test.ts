@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseYaml } from "../../packages/cli/src/documents/yaml-source.ts";
 import { chooseFreePort } from "../../packages/executors/src/local/free-port.ts";
 
-/** Why the test cannot run here, or null. torchrun has its own Python, which need not be the first on the PATH. */
+/**
+ * The reason why the test cannot run here, or null. torchrun has its own Python, which need not be the first on the
+ * PATH.
+ */
 const missing =
   spawnSync("torchrun", ["--help"]).status === 0
     ? null
@@ -32,7 +35,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** To a worker's whole process group, as the executor does it. */
+/** Signals a worker's whole process group, as the executor does. */
 function signal(group: number, name: NodeJS.Signals): void {
   try {
     process.kill(-group, name);
@@ -69,7 +72,10 @@ function start(name: string, rank: number) {
   return { group: child.pid!, lines: createInterface(child.stdout), errors, errorLines, exit };
 }
 
-/** Runs a gang; rank 0's line that matches sets `act` off. Returns the exit codes, and on failure tells what was said. */
+/**
+ * Runs a gang; the first matching line of rank 0 triggers `act`. Returns the exit codes, and prints the logs on
+ * failure.
+ */
 async function gang(
   name: string,
   when: RegExp,
@@ -111,7 +117,7 @@ describe.skipIf(missing !== null)("the torchrun example", () => {
     expect(stopped.exits.includes(0), stopped.errors).toBe(false);
     expect(stopped.told.at(-1)).toContain('"kind": "checkpoint"');
 
-    // The one that lost its peer fails by itself; its torchrun then waits up to five minutes for the other's farewell
+    // The worker that lost its peer fails by itself. Its torchrun then waits up to five minutes for the other agent
     // (_exit_barrier in torch/distributed/elastic/agent/server/api.py) unless it is ended, as a control plane does.
     const killed = await gang("broken", /"step": 70,/, ([first, second], rank0) => {
       rank0.errorLines.on("line", (line: string) => /failed \(exitcode: 1\)/.test(line) && signal(first!, "SIGKILL"));

@@ -2,7 +2,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** Modules of ours that declare things and do nothing else when loaded: what is not used of them need not ship. */
+/** Our modules without side effects, so that unused exports are not shipped. */
 const isDeclarative = (id: string): boolean => /\/packages\/(?:protocol|views|engine|sim)\/src\//.test(id);
 
 export default defineConfig({

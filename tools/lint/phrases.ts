@@ -13,7 +13,10 @@ const decisions = ["engine", "engine-oracle", "sim", "views"];
 
 export const retiredPhrases: readonly RetiredPhrase[] = [
   // A question may open with "What" and "Who"; a statement may not.
-  { pattern: /^[(“"]*(?:What|Who|Whoever|Whom|Whatever)\b[^?]*$/, instead: "a sentence that opens with its subject" },
+  {
+    pattern: /^[(“"]*(?:What(?!-if)|Who|Whoever|Whom|Whatever)\b[^?]*$/,
+    instead: "a sentence that opens with its subject",
+  },
   { pattern: /^[(“"]*Of(?! course)\b/, instead: "a sentence that opens with its subject" },
   { pattern: /^[(“"]*So many\b/, instead: "the number, or its name" },
   { pattern: /\banew\b/i, instead: "again" },
@@ -21,7 +24,11 @@ export const retiredPhrases: readonly RetiredPhrase[] = [
   { pattern: /\b(?:it|who waits) is told\b/i, instead: "the message, the verdict or the caller that gets it" },
   { pattern: /\basked to leave\b/i, instead: "preempted, evicted or stopped" },
   { pattern: /\bfor whom\b/i, instead: "the noun: preemptor, request, team, user" },
-  { pattern: /\b(?:may|must|has to|have to) leave\b/i, instead: "can be preempted" },
+  {
+    pattern:
+      /\b(?:who|they|it|work|workers?|workloads?|victims?) (?:may|must|has to|have to) leave\b(?! (?:a|un|its))/i,
+    instead: "can be preempted",
+  },
   { pattern: /\b(?:in|into) force\b/i, instead: "active" },
   { pattern: /\bby (?:what|which) right\b|\bby right\b/i, instead: "preemption ground, entitled" },
   { pattern: /\bwish(?:es)?\b/i, instead: "placement constraint, preference" },

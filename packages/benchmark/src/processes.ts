@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import path from "node:path";
 
-/** Cores of the two sides: the target on one, load and upstream on the other. Undefined: no pinning on this machine. */
+/**
+ * CPU cores of the two sides: the target on one, load and upstream on the other. Undefined: no pinning on this machine.
+ */
 export interface Cores {
   readonly target: number;
   readonly load: number;
@@ -46,7 +48,7 @@ export function startPinned(
   });
 }
 
-/** The program's output up to its end; throws with its errors where it fails. */
+/** Standard output of the program; throws with its stderr if it fails. */
 export async function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const stop = (): boolean => child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
@@ -63,7 +65,7 @@ export async function outputOf(child: ChildProcess, signal: AbortSignal): Promis
   return output;
 }
 
-/** Ends a process: SIGTERM, and SIGKILL where that is not enough. */
+/** Ends a process: SIGTERM, then SIGKILL. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -73,7 +75,7 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** CPU seconds that a process and its descendants have used; undefined where /proc is not there. */
+/** CPU seconds that a process and its descendants have used; undefined where there is no /proc. */
 export function cpuSeconds(pid: number): number | undefined {
   const own = ticksOf(pid);
   return own === undefined

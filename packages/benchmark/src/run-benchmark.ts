@@ -20,7 +20,7 @@ export interface BenchmarkOptions extends TargetSources {
   readonly secondsPerRun: number;
   readonly withFrontier: boolean;
   readonly signal: AbortSignal;
-  /** Progress, for people. */
+  /** Progress lines for the terminal. */
   note(line: string): void;
 }
 
@@ -89,7 +89,7 @@ class Measurement {
     this.#upstreamPort = upstreamPort;
   }
 
-  /** Lets the target compile its code; what is measured here counts for nothing. */
+  /** Warm-up, so that the target compiles its code. Not measured. */
   async warmUp(running: Running): Promise<void> {
     if (running.pid !== undefined) await this.#measure(running, cases[0] as Case, 0, undefined);
   }
@@ -138,7 +138,7 @@ class Measurement {
       port,
       connections: each.connections,
       durationMs: this.#options.secondsPerRun * 1000,
-      // A stream takes a second: the first ones must have ended.
+      // A stream takes a second: the first streams must have ended.
       warmUpMs: each.isStreaming ? 1500 : WARM_UP_MS,
       ratePerSecond,
       promptBytes: each.promptBytes,

@@ -15,7 +15,7 @@ if (role === "upstream") {
   await sockets.run(1, () => {
     upstream.tick();
     ticks += 1;
-    // Ends with its parent, however that ended.
+    // Ends with its parent process, also when the parent was killed.
     return ticks % 1024 !== 0 || process.ppid === parent;
   });
   process.exit(0);

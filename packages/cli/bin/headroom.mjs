@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // @ts-check
 /**
- * `headroom` on the PATH. The sources are TypeScript that the pinned Node runs as it is: an older Node only starts that one.
- * This file is plain JavaScript for any Node that can still be met.
+ * `headroom` on the PATH. The sources are TypeScript that the pinned Node runs directly; an older Node only starts the
+ * pinned one. This file is plain JavaScript that runs on any Node from 12 on.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ function startPinned() {
   const child = spawn(pinned, [main, ...process.argv.slice(2)], { stdio: "inherit" });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => {
-      // Ctrl-C on a terminal has reached the whole foreground group already.
+      // Ctrl-C on a terminal already signals the whole foreground process group.
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
     });
   }

@@ -1,4 +1,4 @@
-/** What ends a command otherwise than well: a sentence that says what to do, and the exit code. */
+/** An error that ends a command: a sentence that says what to do, and the exit code. */
 
 /** Documented in docs/cli.md; scripts rely on them. */
 export const exitCode = { ok: 0, failed: 1, usage: 2, unsatisfied: 3, interrupted: 130 } as const;

@@ -1,11 +1,11 @@
-/** The outside of the program: what completion reads. */
+/** Shape of the program for shell completion: commands, options, arguments. */
 import type { Command, Option } from "commander";
 import type { CommandDefinition, Completion } from "./command.ts";
 
 export type { Completion };
 
 export interface OptionShape {
-  /** `-f`, `--file`: the long one last. */
+  /** `-f`, `--file`: the long form last. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
@@ -26,7 +26,7 @@ export interface CommandShape {
   readonly commands: readonly CommandShape[];
 }
 
-/** `definitions`: the table, which knows what commander does not (where the values of an option come from). */
+/** `definitions`: the table of commands, which also knows where the values of an option come from. */
 export function shapeOf(
   command: Command,
   definitions: readonly CommandDefinition[],

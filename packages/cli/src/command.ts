@@ -1,6 +1,6 @@
 /**
- * What a command is: data (from which help, checks and shell completion come) and a `run`. A command's file must be cheap to
- * import, because the table of commands is read at every start: whatever is heavy is imported inside `run`.
+ * A command is data (from which help, checks and shell completion come) and a `run` function. A command's file must be
+ * cheap to import, because the table of commands is read at every start: heavy modules are imported inside `run`.
  */
 import type { HeadroomClient } from "@headroom/protocol";
 import type { ExitCode } from "./cli-error.ts";
@@ -8,24 +8,24 @@ import type { CommandShape } from "./command-shape.ts";
 import type { Paint } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What the shell may offer for a word: the values themselves, or where they come from. */
+/** Completions of a word: the values themselves, or their source. */
 export type Completion = "workload" | "node" | "team" | "preset" | "file" | readonly string[];
 
 export interface ArgumentDefinition {
-  /** As commander writes it: `<workload>`, `[preset]`, `<files...>`. */
+  /** In commander's notation: `<workload>`, `[preset]`, `<files...>`. */
   readonly syntax: string;
   readonly description: string;
   readonly complete?: Completion;
 }
 
 export interface OptionDefinition {
-  /** As commander writes it: `-f, --file <path>`. */
+  /** In commander's notation: `-f, --file <path>`. */
   readonly flags: string;
   readonly description: string;
   readonly complete?: Completion;
   /** May be given several times; the values come as a list. */
   readonly repeatable?: boolean;
-  /** Not shown in the help: another spelling of an option. */
+  /** Not shown in the help: an alias of an option. */
   readonly hidden?: boolean;
 }
 
@@ -34,15 +34,18 @@ export interface CommandContext {
   readonly paint: Paint;
   /** The state directory: `--home`, `$HEADROOM_HOME`, else `.headroom` in the working directory. */
   readonly home: string;
-  /** Whom it acts for: `--user`, `$HEADROOM_USER`, else the operating system's user; throws where that is no name of a user. */
+  /**
+   * The acting user: `--user`, `$HEADROOM_USER`, else the operating system's user; throws if that is not a valid user
+   * name.
+   */
   user(): Promise<string>;
   /** Connects to the control plane; throws a `CliError` that says how to start one. */
   connect(): Promise<HeadroomClient>;
-  /** The outside of the whole program. */
+  /** The shape of the whole program. */
   shape(): CommandShape;
-  /** Writes lines for people, or text for programs, to stdout. */
+  /** Writes text to stdout. */
   print(...lines: readonly string[]): void;
-  /** Writes a line about what is going on to stderr. */
+  /** Writes a progress line to stderr. */
   note(line: string): void;
 }
 
@@ -54,13 +57,16 @@ export interface Invocation<Options> {
 export interface CommandDefinition {
   readonly name: string;
   readonly summary: string;
-  /** Shown below the options: examples and what is worth knowing. */
+  /** Shown below the options: examples and notes. */
   readonly details?: string;
   readonly arguments: readonly ArgumentDefinition[];
   readonly options: readonly OptionDefinition[];
   readonly commands: readonly CommandDefinition[];
   readonly hidden: boolean;
-  /** From its first argument on everything belongs to the argument, options too: `headroom run python3 train.py --lr 3`. */
+  /**
+   * From its first argument on, every word belongs to the argument, options too: `headroom run python3 train.py --lr
+   * 3`.
+   */
   readonly takesRest: boolean;
   run(context: CommandContext, invocation: Invocation<Readonly<Record<string, unknown>>>): Promise<ExitCode>;
 }
@@ -77,7 +83,7 @@ interface CommandSource<Options> {
   run(context: CommandContext, invocation: Invocation<Options>): Promise<ExitCode>;
 }
 
-/** `Options` states what commander makes of `options`: this is the one place where the two are taken to agree. */
+/** Commander types `options` as unknown; this is the only cast to `Options`. */
 export function defineCommand<Options extends object>(source: CommandSource<Options>): CommandDefinition {
   return {
     arguments: [],

@@ -1,4 +1,6 @@
-/** Shell completion: the shells ask `headroom __complete -- WORDS…`, and the answer comes out of the table of commands. */
+/**
+ * Shell completion: the shells call `headroom __complete -- WORDS…`; the candidates come from the table of commands.
+ */
 import type { CommandShape, Completion, OptionShape } from "./command-shape.ts";
 
 export interface Candidate {
@@ -6,10 +8,10 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** Where names come from that only the control plane knows. */
+/** Source of names that only the control plane knows. */
 export type NameSource = (kind: "workload" | "node" | "team" | "preset") => Promise<readonly Candidate[]>;
 
-/** What may stand for the last of `words` (which may be empty or half a word). Nothing: the shell offers files. */
+/** Candidates for the last of `words` (which may be empty or incomplete). None: the shell offers files. */
 export async function candidates(
   program: CommandShape,
   words: readonly string[],
@@ -72,7 +74,7 @@ function matching(found: readonly Candidate[], prefix: string): Candidate[] {
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** The few lines that teach a shell to ask. Where there is no candidate, file names are offered. */
+/** Shell code that calls `__complete`. Without candidates the shell offers file names. */
 export const shellScripts: Readonly<Record<Shell, string>> = {
   bash: `# headroom completion for bash; in ~/.bashrc: eval "$(headroom completion bash)"
 _headroom() {

@@ -1,4 +1,4 @@
-/** Finds the control plane: where its state lies, where it listens, and what proves that we may talk to it. */
+/** Finds the control plane: its state directory, its address, and its token. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { HeadroomClient } from "@headroom/protocol";
@@ -8,7 +8,7 @@ import { printable, type Terminal } from "./terminal.ts";
 
 const SERVER_FILE = "server.json";
 const TOKEN_FILE = "token";
-/** What a control plane leaves in its state directory while it runs. */
+/** File that a running control plane keeps in its state directory. */
 interface ServerFile {
   readonly url: string;
   readonly pid: number;
@@ -34,7 +34,7 @@ export async function actingUser({ env, userName }: Terminal, given: string | un
 
 interface Whence {
   readonly home: string;
-  /** Asked only when there is somebody to tell. */
+  /** Read only if a control plane answers. */
   user(): Promise<string>;
 }
 
@@ -50,7 +50,7 @@ export async function connect(terminal: Terminal, { home, user }: Whence): Promi
   });
 }
 
-/** The token of a directory is for the control plane of that directory, and nobody else's to see. */
+/** The token of a state directory is sent only to the control plane of that directory. */
 async function tokenIn({ env }: Terminal, home: string): Promise<string | undefined> {
   const isElsewhere = (env["HEADROOM_URL"] ?? "") !== "";
   return isElsewhere ? undefined : (await textOf(path.join(home, TOKEN_FILE)))?.trim();
@@ -60,7 +60,7 @@ interface Address {
   readonly baseUrl: string;
   readonly token: string | undefined;
   readonly user: string;
-  /** An interrupted command does not wait for an answer any more. */
+  /** An interrupted command stops waiting for an answer. */
   readonly interrupted?: AbortSignal;
 }
 
@@ -98,7 +98,7 @@ function notRunning(home: string): string {
   );
 }
 
-/** `undefined` where there is none or where it holds something else. */
+/** `undefined` if the file is missing or malformed. */
 async function readServerFile(home: string): Promise<ServerFile | undefined> {
   const text = await textOf(path.join(home, SERVER_FILE));
   if (text === undefined) return undefined;

@@ -1,9 +1,9 @@
-/** What is said of an error, and with which code the program ends. */
+/** Maps an error to its text and exit code. */
 import type { ProblemError } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import { printable } from "./terminal.ts";
 
-/** Told by its name and not by `instanceof`, so that failing early does not load the protocol package. */
+/** Recognised by name instead of `instanceof`, so that an early failure does not load the protocol package. */
 export function isProblemError(error: unknown): error is ProblemError {
   return error instanceof Error && error.name === "ProblemError" && "problem" in error;
 }
@@ -25,7 +25,7 @@ export function describeError(error: unknown): { readonly message: string; reado
 
 function problemText({ problem }: ProblemError): string {
   const lines = [printable(problem.detail)];
-  // What is wrong with the whole has no place of its own: the detail says it.
+  // A problem of the whole document has no path; its detail is printed instead.
   for (const { pointer, message } of problem.errors ?? [])
     if (pointer !== "") lines.push(`  ${printable(pointer)}: ${printable(message)}`);
   const hint = advice[problem.code];

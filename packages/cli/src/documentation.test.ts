@@ -13,7 +13,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** `gang.workers`, `sites[].pools[].price`: every field that can be written. */
+/** `gang.workers`, `sites[].pools[].price`: the path of every field of a document. */
 function fieldsOf(schema: Schema, prefix = ""): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const inner = [
@@ -50,7 +50,7 @@ describe("docs/workload-files.md", () => {
   });
 });
 
-/** `jobs`, `mean_wait_s`, …: every name in what a program prints as JSON, but for the reasons of `left_out`. */
+/** `jobs`, `mean_wait_s`, …: every field name in a program's JSON output, except the reasons of `left_out`. */
 const namesIn = (value: unknown): string[] =>
   Array.isArray(value)
     ? value.flatMap(namesIn)

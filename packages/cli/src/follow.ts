@@ -1,4 +1,4 @@
-/** Stays with a workload until it ends: its output on stdout and stderr, what becomes of it on stderr. */
+/** Follows a workload until it ends: its output on stdout and stderr, its phases on stderr. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { HeadroomClient, Workload } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
@@ -6,7 +6,7 @@ import type { CommandContext } from "./command.ts";
 import { writeLogs } from "./output/log-lines.ts";
 import { printable } from "./terminal.ts";
 
-/** How often the state is looked at; the output itself comes as it is written. */
+/** Polling interval of the state; output is streamed. */
 const LOOK_EVERY_MS = 500;
 
 export async function followWorkload(
@@ -30,7 +30,7 @@ export async function followWorkload(
     },
   );
   try {
-    // The log stream ends by itself once the workload has ended and all of its output is out.
+    // The log stream ends by itself once the workload has ended and its output is complete.
     const end = await watching;
     if (end !== undefined) await printing;
     return end === undefined ? exitCode.unsatisfied : outcome(context, end);
@@ -49,7 +49,7 @@ interface Watch {
   readonly deadlineAtMs: number | null;
 }
 
-/** The ended workload, or `undefined` when the time is up. */
+/** The ended workload, or `undefined` after the timeout. */
 async function watchState(
   context: CommandContext,
   client: HeadroomClient,

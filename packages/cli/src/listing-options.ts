@@ -1,4 +1,4 @@
-/** What commands that list take alike. */
+/** Options that all listing commands share. */
 import type { HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { allPages } from "./resolve-workload.ts";

@@ -1,7 +1,7 @@
-/** The entry of `headroom`: the process around `runCli`. */
+/** The entry point of `headroom`: the process around `runCli`. */
 import { enableCompileCache } from "node:module";
 
-// Before everything else is loaded, so that it is kept stripped of types and compiled from one start to the next.
+// Imported first, so that the compile cache covers all other modules.
 enableCompileCache();
 const { runCli } = await import("./program.ts");
 const { processTerminal } = await import("./process-terminal.ts");

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { userInfo } from "node:os";
 import type { Sink, Terminal } from "./terminal.ts";
 
-/** The first signal asks to end, the second one insists. */
+/** The first signal requests a clean end, the second one forces it. */
 const INSISTED_EXIT_CODE = 130;
-/** One Ctrl-C can arrive twice: from the terminal, which signals the whole group, and from a parent that passes it on. */
+/**
+ * One Ctrl-C can arrive twice: from the terminal, which signals the whole group, and from a parent that forwards it.
+ */
 const SAME_SIGNAL_MS = 500;
 
 export function processTerminal(): Terminal {
@@ -22,7 +24,7 @@ export function processTerminal(): Terminal {
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
-    // Whoever read our output has gone (`headroom list | head`): nothing more is wanted.
+    // The reader of the output is gone (`headroom list | head`), so the command ends.
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(0);
       throw error;
@@ -39,7 +41,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** Containers run under numbers that have no name. */
+/** Containers may run under user ids without a name. */
 function systemUser(): string {
   try {
     return userInfo().username;

@@ -1,4 +1,4 @@
-/** Turns the table of commands into a commander program, runs one of them and answers with its exit code. */
+/** Builds a commander program from the table of commands, runs one command and returns its exit code. */
 import { Command, CommanderError, Option } from "commander";
 import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
@@ -10,7 +10,7 @@ import { painter } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
-/** Runs the command that `argv` (without the program's own name) asks for. Never throws. */
+/** Runs the command in `argv` (without the program's own name). Never throws. */
 export async function runCli(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let answer: ExitCode = exitCode.ok;
   const program = createProgram(terminal, (code) => {
@@ -29,7 +29,7 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
   }
 }
 
-/** The whole program, for running and for whoever needs its shape (completion, documentation). */
+/** The whole program, for running, completion and documentation. */
 function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
@@ -69,12 +69,12 @@ function addCommand(parent: Command, definition: CommandDefinition, run: Runner)
   for (const { syntax, description } of definition.arguments) command.argument(syntax, description);
   for (const option of definition.options) command.addOption(optionOf(option));
   if (definition.details !== undefined) command.addHelpText("after", `\n${definition.details}`);
-  // An option behind the name of a child is the child's, also where the command has one of that name.
+  // An option after a subcommand's name belongs to the subcommand, also if the parent has one of that name.
   if (definition.commands.length > 0) command.enablePositionalOptions();
   for (const child of definition.commands) addCommand(command, child, run);
   if (definition.takesRest) command.passThroughOptions();
   command.action(async (...received: unknown[]) => {
-    // Commander hands over each argument by itself, then the options, then the command.
+    // Commander passes each argument, then the options, then the command.
     const args = received.slice(0, definition.arguments.length).flat();
     await run(
       definition,
@@ -93,7 +93,7 @@ function optionOf({ flags, description, repeatable, hidden }: OptionDefinition):
   return hidden === true ? option.hideHelp() : option;
 }
 
-/** What may stand before every command. */
+/** Global options, allowed before every command. */
 interface Globals {
   readonly home?: string;
   readonly user?: string;

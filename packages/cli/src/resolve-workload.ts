@@ -1,9 +1,9 @@
-/** From what a person typed (an id, a name, `team/name`) to one workload. */
+/** Resolves an id, a name or `team/name` to one workload. */
 import type { HeadroomClient, WorkloadSummary } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { isProblemError } from "./describe-error.ts";
 
-/** An id wins over a name, so that a script that kept an id can never reach somebody else's workload. */
+/** An id wins over a name, so that a script that stored an id can never reach another workload. */
 export async function resolveWorkload(client: HeadroomClient, text: string): Promise<WorkloadSummary> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._/-]{0,499}$/.test(text)) throw notFound(text, []);
   const slash = text.lastIndexOf("/");
@@ -31,7 +31,7 @@ async function chosen(
     const how = new Set(open.map(({ team }) => team)).size === open.length ? "an id or team/name" : "an id";
     throw new CliError(`${text} names ${open.length} workloads; use ${how}:\n${list}`, exitCode.usage);
   }
-  // Nothing of that name is under way: the newest that was (lists come newest first).
+  // No active workload has that name: the newest ended one is used (lists come newest first).
   const found = first ?? named[0];
   if (found !== undefined) return found;
   const search = text.slice(text.lastIndexOf("/") + 1, 100);
@@ -54,7 +54,7 @@ async function workloadById(client: HeadroomClient, id: string): Promise<Workloa
   }
 }
 
-/** Everything a paged list holds, up to `max` items; `more` says that there was more. */
+/** All items of a paged list, up to `max`; `more` says that there were more. */
 export async function allPages<Item>(
   page: (
     cursor: string | null,

@@ -1,9 +1,9 @@
-/** Policies and teams that are only tried: what `what-if` and `replay` are asked about. */
+/** Policies and teams as hypothetical changes, for `what-if` and `replay`. */
 import type { HeadroomClient, PolicyChoice, TeamSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A preset by its name, or a policy of a file. */
+/** A preset by name, or a policy file. */
 export async function triedPolicy(named: string, client: HeadroomClient, terminal: Terminal): Promise<PolicyChoice> {
   const { namedPolicy } = await import("./documents/policy-file.ts");
   return { policy: await namedPolicy(named, (await client.presets()).items, terminal) };

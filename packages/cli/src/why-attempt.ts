@@ -1,4 +1,7 @@
-/** `headroom why WORKLOAD --attempt N`: what was decided about one attempt, by what right, with the standing of both sides. */
+/**
+ * `headroom why WORKLOAD --attempt N`: the decision about one attempt, its preemption ground, and the shares of both
+ * teams.
+ */
 import type { HeadroomClient, WorkloadHistory, WorkloadSummary } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
@@ -16,7 +19,7 @@ const columns = [
   { title: "RIGHT", minWidth: 10 },
 ];
 
-/** `text`: an attempt's id, or the number of one of task 0. */
+/** `text`: an attempt id, or the number of an attempt of task 0. */
 export async function decisionsAbout(
   client: HeadroomClient,
   { id, name }: Pick<WorkloadSummary, "id" | "name">,

@@ -1,4 +1,4 @@
-/** What the quickstart's processes and files tell about it, read from outside: /proc, the logs and the checkpoints. */
+/** Reads the quickstart's processes and files from outside: /proc, the logs and the checkpoints. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -8,7 +8,7 @@ export interface LiveWorker {
   readonly rank: number;
 }
 
-/** Processes whose environment names this state directory; those of other tests and users are not ours. */
+/** Processes whose environment names this state directory, so that other tests and users do not count. */
 export function liveWorkers(home: string): LiveWorker[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -27,12 +27,12 @@ function environmentOf(pid: string): ReadonlyMap<string, string> {
     const pairs = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
     return new Map(pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]));
   } catch {
-    // It has ended since, or it is another user's.
+    // The process ended meanwhile, or belongs to another user.
     return new Map();
   }
 }
 
-/** The newest complete checkpoint: the one that the manifest names last; 0 where there is none yet. */
+/** The step of the newest complete checkpoint (last in the manifest); 0 without one. */
 export function newestCheckpoint(directory: string): number {
   const manifest = path.join(directory, "manifest.json");
   if (!existsSync(manifest)) return 0;
@@ -44,13 +44,13 @@ export function newestCheckpoint(directory: string): number {
 
 export interface AttemptLog {
   readonly attemptId: string;
-  /** The step after which it went on; `null` where it was killed before it knew. */
+  /** The step from which the attempt resumed; `null` if it was killed before. */
   readonly startStep: number | null;
-  /** By step, as text, so that they are compared to the last bit. */
+  /** Losses by step as text, so that they are compared to the last bit. */
   readonly losses: ReadonlyMap<number, string>;
 }
 
-/** What rank 0 of every attempt said, in the order of the attempts. */
+/** The log of rank 0 of every attempt, in the order of the attempts. */
 export function attemptLogs(home: string): AttemptLog[] {
   const attempts = path.join(home, "attempts");
   const number = (attemptId: string): number => Number(attemptId.split(".").at(-1));
@@ -70,7 +70,7 @@ export function attemptLogs(home: string): AttemptLog[] {
     });
 }
 
-/** Numbers between 0 and 1 that a seed decides (mulberry32), so that a failed run can be had again. */
+/** Seeded numbers between 0 and 1 (mulberry32), so that a failed run can be repeated. */
 export function seededDraws(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-/** The quickstart as its users have it: from start to a trained checkpoint, undisturbed, and killed twenty times over. */
+/** The quickstart as a user runs it: from start to a trained checkpoint, undisturbed, and with twenty kills. */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -18,9 +18,9 @@ import {
 const TRAINED_WITHIN_MS = 300_000;
 const STEPS = 900;
 const KILLS = 20;
-/** The longest that anything is left in peace between two kills: long enough for a start and a few checkpoints. */
+/** The longest time between two kills: enough for a start and a few checkpoints. */
 const PEACE_MAX_MS = 3_000;
-/** Steps between checkpoints in the run that is killed: often, so that there is something to go on from. */
+/** Steps between checkpoints in the run with kills: few, so that each kill finds a checkpoint. */
 const SAVE_EVERY = 10;
 const seed = Number(process.env["HEADROOM_SEED"] ?? 1);
 const example = path.resolve(import.meta.dirname, "..", "..", "..", "examples", "quickstart");
@@ -98,7 +98,7 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
     await workers(home);
     await peace(draw() * PEACE_MAX_MS, checkpoints, (STEPS * (kill + 1)) / (KILLS + 4));
     const victims = target === "control plane" ? [] : await workers(home);
-    // What is left of a gang that lost a worker is on its way out already.
+    // The remaining workers of a gang that lost one are already terminating.
     const unharmed = liveWorkers(home).filter(
       (worker) => !deaths.some(({ attemptId }) => attemptId === worker.attemptId),
     );
@@ -110,7 +110,7 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
     if (target === "worker") continue;
     await plane.ended;
     plane = await up(home, "--no-console");
-    // Others may have come in between, of a gang that was just being started.
+    // Further attempts may have come in between, of a gang that was just being started.
     if (target === "control plane") expect(liveWorkers(home)).toEqual(expect.arrayContaining(unharmed));
   }
   console.log(`quickstart: seed ${seed}, killed ${JSON.stringify(kills)}`);
@@ -123,8 +123,8 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
 });
 
 /**
- * The peace before a kill is what makes the point of the kill random; nothing waits for it. It ends early once training has come as
- * far as `steps`, so that a quick machine is not done before the last kill.
+ * The random pause before a kill makes the point of the kill random. It ends early once training has reached `steps`,
+ * so that a fast machine does not finish before the last kill.
  */
 async function peace(ms: number, checkpoints: string, steps: number): Promise<void> {
   const until = performance.now() + ms;
@@ -133,7 +133,7 @@ async function peace(ms: number, checkpoints: string, steps: number): Promise<vo
   }
 }
 
-/** The example with more checkpoints, in a directory that the test knows, and with the text of the undisturbed run. */
+/** The example with more checkpoints, in a known directory, and with the text of the undisturbed run. */
 function applyIn(home: string, checkpoints: string): void {
   mkdirSync(checkpoints);
   const workloadId = undisturbed?.attemptId.split(".")[0] ?? "";
@@ -147,7 +147,7 @@ function applyIn(home: string, checkpoints: string): void {
   writeFileSync(path.join(home, "train.yaml"), lines.join("\n"));
 }
 
-/** The workers of the one attempt that runs, as soon as there are any. Two attempts at a time would be one started twice. */
+/** The workers of the only running attempt, once there are any. Two running attempts would be a double start. */
 async function workers(home: string): Promise<readonly LiveWorker[]> {
   for (;;) {
     const found = liveWorkers(home);
@@ -164,7 +164,7 @@ async function workers(home: string): Promise<readonly LiveWorker[]> {
 
 interface Death {
   readonly attemptId: string;
-  /** The newest complete checkpoint right after a worker of the attempt was killed: nothing after it may start before that. */
+  /** The newest complete checkpoint right after a worker was killed: no later attempt may resume before it. */
   readonly floor: number;
 }
 
@@ -172,7 +172,7 @@ function checkResumes(logs: readonly AttemptLog[], deaths: readonly Death[]): vo
   console.log(
     `quickstart: ${logs.length} attempts, resumed after steps ${logs.map(({ startStep }) => startStep ?? "-").join(", ")}`,
   );
-  // An attempt ends because a worker of it was killed, and for no other reason: a killed control plane costs none.
+  // An attempt ends only because a worker of it was killed: killing the control plane ends none.
   const killed = new Set(deaths.map(({ attemptId }) => attemptId));
   expect(logs.slice(0, -1).map(({ attemptId }) => attemptId)).toEqual(
     logs.map(({ attemptId }) => attemptId).filter((id) => killed.has(id)),
@@ -192,6 +192,6 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It ended by itself a moment ago.
+    // The process ended a moment ago.
   }
 }

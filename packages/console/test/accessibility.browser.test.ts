@@ -5,10 +5,10 @@ import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** A busy machine plays the time to come slowly. */
+/** Forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
-/** By address: what is there only once that page is, with its content. */
+/** By address: an element that exists only once the page has its content. */
 const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/": (page) => page.getByRole("application", { name: "Fleet map" }),
   "/?view=table": (page) => rowsOf(page, "Nodes"),
@@ -41,14 +41,14 @@ async function openDemo(page: Page, server: StaticServer): Promise<void> {
   await expectShown(page.getByRole("heading", { level: 1 }));
 }
 
-/** Within the page, as a link would: the simulation goes on. */
+/** Navigates within the page, like a link: the simulation continues. */
 async function visit(page: Page, address: string, content: Locator): Promise<void> {
   await page.evaluate((to) => window.location.assign(`#${to}`), address);
   await expectShown(content);
   await page.locator("main [role=status][aria-label^=Loading]").waitFor({ state: "detached" });
 }
 
-/** What lies above a page, each opened, looked at and closed again. */
+/** Overlays, each opened, checked and closed. */
 async function openOneByOne(page: Page, look: (what: string) => Promise<void>): Promise<void> {
   await visit(page, "/workloads?phase=running&search=-", rowsOf(page, "Workloads"));
   await rowsOf(page, "Workloads").getByRole("link").click();
@@ -112,7 +112,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await check("when it will start");
       await openOneByOne(page, check);
       expect(found).toEqual({});
-      // Nothing is wider than the window: nobody has to scroll sideways to read.
+      // Nothing is wider than the window, so no page scrolls sideways.
       expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
         0,
       );
@@ -121,7 +121,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     }
   });
 
-  /** The names of all animations and transitions that begin while everything is opened once. */
+  /** The names of all animations and transitions that start while every overlay is opened once. */
   const movementsOf = async (browser: OpenBrowser, look: (what: string) => Promise<void>): Promise<Set<string>> => {
     const { page, context } = browser;
     const movements = new Set<string>();
@@ -171,7 +171,9 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     });
     afterAll(() => browser.close());
 
-    /** Without waiting for the page in between, which takes the keys for a chord only when they follow each other. */
+    /**
+     * Without waiting in between, because the page takes the keys for a chord only if they follow each other quickly.
+     */
     const pressChord = async (first: string, second: string): Promise<void> => {
       await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
     };
@@ -205,7 +207,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     });
 
     it("walks down the queue, opens what waits and stops it", async () => {
-      // What waits now must still wait when the keys have come to it.
+      // Work that must still wait when the test's keys have reached it.
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox", { name: "Find or do" }).fill("pause");
       await page.keyboard.press("Enter");
@@ -227,7 +229,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await expectShown(page.getByRole("heading", { level: 1, name }));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      // The page's own button has the same name until the question has taken the focus.
+      // The page's own button has the same name until the dialog has the focus.
       await expectShown(page.getByRole("alertdialog").locator(":focus"));
       while ((await focused()) !== "Stop") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");

@@ -1,4 +1,4 @@
-/** What axe finds on a page: violations of WCAG 2.2 A and AA, as lines that a failed test can show. */
+/** Violations of WCAG 2.2 A and AA that axe finds on a page, as lines for a failed test. */
 import axeCore from "axe-core";
 import type { Page } from "playwright-core";
 
@@ -12,8 +12,8 @@ interface Violation {
 const PLACES_SHOWN = 3;
 
 /**
- * Waits until nothing moves but what moves for ever: what is half faded in has little contrast, and nobody reads it then.
- * Playwright's "visible" is true of it already.
+ * Waits until all finite animations have ended: a half faded-in element has little contrast. Playwright's "visible"
+ * holds for it already.
  */
 export async function atRest(page: Page): Promise<void> {
   await page.evaluate(async () => {
@@ -28,7 +28,7 @@ export async function atRest(page: Page): Promise<void> {
 }
 
 export async function accessibilityViolations(page: Page): Promise<readonly string[]> {
-  // Evaluated through the debugger, which the page's security policy does not concern.
+  // Evaluated through the debugger, which the page's security policy does not restrict.
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeCore.source);
   await atRest(page);
   const violations = await page.evaluate(async () => {

@@ -1,4 +1,4 @@
-/** A Chromium with a profile of its own and the built console, for tests that look at the product as its users do. */
+/** A Chromium with its own profile and the built console, for end-to-end tests. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,17 +9,17 @@ import { findChromium } from "../../../tools/chromium.ts";
 const root = path.resolve(import.meta.dirname, "..", "..", "..");
 export const consoleDir = path.join(root, "packages", "console", "dist");
 
-/** `null`: this machine has none, and the suite has said so (`tools/chromium-setup.ts`). */
+/** `null`: this machine has no Chromium, which the suite has reported (`tools/chromium-setup.ts`). */
 export const chromiumPath = findChromium() ?? null;
 
-/** Brings the bundle up to date with its sources; costs a moment when it is. */
+/** Rebuilds the bundle if its sources changed. */
 export function buildConsole(): void {
   const script = path.join(root, "tools", "build-console.mjs");
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: "utf8" });
   if (status !== 0) throw new Error(`the console does not build:\n${stderr}`);
 }
 
-/** Nothing of the browser's own that talks to anybody; no sandbox, and little shared memory, as in containers. */
+/** No background traffic of the browser; no sandbox and little shared memory, as in containers. */
 const flags = [
   "--no-sandbox",
   "--disable-dev-shm-usage",
@@ -31,7 +31,7 @@ const flags = [
   "--no-first-run",
 ];
 
-/** Fails unless it comes into sight within Playwright's usual time. */
+/** Fails unless it becomes visible within Playwright's timeout. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor({ state: "visible" });
 }
@@ -39,7 +39,7 @@ export async function expectShown(locator: Locator): Promise<void> {
 export interface OpenBrowser {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page complained about: errors of its scripts, violations of the security policy, failed requests. */
+  /** Problems that the page reported: script errors, violations of the security policy, failed requests. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A real control plane as a process of its own, on this machine with declared slots, in a directory of its own. */
+/** A real control plane in its own process and directory, on this machine with declared slots. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -12,15 +12,15 @@ const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.t
 
 export interface ControlPlane {
   readonly url: string;
-  /** Asks it without the console. */
+  /** A client that does not use the console. */
   readonly client: HeadroomClient;
   /** Signs one browser in. */
   readonly loginUrl: string;
   /** Submits many workloads at once, as `headroom apply` does. */
   apply(workloads: readonly WorkloadSpecInput[]): Promise<void>;
-  /** Stops whatever has not ended, and waits until nothing runs: no test leaves processes behind, also a failed one. */
+  /** Stops all active work and waits until nothing runs, so that also a failed test leaves no processes behind. */
   stopWork(): Promise<void>;
-  /** Ends the control plane; what it runs goes on. */
+  /** Ends the control plane; its work keeps running. */
   stop(): Promise<void>;
 }
 
@@ -33,8 +33,8 @@ export function removeHome(home: string): void {
 }
 
 /**
- * A port to come back to: nothing is given it while nobody listens there. What the system chooses by itself, for outgoing
- * connections as well, comes from 32768 up (ip(7)), so that even a browser that tries to connect could be given that port.
+ * A port that stays free while the control plane restarts. The system chooses ports from 32768 up by itself, also for
+ * outgoing connections (ip(7)), so even a browser's connection attempt could take one of those.
  */
 export async function lastingPort(): Promise<number> {
   let port = 10_000 + (process.pid % 10_000);
@@ -87,7 +87,7 @@ async function stopWork(client: HeadroomClient): Promise<void> {
   await stopRunning();
   if (activeAttempts === 0) return;
   for await (const { event } of client.events({ from: sequence + 1 })) {
-    // What is stopped makes room for what waits, which is stopped as well.
+    // Stopping work frees capacity for waiting work, which is stopped too.
     if (event.kind === "attemptStarted") await stopRunning();
     if (event.kind === "attemptEnded" && (await client.status()).activeAttempts === 0) return;
   }

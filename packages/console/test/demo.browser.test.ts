@@ -1,4 +1,4 @@
-/** The demo from plain files: the engine, the simulator and every page, with no server behind them. */
+/** The demo from plain files: the engine, the simulator and every page, without a server. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, consoleDir, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** A busy machine plays the time to come slowly. */
+/** Forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
 describe.skipIf(chromiumPath === null)("the demo", () => {
@@ -42,9 +42,9 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByRole("link", { name: "Open the demo" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
     const sizes = [...scripts].map((script) => gzipSync(readFileSync(path.join(consoleDir, script))).length);
-    // What a first visit loads, the demo's worker aside: below 200 kB, so that it opens at once over a slow line too.
+    // Bytes of a first visit without the demo's worker: below 200 kB, so that it opens at once on a slow line.
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200_000);
-    // The one request to the API that is not there; everything else the page must not complain about.
+    // The single API request that must fail; the page must report no other problem.
     expect(browser.complaints.filter((complaint) => !complaint.includes("404"))).toEqual([]);
   });
 
@@ -182,7 +182,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
   it("changes the policy after a question, and the queue says so", async () => {
     const page = await open("/policy");
     await page.getByRole("button", { name: "Put fifo in force" }).click();
-    // It is said for a few seconds only.
+    // The notification is visible for a few seconds only.
     const said = expectShown(page.getByRole("status").getByText("Policy fifo is in force."));
     await Promise.all([page.getByRole("alertdialog").getByRole("button", { name: "Put in force" }).click(), said]);
     await page

@@ -6,7 +6,7 @@ import { accessibilityViolations } from "./accessibility.ts";
 import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
 import { lastingPort, newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 
-/** Writes coloured lines and reports a falling loss until it is told to stop; says good-bye then. */
+/** Writes coloured lines and reports a falling loss until SIGTERM, then writes a last line. */
 const talkative = [
   `trap 'echo asked to stop; exit 0' TERM`,
   `i=0; while [ $i -lt 100000 ]; do i=$((i+1))`,
@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   beforeAll(async () => {
     buildConsole();
-    // It comes back on the same port, which nothing else may take meanwhile.
+    // Restarts on the same port, which nothing else may take meanwhile.
     plane = await startControlPlane(home, await lastingPort());
     browser = await openBrowser();
     ({ page } = browser);
@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await submit({ Name: "talks", Command: talkative, Workers: "2", "Accelerators per worker": "1" });
     await expectShown(page.getByText("Running", { exact: true }).first());
     const logs = page.getByRole("region", { name: "Logs", exact: true });
-    // Any line from the tenth step on: which ones are on screen when somebody looks depends on the machine.
+    // Any line from the tenth step on: which lines are visible depends on the machine.
     for (const worker of [0, 1]) {
       await expectShown(logs.getByText(new RegExp(`^step \\d{2,} of worker ${worker}$`)).first());
     }
@@ -222,7 +222,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
   });
 
   it("never complained but about what is not there", () => {
-    // The restart in between shows in whatever was on its way: refused, reset, cut off, or answered with "closing" (503).
+    // Requests in flight during the restart fail: refused, reset, cut off, or answered with "closing" (503).
     const isExpected = (complaint: string): boolean =>
       /status of (40[14]|503)|ERR_CONNECTION_|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE|ERR_EMPTY/.test(complaint);
     expect(browser.complaints.filter((complaint) => !isExpected(complaint))).toEqual([]);

@@ -1,10 +1,10 @@
-/** The page of sliders: the performance model runs in the browser, without asking any server. */
+/** The sizing page: the performance model runs in the browser, without a server. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildConsole, chromiumPath, expectShown, openBrowser, type OpenBrowser } from "./browser.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** The demo simulates its first days before it shows anything, which a busy machine needs time for. */
+/** The demo first simulates several days, which takes time on a busy machine. */
 const STARTED_MS = 100_000;
 
 describe.skipIf(chromiumPath === null)("sizing", () => {
@@ -22,7 +22,7 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
     await server.close();
   });
 
-  /** Within the page, as a link would: the demo's own start is not what is looked at here. */
+  /** Navigates within the page, like a link: the demo's start is not tested here. */
   const open = async (of: string): Promise<Page> => {
     const { page } = browser;
     await page.evaluate((to) => window.location.assign(`#${to}`), `/size?of=${of}`);

@@ -1,4 +1,4 @@
-/** The page What if: the engine plays in the browser, on the demo's fleet or on the state of a control plane. */
+/** The what-if page: the engine simulates in the browser, on the demo's fleet or on the state of a control plane. */
 import { problemOf } from "@headroom/protocol";
 import { teamShares } from "@headroom/views";
 import type { Page } from "playwright-core";
@@ -8,7 +8,7 @@ import { buildConsole, chromiumPath, expectShown, openBrowser, type OpenBrowser 
 import { newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
 import { serveConsole, type StaticServer } from "./static-server.ts";
 
-/** The demo simulates its first days before it shows anything, and a busy machine plays the next hours slowly. */
+/** The demo first simulates several days, and forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
 const answered = (page: Page, text: RegExp): Promise<void> => page.getByText(text).waitFor({ timeout: PATIENCE_MS });
@@ -122,7 +122,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     await answered(page, /2 waiting workloads would start earlier and 0 later/);
     await expectShown(page.getByRole("cell", { name: /^in 0 s, earlier/ }).first());
     await expectShown(page.getByText(/^Computed in this browser, on the state as of event \d+\.$/));
-    // One state for both questions.
+    // Both questions use one fetched state.
     expect(playing()).toEqual(["GET /v1/snapshot"]);
   });
 

@@ -72,7 +72,7 @@ describe.each(["native", "node"])("load and mock upstream with %s sockets", (kin
 it("an open loop keeps its rate and measures from the time a request was due", async () => {
   const port = await upstream("native", { delayMs: 50 });
   const result = await load(port, "native", { connections: 4, ratePerSecond: 200, durationMs: 1000 });
-  // Four connections at 50 ms serve 80 a second: what was due earlier waited.
+  // Four connections at 50 ms serve 80 a second: requests that were due earlier waited.
   expect(result.lateRequests).toBeGreaterThan(50);
   expect(result.latencyUs.p99).toBeGreaterThan(200_000);
 });

@@ -12,7 +12,7 @@ export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
   readonly durationMs: number;
-  /** Not measured: connections open, code is compiled. */
+  /** The warm-up is not measured: connections open, and code is compiled. */
   readonly warmUpMs: number;
   /** Requests per second over all connections; undefined: closed loop. */
   readonly ratePerSecond?: number | undefined;
@@ -25,7 +25,7 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly completed: number;
-  /** With the warm-up's: what the target's CPU time was spent on. */
+  /** Includes requests of the warm-up, which the target's CPU time also covers. */
   readonly allCompleted: number;
   readonly failed: number;
   readonly seconds: number;
@@ -60,7 +60,7 @@ interface Client {
 }
 
 const TICK_MS = 1;
-/** Failures in a row after which a run gives up: the target is not there. */
+/** Consecutive failures after which a run gives up because the target is unreachable. */
 const MAX_FAILURES = 1000;
 
 function requestBytes(options: LoadOptions): Buffer {
@@ -159,7 +159,7 @@ export class Load {
       if (client !== undefined) this.#send(client, this.#nextDueMs);
       else {
         if (this.#isMeasuring) this.#late += 1;
-        // An overloaded target must not make this process grow.
+        // Bounds this process's memory when the target is overloaded.
         if (this.#due.length < 100_000) this.#due.push(this.#nextDueMs);
       }
       this.#nextDueMs += 1000 / ratePerSecond;

@@ -135,7 +135,7 @@ export class ReplyParser {
     return doubled;
   }
 
-  /** Events that a completed stream lacks: gaps in the numbers, and the one with the usage at its end. */
+  /** Number of events that a completed stream lacks: gaps in the numbers, and the final usage event. */
   missingEvents(): number {
     return Math.max(this.#nextEvent - this.#seenEvents, 0) + (this.#sawUsage ? 0 : 1);
   }

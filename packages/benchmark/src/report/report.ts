@@ -1,4 +1,4 @@
-/** The report of a benchmark: what was measured, and what follows from it. */
+/** The report of a benchmark: measurements, medians and ratios. */
 import type { Case } from "../cases.ts";
 import type { LoadResult } from "../load/load.ts";
 import type { Cores } from "../processes.ts";
@@ -8,7 +8,7 @@ export interface Run {
   readonly target: string;
   readonly round: number;
   readonly result: LoadResult;
-  /** Of the target's processes, over the whole run; undefined where it cannot be read. */
+  /** CPU time of the target's processes over the whole run; undefined where it cannot be read. */
   readonly targetCpuSeconds: number | undefined;
   readonly residentMib: number | undefined;
 }
@@ -47,7 +47,7 @@ export interface Row {
   /** Median of this run's p50 (p99) less that of the direct run in the same round. */
   readonly addedP50Us: number | undefined;
   readonly addedP99Us: number | undefined;
-  /** Requests per second of the target's CPU time: what it could do if nothing else limited it. */
+  /** Requests per second of the target's CPU time: its throughput if nothing else limited it. */
   readonly requestsPerCpuSecond: number | undefined;
   readonly ratioToHaproxy: number | undefined;
   readonly cpuRatioToHaproxy: number | undefined;

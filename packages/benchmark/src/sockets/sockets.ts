@@ -4,7 +4,7 @@
  * load a proxy that runs on another.
  */
 export interface Connection {
-  /** For the owner's state; one object for each connection. */
+  /** Data of the socket's owner; one object for each connection. */
   state: unknown;
   readonly isOpen: boolean;
   /** Writes all bytes, at once or as the socket drains. Does not copy: the bytes must not change. */
@@ -36,7 +36,7 @@ export function monotonicMs(): number {
 
 const originMs = measuredOrigin();
 
-/** Offset of `performance.now()`, from the pair of readings with least time between them. */
+/** Offset of `performance.now()`, from the pair of readings that were closest together. */
 function measuredOrigin(): number {
   let shortestMs = Infinity;
   let origin = 0;

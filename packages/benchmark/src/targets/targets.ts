@@ -16,16 +16,16 @@ export interface Target {
   readonly description: string;
   /** Headers that its clients send. */
   headers(upstreamPort: number): Readonly<Record<string, string>>;
-  /** The program to start, or undefined where it runs already. */
+  /** The program to start, or undefined if it runs already. */
   command(setting: TargetSetting): readonly string[] | undefined;
-  /** Its port where it runs already. */
+  /** Its port if it runs already. */
   readonly port?: number | undefined;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const none = (): Readonly<Record<string, string>> => ({});
 
-/** A target that cannot be had here, and how it could. */
+/** A target that is not available on this machine, with instructions for installing it. */
 export interface MissingTarget {
   readonly name: string;
   readonly reason: string;
@@ -40,7 +40,7 @@ export interface TargetSources {
   readonly portkeyDirectory?: string | undefined;
 }
 
-/** The target of a name, or of `NAME=PORT` for one that runs already. */
+/** The target with this name, or of `NAME=PORT` for one that runs already. */
 export function targetOf(name: string, sources: TargetSources): Target | MissingTarget {
   const running = /^([A-Za-z0-9._-]+)=(\d{1,5})$/.exec(name);
   if (running !== null) return runningTarget(running[1] as string, Number(running[2]));

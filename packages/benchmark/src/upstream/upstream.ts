@@ -1,7 +1,8 @@
 /**
- * A mock of an OpenAI-compatible engine. It reads whole requests and answers at once: JSON with usage, or, where the request
- * says `"stream": true`, a stream of events at a fixed interval. Each event carries its number and the time of its sending, so
- * that a client can find lost and doubled events and measure the delay. `GET /bench/stats` says what it saw.
+ * A mock of an OpenAI-compatible engine. It reads whole requests and answers at once: JSON with usage, or, where the
+ * request says `"stream": true`, a stream of events at a fixed interval. Each event carries its number and its sending
+ * time, so that a client can find lost and doubled events and measure the delay. `GET /bench/stats` returns its
+ * counters.
  */
 import { monotonicMs, type Connection, type Handlers, type Sockets } from "../sockets/sockets.ts";
 
@@ -32,7 +33,7 @@ interface Exchange {
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const STREAM_FLAGS = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
 const OPTION_BYTES = 2048;
-/** A request's head may not be larger. */
+/** Maximum size of a request's head. */
 const MAX_HEAD_BYTES = 65_536;
 
 const reply = JSON.stringify({
@@ -99,7 +100,7 @@ export class Upstream {
     return this.#sockets.listen(this.#options.port, handlers);
   }
 
-  /** Sends what is due. */
+  /** Sends all events that are due. */
   tick(): void {
     const nowMs = monotonicMs();
     for (const stream of this.#streams) if (stream.dueMs <= nowMs) this.#sendEvents(stream, nowMs);
@@ -126,7 +127,7 @@ export class Upstream {
     }
   }
 
-  /** Returns the bytes after the head, and leaves `head` undefined, when the head is complete. */
+  /** Returns the bytes after the head, and clears `head`, when the head is complete. */
   #receivedHead(connection: Connection, exchange: Exchange, bytes: Buffer): Buffer {
     const before = exchange.head ?? Buffer.alloc(0);
     const head = before.length === 0 ? bytes : Buffer.concat([before, bytes]);
@@ -207,7 +208,7 @@ export class Upstream {
   }
 }
 
-/** Looks at the ends of a piece of the body: clients put their options before or after the messages. */
+/** Scans the start and end of a body: clients put their options before or after the messages. */
 function asksForStream(body: Buffer): boolean {
   const first = body.subarray(0, OPTION_BYTES);
   const last = body.subarray(Math.max(body.length - OPTION_BYTES, 0));

@@ -92,7 +92,7 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
   },
 });
 
-/** Workloads that are there already run or wait: what their file says of their model changes nothing. */
+/** Workloads that exist already run or wait: the model in their file changes nothing. */
 function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): ModelledWorkload[] {
   const isNew = ({ spec }: ModelledWorkload): boolean =>
     changes.some(({ kind, name, action }) => kind === "workload" && name === spec.name && action !== "unchanged");

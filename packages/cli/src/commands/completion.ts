@@ -19,11 +19,11 @@ export const completionCommand = defineCommand<object>({
   },
 });
 
-/** Longer than this and whoever pressed Tab would rather have nothing. */
+/** A longer wait is worse than no candidates for a user who pressed Tab. */
 const NAMES_PATIENCE_MS = 800;
 const NAMES_MAX = 200;
 
-/** Asked by the shells; its answer is one candidate a line, a tab, what it is. */
+/** Called by the shells; prints one candidate a line: value, tab, description. */
 export const completeCommand = defineCommand<object>({
   name: "__complete",
   summary: "Answer the shell",

@@ -64,7 +64,7 @@ export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
   },
 });
 
-/** `3 × 8, 2 × 1`: three nodes with eight idle ones, two with one. */
+/** `3 × 8, 2 × 1`: three nodes with eight idle accelerators, two with one. */
 function blocksText(blocks: readonly { readonly idle: number; readonly nodes: number }[]): string {
   const idle = blocks.filter((block) => block.idle > 0).toReversed();
   return idle.length === 0 ? "–" : idle.map(({ idle: count, nodes }) => `${nodes} × ${count}`).join(", ");

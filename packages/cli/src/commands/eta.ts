@@ -102,7 +102,7 @@ function startRow({ workload, estimate }: ExpectedStart) {
   ];
 }
 
-/** From the instant of the estimate; `–`: beyond the horizon, or never as things are. */
+/** Relative to the instant of the estimate; `–`: beyond the horizon, or never under present conditions. */
 function inTime({ atMs, playedUntilMs }: StartEstimate, instantMs: number | null): string {
   if (instantMs !== null) return shortDuration(instantMs - atMs);
   return playedUntilMs === undefined ? "–" : `> ${shortDuration(playedUntilMs - atMs)}`;

@@ -1,4 +1,4 @@
-/** What documents would become and become, on a real control plane. */
+/** Planned and actual results of `apply` on a real control plane. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
@@ -6,7 +6,7 @@ import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
 
 let live: LiveControlPlane;
 
-/** What other work refers to: one workload that ended well, and one that did not. */
+/** Workloads that others depend on: one succeeded, one failed. */
 beforeAll(async () => {
   live = await startLive();
   for (const [name, command] of [
@@ -181,7 +181,7 @@ describe("the workload files in the documentation", () => {
     expect(examples.length).toBeGreaterThan(0);
     for (const stdin of examples) {
       const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-      // The fleet of these tests is of another type than the quotas there.
+      // The fleet of these tests has another accelerator type than the quotas of this test.
       const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
       expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
       expect(said.code).toBe(0);

@@ -13,7 +13,7 @@ afterAll(() => live.close());
 
 const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
 
-/** Runs to the end, with nothing reserved: the machine of the test may be small. */
+/** Workloads without reserved cores or memory: the machine of the test may be small. */
 function follow(name: string, command: string, ...options: readonly string[]): Promise<Said> {
   return headroom(["run", "--name", name, "--cores", "0", ...options, "--follow", "--", command]);
 }
@@ -426,7 +426,7 @@ describe("when the control plane is not what it should be", () => {
     expect(nobody.code).toBe(1);
     expect(nobody.stderr).toContain("does not answer");
     expect((await headroom(["list"], { env: { HEADROOM_URL: "file:///etc/passwd" } })).code).toBe(2);
-    // The directory's token is not shown to whoever is named by an address.
+    // The directory's token is not sent to a control plane given by address.
     const named = await headroom(["list"], { env: { HEADROOM_URL: live.plane.url } });
     expect([named.code, named.stderr]).toEqual([1, expect.stringContaining("Authorization: Bearer")]);
     const env = { HEADROOM_URL: live.plane.url, HEADROOM_TOKEN: live.plane.token ?? "" };

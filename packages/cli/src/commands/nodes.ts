@@ -101,7 +101,7 @@ const noticeCommand = defineCommand<NoticeOptions>({
   },
 });
 
-/** `--in 2m` is counted by the control plane, whose clock is the one that counts. */
+/** The control plane adds `--in 2m` to its own clock. */
 async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number } | { readonly goneAtMs: number }> {
   const { DURATION_MS_MAX, readDuration, readInstant } = await import("@headroom/protocol");
   const isIn = options.in !== undefined;
@@ -132,7 +132,7 @@ export const nodesCommand = defineCommand<NodesCommandOptions>({
       { title: "MEMORY FREE", align: "right" as const },
       { title: "HELD BY", minWidth: 10 },
     ];
-    // Few fleets have labels, and few nodes go: the columns are there where they say something.
+    // Few fleets have labels, and few nodes have a notice: each column is shown only if it has values.
     const hasLabels = items.some(({ labels }) => Object.keys(labels).length > 0);
     const areLeaving = items.some(({ notice }) => notice !== undefined);
     const shown = [
@@ -165,7 +165,7 @@ function nodeRow(node: Node): (Cell | string)[] {
   ];
 }
 
-/** When it goes, and why. */
+/** The instant and the reason of a notice. */
 function noticeText({ notice }: Node): string {
   if (notice === undefined) return "";
   const why = notice.reason === undefined ? "" : ` (${printable(notice.reason)})`;
@@ -185,7 +185,7 @@ function stateCell({ health, draining, hotSpare }: Node): Cell {
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
 }
 
-/** How many indices `"0-3,6"` names. */
+/** Number of indices in `"0-3,6"`. */
 function countOf(ranges: string): number {
   if (ranges === "") return 0;
   return ranges.split(",").reduce((sum, range) => {

@@ -74,7 +74,7 @@ function presetRow({ name, order, whenHeadBlocked, placement, phases = ["place"]
   return [name, order.join(", "), whenHeadBlocked, placement, phases.join(", ")];
 }
 
-/** Every section in words, what the policy leaves out included. */
+/** Every section in words, defaults included. */
 async function printPolicy({ print, paint }: CommandContext, policy: Policy): Promise<void> {
   const { policyLines } = await import("@headroom/views");
   const lines = policyLines(policy);

@@ -62,7 +62,7 @@ export const replayCommand = defineCommand<ReplayCommandOptions>({
 
 type Finished = Exclude<Replay, { readonly phase: "running" }>;
 
-/** `null`: interrupted, and the replay with it. */
+/** `null`: the user interrupted the command, which cancels the replay. */
 async function finished({ terminal }: CommandContext, client: HeadroomClient, id: string): Promise<Finished | null> {
   const { ProgressLine } = await import("../simulate/progress-line.ts");
   const line = new ProgressLine(terminal.stderr);

@@ -51,7 +51,7 @@ export const schedulesCommand = defineCommand<SchedulesCommandOptions>({
   },
 });
 
-/** What came of the last time at which it was due: `w3 failed`, or why nothing was submitted. */
+/** Result of the last due time: `w3 failed`, or the reason why nothing was submitted. */
 function lastText({ runs: [last], lastWorkloadId }: ScheduleItem): string {
   if (last === undefined) return lastWorkloadId ?? "–";
   if (last.workloadId === null) return `left out: ${last.left}`;

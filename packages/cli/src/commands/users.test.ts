@@ -22,7 +22,7 @@ interface Row {
 const rows = async (team: string): Promise<readonly Row[]> =>
   json<{ items: Row[] }>(await headroom(["list", "--team", team, "--json"])).items;
 
-/** What has a place, oldest first. */
+/** Workloads that hold accelerators, oldest first. */
 const placed = async (team: string): Promise<string[]> =>
   (await rows(team))
     .filter(({ phase }) => phase === "running")
@@ -112,7 +112,8 @@ describe("users of one team", () => {
     await submit("alice", "shared", ["a1", "a2", "a3", "a4", "a5", "a6"]);
     await submit("bob", "shared", ["b1", "b2", "b3"]);
     await expect.poll(() => placed("shared")).toEqual(["a1", "a2", "a3", "a4"]);
-    // Whoever holds less goes first: bob until both hold two, then alice, whose work came before.
+    // The user with the smaller usage goes first: bob until both hold two, then alice, whose work was submitted
+    // earlier.
     for (const [ends, begins] of [
       ["a1", "b1"],
       ["a2", "b2"],

@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** What `headroom apply -f train.yaml` says of a file, without the first line. Nothing listens: it fails before it asks. */
+/** Output of `headroom apply -f train.yaml` without the first line. No control plane runs: reading fails first. */
 async function saidOf(text: string | Uint8Array): Promise<string[]> {
   writeFileSync(path.join(folder, "train.yaml"), text);
   const { code, stderr, stdout } = await headroom(["apply", "-f", "train.yaml", "--yes"], { workingDirectory: folder });

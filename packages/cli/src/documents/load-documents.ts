@@ -1,4 +1,7 @@
-/** Reads the files of `apply -f`: all of them are fine, or every problem is told with its place and nothing happens. */
+/**
+ * Reads the files of `apply -f`. Either all are valid, or every problem is reported with its place and nothing is
+ * applied.
+ */
 import { homedir } from "node:os";
 import path from "node:path";
 import {
@@ -19,13 +22,13 @@ const PROBLEMS_SHOWN_MAX = 50;
 
 export interface LoadedDocument {
   readonly document: HeadroomDocument;
-  /** As in messages: `train.yaml`, or `stdin`. */
+  /** File name as in messages: `train.yaml`, or `stdin`. */
   readonly file: string;
   /** `train.yaml:7:3` for a path into the document. */
   placeText(path: readonly (string | number)[], isAboutKey?: boolean): string;
 }
 
-/** `targets`: files, directories (their YAML files, not those of directories below) and `-` for stdin. */
+/** `targets`: files, directories (YAML files directly in them) and `-` for stdin. */
 export async function loadDocuments(
   targets: readonly string[],
   terminal: Terminal,
@@ -49,7 +52,7 @@ export async function loadDocuments(
   return loaded;
 }
 
-/** Refuses levels of the fabric that cannot be had; the fleet is asked for only where some are named. */
+/** Rejects fabric levels that no site has. The fleet is read only if a document names a level. */
 export async function checkLevels(
   loaded: readonly LoadedDocument[],
   fleet: () => Promise<{ readonly sites: readonly { readonly fabricLevels: readonly string[] }[] }>,
@@ -87,7 +90,7 @@ function documentsOf(source: Source, problems: string[]): LoadedDocument[] {
       ...problem,
       place: yaml.placeOf(problem.path, problem.isAboutKey),
     }));
-    // In the order of the file, whatever was looked at first.
+    // Sorted by position in the file.
     placed.sort((a, b) => a.place.line - b.place.line || a.place.column - b.place.column);
     for (const { path: steps, isAboutKey, message } of placed) {
       problems.push(`${placeText(steps, isAboutKey)}: ${fieldText(steps)}${message}`);
@@ -107,7 +110,7 @@ export function fieldText(steps: readonly (string | number)[]): string {
   return steps.length === 0 ? "" : `${pathText(steps)}: `;
 }
 
-/** Relative paths become absolute, seen from the file; work without a directory runs where its file lies. */
+/** Relative paths are resolved against the file; without a working directory, work runs in the folder of its file. */
 function located(document: HeadroomDocument, directory: string): HeadroomDocument {
   if (document.kind === "schedule") {
     const { schedule } = document;

@@ -1,4 +1,4 @@
-/** What `apply` would do, like a diff: `+` created, `~` changed with its fields, unchanged only counted. */
+/** The plan of `apply` as a diff: `+` created, `~` changed with its fields; unchanged documents are only counted. */
 import {
   fleetDocument,
   teamDocument,
@@ -13,7 +13,7 @@ import { gangText } from "../output/workload-text.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
-/** More teams than this and a changed one is told without its fields. */
+/** With more teams than this, a changed team is listed without its fields. */
 const TEAMS_COMPARED_MAX = 10_000;
 
 export async function planLines(
@@ -92,7 +92,7 @@ function poolFields(pool: PoolLike): Fields {
   return flat({ site, ...sites[0]?.pools[0] });
 }
 
-/** Fields of fields by their path, values as text. */
+/** Nested fields by path, values as text. */
 function flat(value: Readonly<Record<string, unknown>>, prefix = ""): Map<string, string> {
   const fields = new Map<string, string>();
   for (const [name, each] of Object.entries(value)) {

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What `headroom simulate` makes of the policy of a file: its report, or what it says instead. */
+/** Output of `headroom simulate` with the policy of a file: its report, or the error. */
 async function simulated(text: string, name = "mine.yaml") {
   writeFileSync(path.join(folder, name), text);
   const args = ["simulate", "--gpus", "4", "--trace", "generated:jobs=5,load=1", "--policy", name, "--json"];

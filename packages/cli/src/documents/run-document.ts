@@ -1,4 +1,4 @@
-/** The document that the options of `headroom run` amount to; one reader and one set of messages for both. */
+/** The document that the options of `headroom run` stand for, so that both share one reader and one set of messages. */
 import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { pathText, readDocument, type ModelRequest, type WorkloadSpec } from "@headroom/protocol";
@@ -23,7 +23,7 @@ export interface RunOptions {
   readonly batch?: string;
 }
 
-/** Where a message about a field of the document points on the command line. */
+/** Option of the command line for a field of the document. */
 const flags: Readonly<Record<string, string>> = {
   name: "--name",
   team: "--team",
@@ -80,14 +80,14 @@ export function runDocument(command: readonly string[], options: RunOptions, dir
   throw new CliError(lines.join("\n"), exitCode.usage);
 }
 
-/** What ends in `.json` is a config.json, everything else a preset; the rest of the options say nothing without it. */
+/** An argument that ends in `.json` is a config.json, everything else a preset. The other model options need it. */
 function modelOf({ model, sequence, batch }: RunOptions, directory: string): Record<string, unknown> | undefined {
   if (model === undefined && sequence === undefined && batch === undefined) return undefined;
   const named = model?.endsWith(".json") === true ? { config: path.resolve(directory, model) } : { preset: model };
   return { ...named, sequence: numeric(sequence), globalBatch: numeric(batch) };
 }
 
-/** Only what looks like a number becomes one; the reader then says what is wrong with the rest. */
+/** Only text that looks like a number becomes one; the reader reports other values. */
 function numeric(text: string | undefined): number | string | undefined {
   return text !== undefined && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
 }
@@ -102,7 +102,7 @@ function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<stri
   );
 }
 
-/** One word is a shell command line as it stands; several are one program with its arguments, quoted for the shell. */
+/** One word is a shell command line; several words are a program with its arguments, quoted for the shell. */
 function commandLine(command: readonly string[]): string {
   const [first = "", ...rest] = command;
   return rest.length === 0 ? first : command.map(quoted).join(" ");
@@ -122,7 +122,7 @@ function environment(pairs: readonly string[]): Record<string, string> {
   );
 }
 
-/** `train-1f3a` for `python3 train.py`: recognisable, and new every time, since a name is taken while its work goes on. */
+/** `train-1f3a` for `python3 train.py`: recognisable and unique, because a name cannot be used twice at a time. */
 function generatedName(command: readonly string[]): string {
   const words = command.length === 1 ? (command[0] ?? "").split(/\s+/) : command;
   const script = words.find((word) => /\.(?:py|sh|m?js|ts)$/.test(word)) ?? words[0] ?? "";

@@ -1,4 +1,4 @@
-/** The text of files that people wrote: files, directories of YAML and stdin, bounded and checked to be text. */
+/** The text of files from users: files, directories of YAML and stdin, bounded and checked to be text. */
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import path from "node:path";
@@ -6,19 +6,19 @@ import { addAbortSignal } from "node:stream";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Thousands of workloads fit; whoever has more than that has generated them and can use the API. */
+/** Enough for thousands of workloads; larger generated sets can use the API. */
 const FILE_BYTES_MAX = 1_048_576;
 const FILES_MAX = 1_000;
 
 export interface Source {
-  /** As in messages: `train.yaml`, or `stdin`. */
+  /** File name as in messages: `train.yaml`, or `stdin`. */
   readonly file: string;
-  /** What relative paths in the file start from. */
+  /** Base of relative paths in the file. */
   readonly directory: string;
   readonly text: string;
 }
 
-/** `target`: a file, a directory (its YAML files, not those of directories below) or `-` for stdin. */
+/** `target`: a file, a directory (YAML files directly in it) or `-` for stdin. */
 export async function sourcesOf(target: string, terminal: Terminal): Promise<Source[]> {
   if (target === "-") return [await stdinSource(terminal)];
   const place = path.resolve(terminal.workingDirectory, target);
@@ -35,7 +35,7 @@ export async function sourcesOf(target: string, terminal: Terminal): Promise<Sou
 
 async function fileSource(file: string, place: string): Promise<Source> {
   try {
-    // One byte more than is allowed tells whether there is more, whatever sort of file this is.
+    // Reads one byte more than allowed, which detects too large input for files, pipes and devices alike.
     const bytes = await bounded(createReadStream(place, { end: FILE_BYTES_MAX }), file);
     return { file, directory: path.dirname(place), text: textOf(file, bytes) };
   } catch (error) {

@@ -1,4 +1,4 @@
-/** YAML text to plain data, and from a path in that data back to line and column. */
+/** YAML text to plain data, and a path in that data back to line and column. */
 import {
   isAlias,
   isMap,
@@ -23,11 +23,11 @@ export interface PlacedMessage extends Place {
 
 export interface YamlDocument {
   readonly value: unknown;
-  /** Where the value at `path` stands, or its key; where there is none, the closest thing around it. */
+  /** Position of the value at `path`, or of its key; if neither exists, of the closest enclosing node. */
   placeOf(path: readonly (string | number)[], isAboutKey: boolean): Place;
 }
 
-/** Enough for any honest use of anchors; a "billion laughs" file multiplies by ten at each of a dozen levels. */
+/** Bounds alias expansion: a "billion laughs" file multiplies by ten at each of a dozen levels. */
 const ALIAS_COUNT_MAX = 100;
 
 export function parseYaml(text: string): {
@@ -71,7 +71,7 @@ export function parseYaml(text: string): {
 
 interface Refusal {
   readonly message: string;
-  /** Where in the text; left out, the beginning of the document. */
+  /** Position in the text; default: the start of the document. */
   readonly offset?: number | undefined;
 }
 
@@ -86,7 +86,7 @@ function plainData(document: Document.Parsed): { readonly value: unknown } | Ref
   }
 }
 
-/** The first alias whose anchor is nowhere before it. */
+/** The first alias without an earlier anchor. */
 function danglingAlias(document: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(document, {
@@ -99,7 +99,7 @@ function danglingAlias(document: Document.Parsed): number | undefined {
   return offset;
 }
 
-/** `VERSION: 1.10` in `env` means the text `1.10`: a number would lose what a process is to see. */
+/** `VERSION: 1.10` in `env` means the text `1.10`; as a number it would lose the trailing zero. */
 function keepEnvironmentText(document: Document.Parsed): void {
   const root = document.contents;
   if (!isMap(root)) return;
@@ -127,7 +127,7 @@ function offsetOf(document: Document.Parsed, path: readonly (string | number)[],
     if (key === undefined && value === undefined) return offset;
     const isLast = index === path.length - 1;
     const keyOffset = key?.range?.[0];
-    // An empty value has no place of its own: it "stands" after the colon, which says less than its key.
+    // An empty value is positioned after the colon; its key is the better place for a message.
     const isEmpty = value == null || (isScalar(value) && value.source === "");
     offset = (isLast && isAboutKey) || isEmpty ? (keyOffset ?? offset) : (value.range?.[0] ?? offset);
     node = value ?? null;

@@ -1,4 +1,4 @@
-/** The presets of inference engines as text: one block an engine. */
+/** The presets of inference engines as text: one block for each engine. */
 import type { EnginePreset } from "@headroom/gateway";
 
 const drains = {

@@ -1,4 +1,4 @@
-/** `headroom gateway`: the inference gateway in the foreground, with its configuration read again when it changes. */
+/** `headroom gateway`: the inference gateway in the foreground. It reloads its configuration when the file changes. */
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { unwatchFile, watchFile } from "node:fs";
@@ -19,7 +19,7 @@ export interface GatewayOptions {
   readonly json?: boolean;
 }
 
-/** How soon a change of the file is noticed. */
+/** Polling interval of the configuration file. */
 const WATCH_MS = 500;
 
 export async function runGateway(context: CommandContext, options: GatewayOptions): Promise<ExitCode> {
@@ -103,7 +103,7 @@ async function reload(
   }
 }
 
-/** Resolves at the end; reads the file again after each change. */
+/** Resolves at the end; reloads the file after each change. */
 async function untilInterrupted(context: CommandContext, file: string, changed: () => Promise<void>): Promise<void> {
   let last = Promise.resolve();
   const again = (): void => {

@@ -1,4 +1,4 @@
-/** A team's budget below the table of teams: what is used up, when the rest will be, and a warning where nothing is left. */
+/** A team's budget below the table of teams: usage, expected exhaustion, and a warning where nothing is left. */
 import type { Team } from "@headroom/protocol";
 import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views";
 import type { Paint } from "./style.ts";

@@ -1,9 +1,9 @@
-/** Asks before something is changed. */
+/** Asks for confirmation before a change. */
 import { createInterface } from "node:readline/promises";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Where nobody can answer, the caller has to have said --yes. */
+/** Without a terminal, --yes is required. */
 export async function confirm({ stdin, stderr, interrupted }: Terminal, question: string): Promise<boolean> {
   if (stdin.isTTY !== true || !stderr.isTerminal) {
     throw new CliError(

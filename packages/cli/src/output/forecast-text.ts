@@ -1,10 +1,10 @@
-/** What would start work, as lines. */
+/** The changes that would start a workload, as lines. */
 import type { StartingChange, SubmissionForecast } from "@headroom/protocol";
 import { anyOneStartsIt, noneStartsIt } from "@headroom/views";
 import type { Paint } from "./style.ts";
 import { printable } from "../terminal.ts";
 
-/** The cheapest change first; a sentence where no single one would do. */
+/** The cheapest change first; a sentence if no single change would start it. */
 export function changeLines(changes: readonly StartingChange[], paint: Paint): string[] {
   if (changes.length === 0) return ["", noneStartsIt];
   const lines = changes.map(
@@ -19,7 +19,7 @@ export function forecastLines(forecast: SubmissionForecast, paint: Paint): strin
     : [...shortForecastLines(forecast), ...changeLines(forecast.changes, paint)];
 }
 
-/** What would become of it and when, without what would change that. */
+/** Expected result and start, without the changes that would start it. */
 export function shortForecastLines(forecast: SubmissionForecast): string[] {
   const estimate = forecast.kind === "waits" ? forecast.estimate : null;
   return [forecast.sentence, ...(estimate === null ? [] : [estimate.sentence])].map(printable);

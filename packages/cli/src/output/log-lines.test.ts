@@ -4,7 +4,7 @@ import type { LogChunk } from "@headroom/protocol";
 import type { Sink, Terminal } from "../terminal.ts";
 import { writeLogs } from "./log-lines.ts";
 
-/** What is written for these chunks; also how much was handed over before the reader had caught up. */
+/** Output for these chunks, and the number of bytes written before the reader caught up. */
 async function written(chunks: readonly LogChunk[], isTagged: boolean) {
   const said = { stdout: "", stderr: "" };
   let waits = 0;

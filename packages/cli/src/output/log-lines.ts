@@ -1,17 +1,17 @@
-/** What workers wrote, onto the terminal: whole lines, so that the ranks in front of them stay true when several write at once. */
+/** Prints worker output line by line, so that the rank prefix stays correct when several workers write at once. */
 import type { LogChunk } from "@headroom/protocol";
 import type { Terminal } from "../terminal.ts";
 
 interface LogStyle {
-  /** Put the rank in front of every line. */
+  /** Prefixes every line with the rank. */
   readonly isTagged: boolean;
   readonly json: boolean;
 }
 
-/** A line longer than this is printed in pieces, so that a worker without line ends cannot take all memory. */
+/** A longer line is printed in pieces, so that output without line ends cannot fill the memory. */
 const LINE_CHARS_MAX = 65_536;
 
-/** Answers with the number of chunks when the stream ends. */
+/** Resolves with the number of chunks when the stream ends. */
 export async function writeLogs(
   terminal: Terminal,
   chunks: AsyncIterable<LogChunk>,
@@ -37,7 +37,7 @@ interface OpenLine {
   text: string;
 }
 
-/** The lines that the chunk completes, each with its rank; what it leaves open waits in `pending`. */
+/** The lines that the chunk completes, each with its rank; an incomplete line stays in `pending`. */
 function tagged(chunk: LogChunk, pending: Map<string, OpenLine>): string {
   const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
   const line = pending.get(key) ?? { prefix: `[${chunk.worker}] `, stream: chunk.stream, text: "" };

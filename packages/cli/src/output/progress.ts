@@ -1,11 +1,13 @@
-/** Says on stderr that something is going on, once it takes longer than people wait without wondering. */
+/** Shows progress on stderr once an operation takes longer than a second. */
 import type { Sink } from "../terminal.ts";
 
 const PATIENCE_MS = 1_000;
 const FRAME_MS = 100;
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** Waits for `work`; after a second says what for: a moving line on a terminal, one plain line elsewhere. */
+/**
+ * Waits for `work`. After a second it prints what it waits for: a moving line on a terminal, one plain line elsewhere.
+ */
 export async function withProgress<Result>(sink: Sink, what: string, work: Promise<Result>): Promise<Result> {
   let frame = 0;
   let ticker: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
-/** The numbers behind a reason, each with its unit, for people; programs take them from `--json`. */
+/** The numbers of a reason, each with its unit. Programs use `--json`. */
 import { writeCarbon, writeEnergyPrice } from "@headroom/protocol";
 import type { BlockedReason } from "@headroom/protocol";
 import { amountText, durationText, predictionText, spentText } from "@headroom/views";
 import { coresText, instant, memoryText } from "./amounts.ts";
 
-/** Name and value of every field that the sentence of the reason is made of. */
+/** Name and value of every field in the sentence of the reason. */
 type FleetLack = NonNullable<(BlockedReason & { readonly kind: "exceedsFleet" })["lack"]>;
 
 export function reasonPairs(reason: BlockedReason): [string, string][] {
@@ -12,7 +12,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    // Of work without accelerators their numbers say nothing.
+    // Omitted for work without accelerators.
     if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
     if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
       shown.push(...lackPairs(reason.lack));
@@ -23,7 +23,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   return shown;
 }
 
-/** What the fleet lacks, and of an amount how much a worker needs and a node has. */
+/** The capacity that the fleet lacks: need of a worker, and amount of the largest node. */
 function lackPairs(lack: FleetLack): [string, string][] {
   if (lack.of === "part") return [["lacks", `a ${lack.profile} part`]];
   const lacks: [string, string] = ["lacks", words(lack.of)];
@@ -47,7 +47,7 @@ function valueText(reason: BlockedReason, value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** What is a span and not an instant, of the fields in ms. */
+/** Fields in ms that are durations and not instants. */
 const spans: ReadonlySet<string> = new Set(["cheapestMs", "cleanestMs"]);
 
 function numberText(reason: BlockedReason, field: string, value: number): string {

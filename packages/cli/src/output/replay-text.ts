@@ -1,11 +1,11 @@
-/** What a replay came to, as tables. */
+/** The result of a replay as tables. */
 import type { ReplayFigures, ReplayGroup, ReplayReport } from "@headroom/protocol";
 import { printable, type Sink } from "../terminal.ts";
 import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines } from "./table.ts";
 
-/** Users of a large site are many; `--json` has all. */
+/** Large sites have many users; `--json` lists all. */
 const ROWS_MAX = 20;
 
 const timelineNames = ["recorded", "control", "changed"] as const;
@@ -54,7 +54,7 @@ function wholeRows(report: ReplayReport): string[][] {
 
 const tones: Readonly<Record<ReplayGroup["outcome"], Tone>> = { wins: "green", loses: "red", same: "dim" };
 
-/** As it was (the control) against the change. */
+/** The control (replayed unchanged) against the change. */
 function groupLines(
   title: string,
   groups: readonly ReplayGroup[],

@@ -1,4 +1,4 @@
-/** Tables for people: aligned, and cut to the width of the terminal by narrowing the columns that can bear it. */
+/** Aligned tables, cut to the width of the terminal by narrowing the shrinkable columns. */
 import { printable, type Sink } from "../terminal.ts";
 import type { Paint, Tone } from "./style.ts";
 import { displayWidth, truncated } from "./width.ts";
@@ -11,13 +11,13 @@ export interface Cell {
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
-  /** The narrowest this column may become when the terminal is too narrow; left out, it is never narrowed. */
+  /** Minimum width in a narrow terminal; absent: the column is never narrowed. */
   readonly minWidth?: number;
 }
 
 const GAP = "  ";
 
-/** The lines of a table, without line ends. `columns`: how wide the terminal is. */
+/** The lines of a table, without line ends. `columns`: width of the terminal. */
 export function tableLines(
   columns: readonly Column[],
   rows: readonly (readonly (Cell | string)[])[],
@@ -42,7 +42,7 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly Cell
   return widths;
 }
 
-/** Takes what is too much from the widest column that may still shrink, one column after the other. */
+/** Reduces the widest shrinkable columns until the row fits. */
 function fitted(columns: readonly Column[], natural: readonly number[], available: number | undefined): number[] {
   const widths = [...natural];
   if (available === undefined) return widths;
@@ -73,7 +73,7 @@ function line(columns: readonly Column[], row: readonly Cell[], widths: readonly
   return parts.join(GAP).trimEnd();
 }
 
-/** Names and values, one pair a line, the values aligned. */
+/** Names and values, one pair a line, values aligned. */
 export function pairLines(pairs: readonly (readonly [string, string])[], paint: Paint): string[] {
   const width = Math.max(0, ...pairs.map(([name]) => displayWidth(name)));
   return pairs.map(([name, value]) => `${paint("dim", name.padEnd(width))}  ${printable(value)}`);

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 type Timeline = WhatIfAnswer["present"];
 
-/** Of every hour: held, waiting, started so far. */
+/** Values of every hour: in use, waiting, started so far. */
 const timeline = (
   usable: number,
   hours: readonly (readonly [number, number, number])[],
@@ -29,7 +29,7 @@ const timeline = (
 });
 
 const undisturbed = { evictions: 0, interruptions: 0, lostAcceleratorMs: 0 };
-/** Of work that is no array, its start. */
+/** The start of a workload that is not an array. */
 const single = (presentAtMs: number | null, changedAtMs: number | null) => ({
   taskCount: 1,
   presentAtMs,

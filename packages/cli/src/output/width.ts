@@ -1,4 +1,4 @@
-/** How many columns a text takes in a terminal, near enough: wide scripts and emoji take two, marks none. */
+/** Approximate number of terminal columns of a text: wide scripts and emoji take two, combining marks none. */
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const widePattern =
   /^(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303e\uff01-\uff60])/u;
@@ -12,7 +12,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** At most `columns` wide; what is missing is said by an ellipsis. */
+/** Truncated to `columns` with an ellipsis. */
 export function truncated(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = "";

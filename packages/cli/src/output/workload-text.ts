@@ -1,4 +1,4 @@
-/** Workloads in words: what tables and pages say of them. */
+/** Workloads as text for tables and detail pages. */
 import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
 import { closedByText, gangSizeText, predictionText } from "@headroom/views";
 import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
@@ -19,7 +19,7 @@ export function phaseCell({ phase }: Pick<WorkloadSummary, "phase">): Cell {
   return { text: phase, tone: phaseTones[phase] };
 }
 
-/** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers, at least and at most where it is elastic, accelerators of each, types. */
+/** `4 × 8 H100`, `2–8 × 1`, `1 × 0.5`: workers (minimum and maximum if elastic), accelerators of each, types. */
 export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" | "acceleratorTypes">): string {
   if (gang.taskGroups !== undefined) {
     const texts = gang.taskGroups.map(
@@ -44,7 +44,7 @@ function progressText(workload: WorkloadSummary): string {
   return loss === undefined ? steps : `${steps}, loss ${loss.toFixed(3)}`;
 }
 
-/** The line that says most: why it ended, or since when it runs or waits. */
+/** The most important line: why it ended, or since when it runs or waits. */
 function stateText(workload: WorkloadSummary, nowMs: number): string {
   if (workload.endSentence !== null) return workload.endSentence;
   const since = workload.firstStartedAtMs;
@@ -79,7 +79,7 @@ export function workloadTable(items: readonly WorkloadSummary[], nowMs: number, 
   return tableLines(listColumns, rows, sink, paint);
 }
 
-/** The page of one workload, but for what it waits for and its attempts. */
+/** The detail page of one workload, without its verdict and its attempts. */
 export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): string[] {
   const { spec } = workload;
   const pairs: [string, string][] = [
@@ -118,7 +118,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   return pairLines(pairs, paint);
 }
 
-/** Of what waits of it, else of what was placed last. */
+/** Assignment of a waiting task, else of the task placed last. */
 function predictionOf({ prediction, attempts }: Workload): NonNullable<Workload["prediction"]> | null {
   const last = attempts.at(-1);
   return prediction ?? (last === undefined || last.phase === "ended" ? null : (last.prediction ?? null));
@@ -177,7 +177,7 @@ export function attemptTable(
   return tableLines(attemptColumns, rows, sink, paint);
 }
 
-/** `n1[0-3] n2[0-3]`, in a gang of groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
+/** `n1[0-3] n2[0-3]`; for a gang with task groups `prefill: n1[0] n1[1], decode: n2[0-7]`. */
 function placesText({ workers }: Attempt, { taskGroups: groups }: Workload["gang"]): string {
   const placeText = ({ node, accelerators }: WorkerAllocation): string =>
     accelerators === "" ? node : `${node}[${accelerators}]`;

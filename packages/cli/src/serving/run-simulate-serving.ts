@@ -1,4 +1,4 @@
-/** `headroom simulate --serving`: yesterday's traffic, served some other way. */
+/** `headroom simulate --serving`: recorded traffic on another serving configuration. */
 import { setImmediate } from "node:timers/promises";
 import type { Distribution, ServingResult, ServingVariant } from "@headroom/sim";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
@@ -26,7 +26,7 @@ export interface ServingSimulationOptions {
   readonly json?: true;
 }
 
-/** What `--json` prints for one variant. `ServingResult` says what its fields mean. */
+/** JSON output for one variant; see `ServingResult` for its fields. */
 export interface ServingSimulationReport extends ServingResult {
   readonly traffic: string;
   readonly broken_rows: number;
@@ -35,7 +35,7 @@ export interface ServingSimulationReport extends ServingResult {
   readonly requests_per_s: number;
 }
 
-/** Between two looks at the clock and at Ctrl-C. */
+/** Interval between checks of the clock and of Ctrl-C. */
 const requestsPerTurn = 2000;
 
 function sloOf(text: string | undefined): ServingVariant["slo"] {
@@ -102,7 +102,7 @@ export async function runSimulateServing(
   return exitCode.ok;
 }
 
-/** Variants side by side: one column each. */
+/** Variants side by side, one column each. */
 function resultLines(
   { terminal, paint }: CommandContext,
   reports: readonly ServingSimulationReport[],

@@ -1,4 +1,4 @@
-/** Ways to serve traffic, from options and from `--variant key=value,…`, each of which changes some of them. */
+/** Serving configurations from options and from `--variant key=value,…`, which overrides some of them. */
 import type { Accelerator, ModelArchitecture, NumberFormat } from "@headroom/perf";
 import type { AdapterLoading, ReplicaGroup, RequestTrace, ServingVariant } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
@@ -7,7 +7,7 @@ import { positiveDuration } from "../size/quantities.ts";
 
 type Perf = typeof import("@headroom/perf");
 
-/** What a variant is made of, as text; `--variant` replaces single entries. */
+/** The options of a variant as text; `--variant` replaces single entries. */
 export interface ServingChoices {
   readonly model: string;
   readonly accelerator: string;
@@ -23,7 +23,7 @@ export interface ServingChoices {
   readonly loadTime: string;
 }
 
-/** Names of the choices in `--variant`. */
+/** Option names in `--variant`. */
 const keys: Readonly<Record<string, keyof ServingChoices>> = {
   model: "model",
   accelerator: "accelerator",
@@ -42,7 +42,7 @@ const keys: Readonly<Record<string, keyof ServingChoices>> = {
 const variantsMax = 16;
 const replicasMax = 4096;
 
-/** The choices as they are, then one set for each `--variant`; the text is the variant's name. */
+/** The options without overrides, then one set for each `--variant`, whose text is the variant's name. */
 export function variantChoices(
   base: ServingChoices,
   texts: readonly string[],
@@ -89,7 +89,7 @@ function modelOf(perf: Perf, name: string): ModelArchitecture {
   throw new CliError(`model ${JSON.stringify(name)} is not in the catalogue: headroom size catalogue`, exitCode.usage);
 }
 
-/** `8`, or `4*H100+4*L40S`: how many replicas on which accelerator. */
+/** `8`, or `4*H100+4*L40S`: number of replicas by accelerator type. */
 function mixOf(choices: ServingChoices): { readonly count: number; readonly accelerator: string }[] {
   return choices.replicas.split("+").map((part) => {
     const [countText = "", ...rest] = part.split("*");
@@ -142,7 +142,7 @@ function languageGroup(
   };
 }
 
-/** Replicas of an image model: one request at a time, which says itself how long it takes. */
+/** Replicas of an image model: one request at a time, whose duration the trace states. */
 function imageGroup({ perf }: VariantSetting, stepMs: number, count: number): ReplicaGroup {
   return {
     name: "image",
@@ -154,7 +154,7 @@ function imageGroup({ perf }: VariantSetting, stepMs: number, count: number): Re
   };
 }
 
-/** The variant that the choices describe. Throws CliError where a choice makes no sense or a model does not fit. */
+/** The variant of these options. Throws CliError for an invalid option or a model that does not fit. */
 export async function servingVariant(
   name: string,
   choices: ServingChoices,

@@ -1,4 +1,4 @@
-/** From the name of traffic (`azure:FILE`, …) to its requests. */
+/** Reads requests from a traffic source (`azure:FILE`, …). */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -11,7 +11,7 @@ type Sim = typeof import("@headroom/sim");
 
 const formats = ["azure", "mooncake", "vllm", "gateway", "genai"] as const;
 
-/** A compressed file larger than this once unpacked is refused. */
+/** Limit of the unpacked size of a compressed file. */
 const unpackedBytesMax = 1 << 30;
 
 export interface LoadedTraffic {

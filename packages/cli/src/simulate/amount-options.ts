@@ -1,4 +1,4 @@
-/** Numbers, durations and rates as options of `simulate` state them; each refusal says what was expected. */
+/** Parses numbers, durations and rates in options of `simulate`; each error names the expected form. */
 import { CliError, exitCode } from "../cli-error.ts";
 
 function usage(message: string): CliError {
@@ -28,7 +28,7 @@ export function decimal(text: string, what: string, { min, max }: Bounds): numbe
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** Ten years: no run is longer. */
+/** Upper bound: ten years. */
 const durationMaxMs = 315_360_000_000;
 
 /** `90s`, `2h`, `30d`. */
@@ -41,7 +41,7 @@ export function duration(text: string, what: string): number {
   return value;
 }
 
-/** `1%`, `0.25%`, as parts of ten thousand. */
+/** `1%`, `0.25%`, in basis points. */
 export function rate(text: string, what: string): number {
   const match = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(text);
   const value = match === null ? Number.NaN : Math.round(Number(match[1]) * 100);

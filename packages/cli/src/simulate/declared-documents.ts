@@ -1,4 +1,4 @@
-/** `--fleet FILE`: the fleet and the teams on which a trace is simulated, declared as for `headroom apply`. */
+/** `--fleet FILE`: fleet and teams for a simulated trace, declared in the format of `headroom apply`. */
 import type { Team } from "@headroom/engine";
 import type { FleetSpec } from "@headroom/sim";
 import { CliError, exitCode } from "../cli-error.ts";
@@ -37,7 +37,7 @@ export async function declaredDocuments(files: readonly string[], terminal: Term
   return { fleet, teams: documents.teams };
 }
 
-/** A file for a live fleet may hold more: what would not be simulated is refused, so that nobody takes it to be. */
+/** Document kinds that the simulation ignores are rejected instead of dropped silently. */
 function refuseOthers({ document, placeText }: LoadedDocument): void {
   if (document.kind === "team") return;
   if (document.kind !== "fleet")

@@ -1,6 +1,6 @@
 /**
- * Plots as SVG text, without scripts: bars in groups and step lines over time. Series differ by colour and by pattern, every
- * mark carries its value as a tooltip, and the page repeats all of it in tables.
+ * Plots as SVG without scripts: grouped bars and step lines over time. Series differ by colour and pattern, every mark
+ * has its value as a tooltip, and the page repeats all values in tables.
  */
 export interface PlotSeries {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface BarPlot {
 
 export interface LineSeries {
   readonly name: string;
-  /** Of each value, in hours. */
+  /** Values in hours. */
   readonly stepHours: number;
   readonly values: readonly number[];
 }
@@ -35,7 +35,7 @@ const margin = { left: 70, right: 10, top: 10, bottom: 42 };
 const innerWidth = width - margin.left - margin.right;
 const innerHeight = height - margin.top - margin.bottom;
 
-/** As many series as can be told apart; the stylesheet has a colour and a dash for each. */
+/** The number of distinguishable series; the stylesheet has a colour and a dash for each. */
 export const seriesMax = 6;
 
 export function escapeHtml(text: string): string {
@@ -102,7 +102,7 @@ function axisLabel(text: string): string {
   return `<text x="${margin.left + innerWidth / 2}" y="${height - 6}" text-anchor="middle" class="label">${escapeHtml(text)}</text>`;
 }
 
-/** The smallest of 1, 2, 4, 5, 8 times a power of ten that holds the value: quarters of it are round too. */
+/** The smallest of 1, 2, 4, 5, 8 times a power of ten that is not below the value, so that quarters are round too. */
 function niceMax(value: number): number {
   if (!(value > 0)) return 1;
   let unit = 1;

@@ -1,4 +1,4 @@
-/** One line on stderr that follows work which reports how far it is. */
+/** A progress line on stderr for work that reports its progress. */
 import type { Sink } from "../terminal.ts";
 
 const patienceMs = 1000;
@@ -22,7 +22,7 @@ export class ProgressLine {
     this.#sink.write(this.#sink.isTerminal ? `\r\u001b[K${text}` : `${text} …\n`);
   }
 
-  /** Removes the moving line. */
+  /** Clears the moving line. */
   clear(): void {
     if (this.#isShown && this.#sink.isTerminal) this.#sink.write("\r\u001b[K");
     this.#isShown = false;

@@ -1,4 +1,4 @@
-/** The results of simulated runs as tables for people. */
+/** The results of simulated runs as tables. */
 import type { Paint } from "../output/style.ts";
 import { tableLines, type Column } from "../output/table.ts";
 import { printable, type Sink } from "../terminal.ts";
@@ -24,7 +24,7 @@ export function resultLines(reports: readonly SimulationReport[], sink: Sink, pa
   ];
 }
 
-/** What was left out, and why the numbers may say less than they seem to. */
+/** Rows left out of the trace, and other limits of the result. */
 function notes(report: SimulationReport): string[] {
   const left = Object.entries(report.left_out).map(([reason, count]) => `${count} ${reason}`);
   if (report.broken_rows > 0) left.unshift(`${report.broken_rows} broken`);
@@ -52,7 +52,7 @@ function waitTable(reports: readonly SimulationReport[], sink: Sink, paint: Pain
   return tableLines(columns, rows, sink, paint);
 }
 
-/** Mean wait of each team, and its share of what ran; nothing where no teams were declared. */
+/** Mean wait of each team, and its share of accelerator time; empty if no teams were declared. */
 function teamTable(reports: readonly SimulationReport[], sink: Sink, paint: Paint): string[] {
   const names = [
     ...new Set(reports.flatMap(({ wait_by_team = [] }) => wait_by_team.map(({ team }) => team))),

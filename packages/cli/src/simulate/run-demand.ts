@@ -1,4 +1,7 @@
-/** `headroom simulate --demand`: how much of a fleet a policy fills when drawn work arrives and never leaves, over several seeds. */
+/**
+ * `headroom simulate --demand`: allocation of a fleet under a policy when drawn work arrives and never ends, over
+ * several seeds.
+ */
 import { setImmediate } from "node:timers/promises";
 import type { Policy } from "@headroom/engine";
 import type { SettingResult, Trace } from "@headroom/sim";
@@ -8,19 +11,19 @@ import { tableLines, type Column } from "../output/table.ts";
 import type { LoadedTrace } from "./trace-source.ts";
 import { ProgressLine } from "./progress-line.ts";
 
-/** What `--json` prints for one policy (a list of these for several). Shares are parts of the fleet's accelerators, 0 to 1. */
+/** JSON output for one policy (a list of these for several). Shares are parts of the fleet's accelerators, 0 to 1. */
 export interface DemandReport {
   readonly trace: string;
   readonly policy: string;
   readonly gpus: number;
   readonly demand: number;
   readonly seeds: readonly number[];
-  /** Over the seeds: what was allocated when so much had been asked for. `sd` is that of a sample, 0 for one seed. */
+  /** Mean over the seeds of the allocated share at this demand. `sd`: sample standard deviation, 0 for one seed. */
   readonly allocated: readonly { readonly asked: number; readonly mean: number; readonly sd: number }[];
   readonly runs: readonly DemandRun[];
   readonly broken_rows: number;
   readonly wall_s: number;
-  /** Wall time of a submission: decision, journal text, and the withdrawal of what was dropped. */
+  /** Wall time of a submission: decision, journal text, and the removal of dropped work. */
   readonly us_per_submission: number;
 }
 
@@ -40,7 +43,7 @@ export interface DemandRequest {
   readonly seeds: readonly number[];
 }
 
-/** Between two looks at the clock and at Ctrl-C. */
+/** Interval between checks of the clock and of Ctrl-C. */
 const jobsPerTurn = 200;
 
 export async function runDemand(context: CommandContext, request: DemandRequest): Promise<DemandReport[]> {
@@ -120,7 +123,7 @@ function spreadOf(values: readonly number[]): { readonly mean: number; readonly 
   return { mean: rounded(mean), sd: values.length === 1 ? 0 : rounded(Math.sqrt(squares / (values.length - 1))) };
 }
 
-/** To the hundredth of a thousandth: published shares have three decimals of a percent. */
+/** Rounded to 0.00001: published shares have three decimals of a percent. */
 const rounded = (share: number): number => Math.round(share * 100_000) / 100_000;
 
 export function demandLines(context: CommandContext, reports: readonly DemandReport[]): string[] {

@@ -33,7 +33,7 @@ export interface SimulateOptions {
   readonly json?: true;
 }
 
-/** What `--json` prints for one policy (a list of these for several). `SimulationResult` says what its fields mean. */
+/** JSON output for one policy (a list of these for several); see `SimulationResult` for its fields. */
 export interface SimulationReport extends SimulationResult {
   readonly trace: string;
   readonly seed: number;
@@ -43,9 +43,9 @@ export interface SimulationReport extends SimulationResult {
   readonly events_per_s: number;
 }
 
-/** The largest pool: past it, a pool without topology says little about anything. */
+/** Maximum pool size: results of larger pools without topology are not realistic. */
 const gpusMax = 100_000;
-/** Between two looks at the clock and at Ctrl-C; a few hundredths of a second of work. */
+/** Interval between checks of the clock and of Ctrl-C: a few hundredths of a second of work. */
 const roundsPerTurn = 10_000;
 
 export async function runSimulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
@@ -101,7 +101,9 @@ interface Given {
   readonly declared: DeclaredDocuments | null;
 }
 
-/** On a pool without topology only numbers of accelerators count; on declared nodes, work that is larger than one is a gang. */
+/**
+ * A pool without topology has only a number of accelerators; on declared nodes, work larger than a node becomes a gang.
+ */
 function whereToRun(
   sim: typeof import("@headroom/sim"),
   { loaded, gpus, declared }: Given,
@@ -114,7 +116,7 @@ function whereToRun(
   return { fleet, trace: loaded.trace };
 }
 
-/** Options that mean nothing where work has no times. */
+/** Options without effect if work has no times. */
 const timedOptions = ["gpus", "fleet", "faults", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
@@ -222,7 +224,7 @@ function faultsOf(text: string, seed: number): FaultOptions {
   };
 }
 
-/** Asked before the work, so that an hour of simulation is not lost to a typing error. */
+/** Checked before the run, so that a typing error does not cost an hour of simulation. */
 async function checkWritable(file: string, shown: string): Promise<void> {
   try {
     await access(path.dirname(file), constants.W_OK);

@@ -1,4 +1,4 @@
-/** What a simulated run comes to in one row, for the terminal and for the report page. */
+/** One row for a simulated run, for the terminal and the report page. */
 import { shortDuration } from "../output/amounts.ts";
 import type { SimulationReport } from "./run-simulate.ts";
 
@@ -14,7 +14,7 @@ export const summaryTitles: readonly string[] = [
   "Utilisation",
 ];
 
-/** Short times to the tenth of a second, the others as far as they matter. */
+/** Short times to the tenth of a second, others in two units. */
 export function durationText(seconds: number): string {
   return seconds < 10 ? `${Math.round(seconds * 10) / 10} s` : shortDuration(seconds * 1000);
 }

@@ -1,4 +1,4 @@
-/** From the name of a trace (`itp:FILE`, …) to its jobs. */
+/** Reads jobs from a trace source (`itp:FILE`, …). */
 import { closeSync, openSync, readSync } from "node:fs";
 import path from "node:path";
 import { StringDecoder } from "node:string_decoder";
@@ -13,17 +13,17 @@ export interface TraceRequest {
   readonly sim: TraceModule;
   readonly name: string;
   readonly workingDirectory: string;
-  /** Of the pool or the fleet; `undefined`: the trace brings its own fleet. */
+  /** Accelerators of the pool or the fleet; `undefined`: the trace states its own fleet. */
   readonly gpus: number | undefined;
   readonly seed: number;
   readonly skipBroken: boolean;
-  /** Only what work asks for is wanted, not when it came and went. */
+  /** Only the requests are needed, without submission times and durations. */
   readonly timeless: boolean;
 }
 
 export interface LoadedTrace {
   readonly trace: Trace;
-  /** `null`: nothing was read. */
+  /** `null`: no time window was read. */
   readonly report: ImportReport | null;
 }
 
@@ -83,10 +83,10 @@ function refusal(name: string, { reason, report }: TraceImport & { readonly kind
 }
 
 const chunkBytes = 1 << 20;
-/** No format has lines anywhere near as long; a file without line ends is not read into memory as one. */
+/** No format has lines near this length; a file without line ends is not read into memory as one line. */
 const lineLengthMax = 1 << 20;
 
-/** The lines of a file, a chunk at a time, so that a trace of any size needs little memory besides its jobs. */
+/** Lines of a file, read in chunks, so that memory does not grow with the trace. */
 export function* linesOf(file: string, shown: string): Generator<string> {
   const descriptor = opened(file, shown);
   try {
@@ -115,7 +115,7 @@ export function* linesOf(file: string, shown: string): Generator<string> {
 function opened(file: string, shown: string): number {
   try {
     const descriptor = openSync(file, "r");
-    // Reading nothing tells a directory from a file before the importer runs.
+    // An empty read tells a directory from a file before the importer runs.
     readSync(descriptor, Buffer.alloc(1), 0, 1, 0);
     return descriptor;
   } catch (cause) {
@@ -160,7 +160,7 @@ function durations(text: string | undefined, sim: TraceModule): [number, number]
   return [min, wholeNumber(high, "--trace generated: duration", { min, max: bounds.max })];
 }
 
-/** The usual ones are cut to the pool; of those that were asked for, none is larger than it. */
+/** Default sizes are cut to the pool; explicit sizes larger than the pool are rejected. */
 function gangs(
   text: string | undefined,
   { sim, gpus }: { readonly sim: TraceModule; readonly gpus: number },

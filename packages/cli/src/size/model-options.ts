@@ -1,11 +1,11 @@
-/** Options that say which model on which accelerator, for training and serving alike. */
+/** Options for model and accelerator, shared by training and serving. */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { ModelChoice, NumberFormat } from "@headroom/perf";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 
-/** A preset's name, or the path of a config.json: whatever ends in `.json` is a file. */
+/** A preset's name, or the path of a config.json (ends in `.json`). */
 export async function modelChoice(context: CommandContext, given: string | undefined): Promise<ModelChoice> {
   const model = needed(given, "--model", "llama-3-8b");
   if (!model.endsWith(".json")) return model;
@@ -13,7 +13,7 @@ export async function modelChoice(context: CommandContext, given: string | undef
   return { name: folder, config: await jsonFile(context, model) };
 }
 
-/** A YAML or JSON file of accelerators that the catalogue lacks. */
+/** A YAML or JSON file with further accelerators. */
 export async function catalogueFile(context: CommandContext, file: string | undefined): Promise<unknown> {
   if (file === undefined) return undefined;
   const { parse } = await import("yaml");
@@ -50,7 +50,7 @@ async function fileText(context: CommandContext, file: string): Promise<string> 
   }
 }
 
-/** The accelerator as named, else the one that the profile was measured on. */
+/** The named accelerator, else the one on which the profile was measured. */
 export async function acceleratorName(given: string | undefined, profile: unknown): Promise<string> {
   if (given !== undefined) return given;
   const perf = await import("@headroom/perf");

@@ -1,4 +1,4 @@
-/** Large numbers as options of `size` state them: counts with a suffix, bytes with a unit, plain decimals. */
+/** Parses quantities in options of `size`: counts with a suffix, bytes with a unit, plain decimals. */
 import { CliError, exitCode } from "../cli-error.ts";
 import { duration } from "../simulate/amount-options.ts";
 
@@ -49,14 +49,14 @@ export function positive(text: string, what: string): number {
   throw new CliError(`${what}: expected a positive number, got ${JSON.stringify(text)}`, exitCode.usage);
 }
 
-/** A time that something takes, in milliseconds: longer than none. */
+/** A positive duration in milliseconds. */
 export function positiveDuration(text: string, what: string): number {
   const ms = duration(text, what);
   if (ms > 0) return ms;
   throw new CliError(`${what}: expected a duration above 0, got ${JSON.stringify(text)}`, exitCode.usage);
 }
 
-/** The option's value read by `read`, or what holds without it. */
+/** The parsed option, or its default. */
 export function given<Value, Default>(
   text: string | undefined,
   read: (text: string) => Value,
@@ -65,7 +65,7 @@ export function given<Value, Default>(
   return text === undefined ? otherwise : read(text);
 }
 
-/** Amounts for people: three significant digits. */
+/** Formats an amount with three significant digits. */
 export function significant(value: number): string {
   if (value === 0) return "0";
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-US");

@@ -1,4 +1,4 @@
-/** `headroom calibrate`: measures this machine's accelerator with PyTorch, writes a profile and says what it means. */
+/** `headroom calibrate`: measures this machine's accelerator with PyTorch, writes a profile and summarises it. */
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -120,7 +120,7 @@ async function measuredProfile(context: CommandContext, options: CalibrateOption
   return profile;
 }
 
-/** Runs the script; what it says meanwhile goes to stderr, its answer is read from stdout. */
+/** Runs the script; its stderr is passed on, its result is read from stdout. */
 async function measured(context: CommandContext, options: CalibrateOptions): Promise<string> {
   const script = fileURLToPath(import.meta.resolve("@headroom/perf/calibrate.py"));
   const args = [

@@ -1,4 +1,4 @@
-/** `headroom size catalogue`: what `--accelerator`, `--node-network` and `--model` know by name. */
+/** `headroom size catalogue`: names known to `--accelerator`, `--node-network` and `--model`. */
 import type { Accelerator } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";

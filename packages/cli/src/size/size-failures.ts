@@ -1,4 +1,4 @@
-/** `headroom size failures`: how often a job fails, how often to save, what is left, how many spares. */
+/** `headroom size failures`: failure rate of a job, checkpoint interval, effective training time, spares. */
 import type { FailureReport, FailureSizing } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";

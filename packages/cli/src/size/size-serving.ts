@@ -76,7 +76,7 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   };
 }
 
-/** Nobody can promise every request: waiting has a tail without end. */
+/** A bound for every request does not exist: waiting times have an infinite tail. */
 function promisedShare(text: string): number {
   const share = rate(text, "--share") / 10_000;
   if (share >= 0.5 && share <= 0.9999) return share;
@@ -153,7 +153,6 @@ function servingLines(
   ];
 }
 
-/** The defaults that stand for options which were left out. */
 function defaultsTaken(options: ServingOptions): readonly string[] {
   const defaults = [
     [options.weights, "bf16 weights"],
@@ -177,7 +176,7 @@ function coldStartText(start: ServingReport["best"]["coldStart"]): string {
   return `${significant(start.totalS)} s (${named.join(", ")})`;
 }
 
-/** Prompts on some workers and answers on others, in the same promise. */
+/** Disaggregated serving: prefill and decode on separate workers, under the same latency objective. */
 function disaggregatedText(disaggregated: ServingReport["disaggregated"]): string {
   if (disaggregated.kind === "impossible")
     return `prompts and answers on workers of their own: no, ${disaggregated.reason}`;

@@ -107,7 +107,7 @@ async function nodeNetwork(text: string | undefined): Promise<number | undefined
   throw new CliError(`--node-network: expected GB/s or one of ${servers.join(", ")}`, exitCode.usage);
 }
 
-/** Rank of the adapters where nothing else is said: what most published recipes take. */
+/** Default rank of adapters: the value of most published recipes. */
 const usualRank = 16;
 
 function methodOf({ full, loraRank }: TrainingOptions, kind: TrainingKind): TrainingSizing["method"] {
@@ -130,7 +130,7 @@ function scalingKind(text = "strong"): TrainingSizing["scaling"] {
 const planKeys = ["tp", "pp", "cp", "dp", "ep", "vpp", "mb", "zero", "recompute"];
 const recomputations = ["none", "selective", "partial", "full"] as const;
 
-/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: what is left out follows or is usual. */
+/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: entries left out follow from others or take the usual value. */
 function planOf(text: string): Partial<ParallelPlan> {
   const found = settings(text, "--plan", planKeys);
   const width = (key: string): number | undefined =>

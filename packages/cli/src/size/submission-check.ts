@@ -1,4 +1,4 @@
-/** What the performance model says of workloads that name what they train, before they are submitted. */
+/** Checks workloads that name their model with the performance model before they are submitted. */
 import type { Impossible, StorageTier, SubmissionCheck, SubmissionSizing, TrainingReport } from "@headroom/perf";
 import type { HeadroomClient, ModelRequest, WorkloadSpec } from "@headroom/protocol";
 import { THROUGHPUT_SIZES_MAX } from "@headroom/protocol";
@@ -14,17 +14,17 @@ export interface ModelledWorkload {
   readonly model?: ModelRequest | undefined;
 }
 
-/** As `--json` shows it. */
+/** In the format of `--json`. */
 export interface WorkloadSizing {
   readonly workload: string;
   readonly team: string;
   readonly acceleratorsPerWorker: number;
   readonly isElastic: boolean;
-  /** For each accelerator type that will do. */
+  /** One check for each accepted accelerator type. */
   readonly checks: readonly SubmissionCheck[];
 }
 
-/** Nothing for workloads that do not name a model. */
+/** Empty for workloads that do not name a model. */
 export async function checkModels(
   context: CommandContext,
   client: HeadroomClient,
@@ -39,13 +39,16 @@ export async function checkModels(
   return answers;
 }
 
-/** Where any type will do, those that there are. */
+/** The types of the fleet, if any type is accepted. */
 async function typesOfFleet(client: HeadroomClient): Promise<readonly string[]> {
   const { pools } = await client.fleet();
   return [...new Set(pools.flatMap(({ acceleratorType }) => acceleratorType ?? []))];
 }
 
-/** The workload with what each of its sizes gets done, on the first type for which that is known; as it is where it says so itself. */
+/**
+ * The workload with `elastic.throughput` for each of its sizes, on the first accepted type with a prediction; unchanged
+ * if it states it.
+ */
 export async function withThroughput(spec: WorkloadSpec, sizing: readonly WorkloadSizing[]): Promise<WorkloadSpec> {
   const { gang } = spec;
   const { minWorkers, workers } = gang;
@@ -99,7 +102,7 @@ async function trainingOf(context: CommandContext, model: ModelRequest): Promise
     restartSeconds: 300,
     scaling: "strong",
     checkpointOverlapped: false,
-    // The slowest of the tiers that are named takes the checkpoint.
+    // The slowest of the named tiers takes the checkpoint.
     checkpointGbPerS: writes.length === 0 ? 100 : Math.min(...writes) * deliveredShare,
     tiers,
   };
@@ -123,7 +126,7 @@ function tiersOf({ storage = [] }: ModelRequest): StorageTier[] {
   }));
 }
 
-/** A gang may get any of its types, so that one on which it cannot run is a reason to refuse. */
+/** A gang may get any of its types, so it is rejected if one of them cannot run it. */
 export function refuseImpossible(sizing: readonly WorkloadSizing[], isForced: boolean): void {
   if (isForced) return;
   const lines = sizing.flatMap(({ workload, checks }) =>
@@ -193,7 +196,7 @@ function reportLines({ memory, plan, step, ...report }: TrainingReport, describe
   ];
 }
 
-/** What an elastic gang gets done at each of its sizes. */
+/** Predicted throughput of an elastic gang at each of its sizes. */
 function curveLines(report: TrainingReport, perWorker: number, { terminal, paint }: CommandContext): string[] {
   const { points, wall } = report.scaling;
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });

@@ -1,4 +1,4 @@
-/** A training report for people: what it takes, where the time and the memory go, how it scales. */
+/** A training report for people: time and memory with their breakdown, and scaling. */
 import type { TrainingReport } from "@headroom/perf";
 import type { CommandContext } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
@@ -72,7 +72,7 @@ function chosenText({ chosen, precision }: TrainingReport): string {
   return words.length === 0 ? "nothing: the plan was given" : words.join(", ");
 }
 
-/** Probabilities below this are told as such: the model does not know its tails that well. */
+/** Lower probabilities are shown as "below": the model's tails are not that accurate. */
 const leastRisk = 0.001;
 
 function riskText(probability: number): string {
@@ -114,7 +114,7 @@ const stepNames: Readonly<Record<keyof TrainingReport["step"]["breakdown"], stri
   jitter: "waiting for the slowest",
 };
 
-/** Two columns beside each other: where the step's time goes, and what fills the memory. */
+/** Two columns: the breakdown of step time and of memory. */
 function breakdownLines({ step, memory }: TrainingReport, { terminal, paint }: CommandContext): string[] {
   const times = sorted(step.breakdown).map(([name, seconds]) => [
     stepNames[name],
@@ -159,7 +159,7 @@ function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
   return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
 }
 
-/** What can be had for less memory or less money, in more time. */
+/** Alternatives with less memory or cost, at more time. */
 function alternativeLines(
   { alternatives }: TrainingReport,
   describePlan: (plan: TrainingReport["plan"]) => string,

@@ -1,4 +1,4 @@
-/** A real control plane with real processes in a folder of its own, and the CLI run against it in the test's own process. */
+/** A real control plane with real processes in its own folder, and the CLI run against it in the test's process. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,11 +6,11 @@ import { startControlPlane, type RunningControlPlane } from "@headroom/server";
 import { headroom as run, type Said, type Surroundings } from "./recorded-terminal.ts";
 
 export interface LiveControlPlane {
-  /** Where commands run. */
+  /** Working directory of commands. */
   readonly folder: string;
   readonly plane: RunningControlPlane;
   headroom(args: readonly string[], extra?: Partial<Surroundings>): Promise<Said>;
-  /** Ends it and removes its folder. */
+  /** Stops the control plane and removes its folder. */
   close(): Promise<void>;
 }
 

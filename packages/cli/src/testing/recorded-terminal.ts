@@ -1,4 +1,4 @@
-/** Runs the CLI in the test's own process and keeps what it said. */
+/** Runs the CLI in the test's own process and records its output. */
 import { Readable } from "node:stream";
 import { runCli } from "../program.ts";
 import type { Sink, Terminal } from "../terminal.ts";
@@ -11,11 +11,11 @@ export interface Said {
 
 export interface Surroundings {
   readonly workingDirectory: string;
-  /** Of the operating system's user. */
+  /** Name of the operating system's user. */
   readonly userName?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
-  /** As if stdout and stderr were a terminal so wide. */
+  /** Terminal width; set: stdout and stderr act as a terminal. */
   readonly columns?: number;
   readonly interrupted?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** The program as a process of its own: started, watched until it says something, signalled. */
+/** The program as a separate process: started, watched until it prints a line, signalled. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
@@ -7,7 +7,7 @@ const main = path.resolve(import.meta.dirname, "..", "main.ts");
 
 export interface RunningProgram {
   readonly process: ChildProcess;
-  /** Everything it said so far, on both streams. */
+  /** Output so far, of both streams. */
   output(): string;
   /** Resolves when the output matches; rejects with the output when the program ends before that. */
   saying(pattern: RegExp): Promise<RegExpExecArray>;

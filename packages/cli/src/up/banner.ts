@@ -1,4 +1,4 @@
-/** What `up` says once it runs: where everything is, and what to try next. */
+/** The banner of `up`: addresses, and commands to try next. */
 import path from "node:path";
 import type { HeadroomClient } from "@headroom/protocol";
 import type { RunningControlPlane } from "@headroom/server";
@@ -10,15 +10,15 @@ export interface BannerParts {
   readonly client: HeadroomClient;
   readonly plane: RunningControlPlane;
   readonly home: string;
-  /** Whether it is served at all. */
+  /** Whether the console is served. */
   readonly hasConsole: boolean;
-  /** How many workloads this state directory had ever seen when the control plane started. */
+  /** Number of workloads in the state directory when the control plane started. */
   readonly submittedCount: number;
-  /** What applying the quickstart came to; `null`: it was not asked for. */
+  /** Result of applying the quickstart; `null`: not requested. */
   readonly quickstart: string | null;
-  /** How this program is called here. */
+  /** Command line of this program. */
   readonly program: string;
-  /** The path of examples/serving/chat.mjs, as it can be typed here. */
+  /** Path of examples/serving/chat.mjs, relative to the working directory. */
   readonly chatProgram: string;
   readonly paint: Paint;
 }

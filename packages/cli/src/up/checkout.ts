@@ -1,4 +1,4 @@
-/** The checkout that this program runs from: the console's build and the examples lie there. */
+/** The checkout that this program runs from: it holds the console's build and the examples. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
@@ -8,20 +8,20 @@ export const quickstartFile = path.join(root, "examples", "quickstart", "train.y
 
 const chatFile = path.join(root, "examples", "serving", "chat.mjs");
 
-/** The path of the program that talks to the quickstart's model, as it can be typed in a folder. */
+/** Path of the chat program of the serving example, as typed in a folder. */
 export function chatProgramFrom(workingDirectory: string): string {
   const relative = path.relative(workingDirectory, chatFile);
   return relative.startsWith("..") ? chatFile : relative;
 }
 
 export interface ConsoleBuild {
-  /** `null`: there is none to serve. */
+  /** `null`: the console is not available. */
   readonly directory: string | null;
-  /** What the build said where it went wrong. */
+  /** Output of the failed build. */
   readonly problem: string | null;
 }
 
-/** Brings the console's bundle up to date, which takes a second or two when its sources have changed. */
+/** Rebuilds the console's bundle if its sources have changed, which takes a second or two. */
 export async function buildConsole(): Promise<ConsoleBuild> {
   const directory = path.join(root, "packages", "console", "dist");
   const script = path.join(root, "tools", "build-console.mjs");
@@ -42,7 +42,7 @@ function outputOfFailure(script: string): Promise<string | null> {
   });
 }
 
-/** Bundlers say a lot; the first lines tell what is wrong. */
+/** Bundlers print much; the first lines name the error. */
 const PROBLEM_LINES_MAX = 12;
 
 function shortened(output: string): string {
@@ -51,7 +51,7 @@ function shortened(output: string): string {
   return [...lines.slice(0, PROBLEM_LINES_MAX), "… `npm run build` shows the rest"].join("\n");
 }
 
-/** `npx headroom` in the checkout, `headroom` for whoever has it on the PATH: what people can type after us. */
+/** `npx headroom` in the checkout, `headroom` if it is on the PATH: the command to show in hints. */
 export function programName(workingDirectory: string, searchPath: string | undefined): string {
   const isOnPath = (searchPath ?? "")
     .split(path.delimiter)

@@ -1,4 +1,4 @@
-/** `headroom up`: the control plane in the foreground, from start to a clean end. */
+/** `headroom up`: the control plane in the foreground, from start to clean end. */
 import { once } from "node:events";
 import type { HeadroomClient } from "@headroom/protocol";
 import type { RunningControlPlane } from "@headroom/server";
@@ -25,9 +25,9 @@ export interface UpOptions {
 
 /** The highest TCP port. */
 const PORT_MAX = 65_535;
-/** As many indices as one node's accelerators may have. */
+/** The highest number of accelerator indices of a node. */
 const SLOTS_MAX = 1_024;
-/** One machine runs the work of all of them: more only make it slow. */
+/** One machine runs the work of all nodes: more nodes only slow it down. */
 const NODES_MAX = 1_024;
 
 export async function runUp(context: CommandContext, options: UpOptions): Promise<ExitCode> {
@@ -83,7 +83,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
   }
 }
 
-/** `created` or `unchanged`: what applying the quickstart came to; `null` where it could not be, which stops nothing else. */
+/** `created` or `unchanged`: result of applying the quickstart; `null` if it failed, which stops nothing else. */
 async function applyQuickstart(
   context: CommandContext,
   client: HeadroomClient,

@@ -1,10 +1,10 @@
 /**
- * The control plane's clock as the console shows it. Live it is this machine's; in the demo it is the simulation's, which
- * runs at its own rate, so every "waiting for" goes through here and never through `Date.now()`.
+ * The control plane's clock in the console. Live, it is this machine's clock; in the demo it is the simulation's, which
+ * runs at its own rate. Durations such as "waiting for" use this clock and never `Date.now()`.
  */
 export interface ClockReading {
   readonly nowMs: number;
-  /** Simulated milliseconds that pass in one real one; 0: paused. */
+  /** Simulated milliseconds per real millisecond; 0: paused. */
   readonly rate: number;
 }
 
@@ -28,7 +28,7 @@ export class Clock {
     return this.#reading.nowMs + (this.#localMs() - this.#readAtMs) * this.#reading.rate;
   }
 
-  /** Called with what the control plane says; between two readings time goes on at the last known rate. */
+  /** Called with each reading of the control plane's clock; between two readings time runs at the last known rate. */
   set(reading: ClockReading): void {
     this.#reading = reading;
     this.#readAtMs = this.#localMs();

@@ -1,4 +1,4 @@
-/** Talking to the control plane that served this page. */
+/** Connects to the control plane that served this page. */
 import { createHttpClient } from "@headroom/protocol";
 import type { HeadroomClient, HttpRequest, Status } from "@headroom/protocol";
 import { Clock } from "./clock.ts";
@@ -11,13 +11,13 @@ export function liveClient(): HeadroomClient {
   });
 }
 
-/** `crypto.randomUUID` exists only where the page came over HTTPS or from this machine. */
+/** `crypto.randomUUID` exists only in a secure context (HTTPS or localhost). */
 function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** A control plane's clock is ahead of the newest batch it decided, and else this machine's is the best there is. */
+/** The newest decided batch bounds the control plane's clock from below; otherwise this machine's clock is used. */
 export function liveClock(status: Status): Clock {
   return new Clock({ nowMs: Math.max(Date.now(), status.nowMs), rate: 1 }, () => performance.now());
 }

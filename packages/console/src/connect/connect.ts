@@ -1,4 +1,4 @@
-/** How the page finds its control plane: the one that served it, or with `?demo` a simulated one in a worker. */
+/** Connects the page to its control plane: the one that served it, or with `?demo` a simulated one in a worker. */
 import type { HeadroomClient, Status } from "@headroom/protocol";
 import { EventFeed, type FeedHooks } from "../live/event-feed.ts";
 import type { Clock } from "./clock.ts";
@@ -6,7 +6,7 @@ import { liveClient, liveClock } from "./connect-live.ts";
 import type { DemoControls } from "./demo-controls.ts";
 import type { Session } from "./session.ts";
 
-/** From wherever in the console one is. */
+/** Reachable from every page of the console. */
 export const demoAddress = `${import.meta.env.BASE_URL}?demo`;
 
 export const isDemoAddress = (location: Location): boolean => new URLSearchParams(location.search).has("demo");
@@ -30,7 +30,7 @@ async function connectToServer(): Promise<Connection> {
   return { client, clock: liveClock(status), demo: null, status };
 }
 
-/** The event stream starts right behind the status, so that every later answer is covered by it. */
+/** The event stream starts right after the status, so that it covers every later answer. */
 export async function connect(isDemo: boolean, hooks: FeedHooks): Promise<Session> {
   const { client, clock, demo, status } = await (isDemo ? connectToDemo() : connectToServer());
   return { client, clock, demo, feed: new EventFeed(client, status.sequence, hooks) };

@@ -1,4 +1,4 @@
-/** The page's end of the demo: starts the worker and turns its knobs. */
+/** Controls of the demo: starts the worker, sets speed and pause. */
 import { createWorkerClient } from "@headroom/protocol";
 import type { HeadroomClient } from "@headroom/protocol";
 import type { DemoPorts, DemoReport, DemoRequest } from "../demo/demo-messages.ts";
@@ -7,9 +7,9 @@ import { Clock } from "./clock.ts";
 export interface DemoState {
   readonly speed: number;
   readonly isPaused: boolean;
-  /** The simulation cannot keep up with the chosen speed; this is what it reaches. */
+  /** The rate that the simulation reaches when it cannot keep up with the chosen speed. */
   readonly reachedSpeed: number;
-  /** The worker broke down; nothing moves any more. */
+  /** The worker failed; the demo has stopped. */
   readonly failure: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What every page works with: one client, one clock, one event stream, whether the fleet is real or simulated. */
+/** Dependencies of every page: one client, one clock, one event stream, for a real or simulated fleet. */
 import type { HeadroomClient } from "@headroom/protocol";
 import { createContext, useContext } from "react";
 import type { EventFeed } from "../live/event-feed.ts";

@@ -1,17 +1,20 @@
-/** The control plane's time for display: one timer for the whole page, however many durations are on it. */
+/** The control plane's time for display: one timer for the whole page, however many durations it shows. */
 import { useCallback, useSyncExternalStore } from "react";
 import type { Clock } from "./clock.ts";
 import { useSession } from "./session.ts";
 
 const SECOND_MS = 1_000;
 const TICK_MS = 1_000;
-/** Simulated time flies: twice as many ticks keep it from jumping. */
+/** Simulated time runs fast: twice as many ticks keep it from jumping. */
 const FAST_TICK_MS = 500;
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | null = null;
 
-/** What is shown, the same for every component until the next tick: a clock that ran on while they render would tear. */
+/**
+ * The displayed time, the same for every component until the next tick; otherwise components would show different
+ * times.
+ */
 const shownMs = new WeakMap<Clock, number>();
 
 const inSeconds = (clock: Clock): number => Math.floor(clock.nowMs() / SECOND_MS) * SECOND_MS;

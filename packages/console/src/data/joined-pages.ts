@@ -1,4 +1,4 @@
-/** Pages put together to one list, knowing which page each item came from. */
+/** Pages of a list joined into one, with the page of each item. */
 export interface Joined<Item> {
   readonly items: readonly Item[];
   /** The page of each item. */
@@ -6,8 +6,8 @@ export interface Joined<Item> {
 }
 
 /**
- * Pages are fetched at different times, and between them things move from one to the next: an item that is on two pages is
- * taken from the first.
+ * Pages are fetched at different times, and items move between them meanwhile: an item on two pages is taken from the
+ * first.
  */
 export function joinPages<Item>(pages: readonly (readonly Item[])[], idOf: (item: Item) => string): Joined<Item> {
   const items: Item[] = [];

@@ -1,8 +1,8 @@
-/** What the pages ask for. Answers stay until an event says otherwise (`live/`), so nothing here polls. */
+/** Queries of the pages. Answers stay valid until an event invalidates them (`live/`), so nothing here polls. */
 import type { HeadroomClient, Node, Team } from "@headroom/protocol";
 import { queryOptions } from "@tanstack/react-query";
 
-/** The most that the API gives at once. */
+/** Maximum page size of the API. */
 const PAGE_LIMIT = 500;
 
 interface Paging {
@@ -10,7 +10,7 @@ interface Paging {
   readonly limit: number;
 }
 
-/** Everything of a list that is needed whole, such as all nodes for the map. */
+/** Lists that are needed completely, such as all nodes for the map. */
 async function allPages<Item>(
   fetchPage: (page: Paging) => Promise<{ readonly items: readonly Item[]; readonly nextCursor: string | null }>,
 ): Promise<readonly Item[]> {
@@ -39,7 +39,7 @@ export const nodesQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
   });
 
-/** As many as fit beside the map. */
+/** Rows that fit beside the map. */
 const GLANCE = 6;
 
 export const newestRunningQuery = (client: HeadroomClient) =>
@@ -78,7 +78,7 @@ export const workloadQuery = (client: HeadroomClient, id: string) =>
 export const verdictQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
 
-/** Played forward many times, so only for somebody who asks; an answer of the moment, which is not kept. */
+/** Expensive (many simulated timelines), so fetched only on request and not cached. */
 export const startEstimateQuery = (client: HeadroomClient, id: string) =>
   queryOptions({
     queryKey: ["start estimate", id],
@@ -86,7 +86,7 @@ export const startEstimateQuery = (client: HeadroomClient, id: string) =>
     gcTime: 0,
   });
 
-/** Each tried on a copy of the scheduler; likewise. */
+/** Expensive (each change is tried on a copy of the scheduler), so fetched only on request and not cached. */
 export const startingChangesQuery = (client: HeadroomClient, id: string) =>
   queryOptions({
     queryKey: ["starting changes", id],
@@ -94,7 +94,7 @@ export const startingChangesQuery = (client: HeadroomClient, id: string) =>
     gcTime: 0,
   });
 
-/** Of one workload where its id is given. */
+/** All workloads, or one if its id is given. */
 export const wasteQuery = (client: HeadroomClient, workload?: string) =>
   queryOptions({
     queryKey: ["waste", workload ?? null],

@@ -1,13 +1,13 @@
 /**
- * Lists of any length through cursors. Pages load in order as far as somebody scrolls, and only the ones on screen are
- * asked for again when things change: a queue of 50,000 costs what is looked at.
+ * Lists of any length through cursors. Pages load in order as the user scrolls, and only visible pages are fetched
+ * again after changes: a queue of 50,000 costs what is visible.
  */
 import type { Page } from "@headroom/protocol";
 import { useQueries, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { joinPages } from "./joined-pages.ts";
 
-/** The most that the API gives at once. */
+/** Maximum page size of the API. */
 const PAGE_LIMIT = 500;
 
 export interface PagedListOptions<Item, Answer extends Page<Item>> {
@@ -17,22 +17,22 @@ export interface PagedListOptions<Item, Answer extends Page<Item>> {
     signal: AbortSignal,
   ) => Promise<Answer>;
   readonly idOf: (item: Item) => string;
-  /** Loads everything, page after page: for filters that only the console can apply. */
+  /** Loads all pages, for filters that only the console can apply. */
   readonly isAllWanted?: boolean;
 }
 
 export interface PagedList<Item, Answer> {
   readonly items: readonly Item[];
-  /** The newest answer to the first page, for what it says about the whole. */
+  /** The newest answer to the first page, for its totals. */
   readonly head: Answer | undefined;
   readonly isComplete: boolean;
   readonly error: unknown;
   readonly retry: () => void;
-  /** Tells which items are on screen, by their index in `items`. */
+  /** Reports the visible items by their index in `items`. */
   readonly show: (first: number, last: number) => void;
 }
 
-/** The same array for as long as its elements are the same: answers are, until they are fetched again. */
+/** The same array for as long as its elements are identical, which holds until one is fetched again. */
 function useSame<T>(list: readonly T[]): readonly T[] {
   const [kept, keep] = useState(list);
   const isSame = kept.length === list.length && kept.every((element, index) => element === list[index]);
@@ -108,13 +108,13 @@ function usePages<Item, Answer extends Page<Item>>(
         const cursor = page === 0 ? null : (answerOf(page - 1)?.nextCursor ?? null);
         return fetchPage({ cursor, limit: PAGE_LIMIT }, signal);
       },
-      // A page that nobody looks at is fetched once, for what follows it.
+      // A page that is not visible is fetched once, for the cursor of the next.
       enabled: (page >= firstPage && page <= lastPage) || answerOf(page) === undefined,
     })),
   });
 }
 
-/** Answers up to the first that is missing. */
+/** Answers before the first missing page. */
 function leadingPages<Answer>(results: readonly UseQueryResult<Answer>[]): readonly Answer[] {
   const missing = results.findIndex(({ data }) => data === undefined);
   return (missing < 0 ? results : results.slice(0, missing)).map(({ data }) => data as Answer);

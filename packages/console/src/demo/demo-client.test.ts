@@ -1,4 +1,4 @@
-/** The demo answers in the forms of the API, from a run that is the same for everybody. */
+/** The demo answers in the API's formats, from a deterministic run. */
 import { operations } from "@headroom/protocol";
 import type { HeadroomClient, OperationName } from "@headroom/protocol";
 import { beforeAll, describe, expect, it } from "vitest";

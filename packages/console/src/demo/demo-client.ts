@@ -1,4 +1,4 @@
-/** `HeadroomClient` on the demo's world: the product's views over the product's engine, as the server has them. */
+/** `HeadroomClient` for the demo: the same views over the same engine as in the server. */
 import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { answerSizing } from "@headroom/perf";
@@ -55,7 +55,7 @@ function stoppedBy(signal: Abort | undefined): Promise<void> {
 const nothingKept = (): ProblemError =>
   refuse("notSupported", "The demo keeps no journal, so there is nothing that could be replayed.");
 
-/** What only a live fleet has. */
+/** Operations that need a live fleet. */
 const unsupported: Pick<
   HeadroomClient,
   "logs" | "usage" | "createLoginLink" | "startReplay" | "replay" | "cancelReplay"
@@ -99,7 +99,7 @@ type Reading = Pick<
   | "status"
 >;
 
-/** `past`: of which the engine is a fork, which knows nothing of what had ended. */
+/** `past`: the original engine, because a fork knows no ended work. */
 function estimates(engine: Engine, past = engine.state): readonly views.EstimatedStart[] {
   const { nowMs } = engine.state;
   const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null, past });
@@ -189,7 +189,7 @@ const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeComma
   },
 });
 
-/** Every command is announced at once, so that the page that gave it sees its events before the next tick. */
+/** Events of a command are sent at once, so that the page sees them before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
     const result = world.command(command);

@@ -15,7 +15,7 @@ import type { FleetSpec } from "@headroom/sim";
 const frankfurt: Site = { name: siteName("frankfurt"), fabricLevels: ["spine", "leaf"] };
 const oslo: Site = { name: siteName("oslo"), fabricLevels: ["leaf"] };
 
-/** Prices of an hour of one accelerator, in millionths of a dollar: what clouds ask for such ones. */
+/** Price of an accelerator-hour in micro-dollars, at the level of cloud prices. */
 const h100: Pool = {
   name: poolName("h100"),
   site: frankfurt.name,
@@ -74,6 +74,6 @@ export const demoTeams: readonly Team[] = [
   team("product", { "H100-SXM": 192, "H200-SXM": 96 }, { microUsd: 500_000 * DOLLAR, period: "month", over: "stop" }),
   team("product/search"),
   team("product/speech", { "H100-SXM": 96 }),
-  // Small enough to be used up by the time at which the demo opens.
+  // A small budget, exhausted by the time at which the demo opens.
   team("platform", { "H100-SXM": 32, "H200-SXM": 16 }, { microUsd: 250 * DOLLAR, period: "month", over: "warn" }),
 ];

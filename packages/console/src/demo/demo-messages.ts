@@ -1,4 +1,4 @@
-/** What page and worker say to each other beside the client's calls. */
+/** Messages between page and worker in addition to the client's calls. */
 export interface DemoPorts {
   /** `HeadroomClient` over messages. */
   readonly calls: MessagePort;

@@ -1,4 +1,4 @@
-/** What is planned in the demo: windows of its calendar, a tariff of power, and work that comes by the clock. */
+/** The demo's calendar windows, power tariff and schedules. */
 import { nodeId, siteName, teamName } from "@headroom/engine";
 import type { CalendarEntry, Schedule, ScheduleTimes, WorkloadSpec } from "@headroom/engine";
 import { DURATION_VARIABLE } from "./demo-variable.ts";
@@ -17,7 +17,10 @@ const daily = (...hours: readonly number[]): ScheduleTimes => ({
   daysOfWeek: all(0, 6),
 });
 
-/** The demo starts on a Monday at midnight and opens on its Tuesday afternoon. Few nodes: work without a walltime keeps off all of them. */
+/**
+ * The demo starts on a Monday at midnight and opens on Tuesday afternoon. Few nodes: work without a walltime avoids all
+ * nodes with a window.
+ */
 export const demoCalendar = (startAtMs: number): readonly CalendarEntry[] => [
   {
     kind: "reservation",
@@ -55,7 +58,7 @@ export const demoCalendar = (startAtMs: number): readonly CalendarEntry[] => [
   },
 ];
 
-/** Declared while people look on, with work on its nodes that has to be stopped for it. */
+/** Declared while the demo is visible, on nodes whose work must be stopped for it. */
 export const demoRepair = (nowMs: number): CalendarEntry => ({
   kind: "maintenance",
   name: "switch-repair",
@@ -95,7 +98,7 @@ const retrain = spec({
   minutes: 150,
   run: "torchrun ranker.py",
 });
-/** Longer than the time between two runs: every other one is left out. */
+/** Longer than the interval of the schedule, so that every other run is skipped. */
 const index = spec({ name: "index-refresh", team: "product/search", accelerators: 2, minutes: 170, run: "./refresh" });
 const audit = spec({ name: "weekly-audit", team: "research/safety", accelerators: 4, minutes: 90, run: "./audit" });
 

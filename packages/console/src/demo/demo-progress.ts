@@ -1,12 +1,12 @@
 /**
- * What simulated processes say of themselves: steps, a loss that falls, checkpoints now and then. It follows the events of
- * the run, and an attempt after a failure goes on at the newest checkpoint, as a real training program would.
+ * Progress reports of simulated processes: steps, a falling loss, checkpoints. They follow the events of the run, and
+ * an attempt after a failure resumes from the newest checkpoint, as a real training program would.
  */
 import type { AttemptId, Event, LaunchGang, ReadonlyState, Signal, WorkloadId } from "@headroom/engine";
 import { EventQueue, drawBelow, ranks } from "@headroom/sim";
 import { simulatedDurationMs } from "./demo-stream.ts";
 
-/** Reports in the course of a whole run; a chart of that many points is smooth, and the journal stays small. */
+/** Reports per run: enough for a smooth chart, few enough for a small journal. */
 const REPORTS = 80;
 const REPORTS_PER_CHECKPOINT = 10;
 const REPORTS_PER_UTILIZATION = 4;
@@ -27,7 +27,7 @@ export class DemoProgress {
   readonly #seed: number;
   readonly #queue = new EventQueue(256);
   readonly #reporters = new Map<number, Reporter>();
-  /** Steps done at the newest checkpoint of workloads that have one and have not ended. */
+  /** Steps at the newest checkpoint of active workloads. */
   readonly #checkpoints = new Map<WorkloadId, number>();
   #nextReporter = 1;
 
@@ -39,7 +39,7 @@ export class DemoProgress {
     return this.#queue.nextAtMs;
   }
 
-  /** What is left to do for this attempt. Tasks of an array differ a little from each other and start from nothing. */
+  /** Remaining steps of this attempt. Tasks of an array differ slightly and start from zero. */
   remainingMs(launch: LaunchGang): number {
     const durationMs = simulatedDurationMs(launch.spec);
     if (launch.spec.kind === "batch") {
@@ -91,7 +91,7 @@ export class DemoProgress {
     this.#pushNext(id, atMs - REPORT_AHEAD_MS);
   }
 
-  /** Every report comes a little before its step's end, so that the last one is not lost in the end of the run. */
+  /** Reports come shortly before the end of their step, so that the last one is not lost at the end of the run. */
   #pushNext(id: number, fromMs: number): void {
     const reporter = this.#reporters.get(id);
     if (reporter === undefined) return;
@@ -116,7 +116,7 @@ export class DemoProgress {
     else this.#reporters.delete(id);
   }
 
-  /** Most work uses what it holds; some uses half of it, some stops halfway and nobody notices, some needs little memory. */
+  /** Most work uses what it holds; some uses half of it, some stops halfway unnoticed, some needs little memory. */
   #utilization(reporter: Reporter): Signal {
     const { attemptId, acceleratorCount } = reporter;
     const habit = this.#habit(reporter);
@@ -144,7 +144,7 @@ export class DemoProgress {
     return this.#habit(reporter) < 4 && reporter.step > reporter.totalSteps / 2;
   }
 
-  /** A loss that falls like 1/(1 + t) to a floor, with a few percent of noise. */
+  /** A loss that falls like 1/(1 + t) to a floor, with a few percent noise. */
   #metrics({ workloadId, step, totalSteps, acceleratorCount }: Reporter): Record<string, number> {
     const noise = (purpose: string): number =>
       drawBelow({ seed: this.#seed, sequence: step, purpose: `${purpose} ${workloadId}` }, 1000) / 1000 - 0.5;

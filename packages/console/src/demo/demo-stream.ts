@@ -1,6 +1,6 @@
 /**
- * The work that comes to the demo: an endless stream drawn from a seed, dense in working hours and thin at night, so that
- * the queue builds up and drains as it does in a real cluster. The same seed gives the same stream in every browser.
+ * The demo's workload: an endless seeded stream, dense in working hours and sparse at night, so that the queue builds
+ * up and drains as in a real cluster. The same seed gives the same stream in every browser.
  */
 import { commandId, teamName, type Command, type WorkloadSpec } from "@headroom/engine";
 import { drawBelow, drawExponential, type Script } from "@headroom/sim";
@@ -10,7 +10,7 @@ interface Template {
   readonly name: string;
   readonly team: string;
   readonly kind: "train" | "batch";
-  /** Relative to the others'. */
+  /** Relative weight among the job kinds. */
   readonly weight: number;
   readonly workers: readonly number[];
   readonly accelerators: number;
@@ -187,7 +187,7 @@ const templates: readonly Template[] = [
 const totalWeight = templates.reduce((sum, { weight }) => sum + weight, 0);
 
 const HOUR_MS = 3_600_000;
-/** Arrivals in percent of the mean over a day: 64 by night, 136 in working hours. */
+/** Arrivals in percent of the daily mean: 64 at night, 136 in working hours. */
 const loadPercent = (atMs: number): number => {
   const hour = Math.floor(atMs / HOUR_MS) % 24;
   return hour >= 8 && hour < 20 ? 136 : 64;
@@ -197,7 +197,7 @@ export interface StreamOptions {
   readonly seed: number;
   readonly startAtMs: number;
   readonly accelerators: number;
-  /** Accelerator time asked for, in percent of what the fleet has, averaged over a day. */
+  /** Requested accelerator time in percent of the fleet's, averaged over a day. */
   readonly loadPercent: number;
 }
 
@@ -206,10 +206,10 @@ interface Arrival {
   readonly spec: WorkloadSpec;
 }
 
-/** Jobs whose mean stands for the mean of all: enough for a percent. */
+/** Sample size for the mean accelerator time of a job: enough for an error of a percent. */
 const SAMPLE = 3_000;
 
-/** Longer than anybody watches; the stream itself is made as it is asked for. */
+/** Longer than any visit; the stream is generated lazily. */
 const ENDLESS = 1_000_000_000;
 
 export function demoStream(options: StreamOptions): Script {
@@ -244,7 +244,7 @@ function acceleratorMs(spec: WorkloadSpec): number {
   return tasks * spec.gang.workers * spec.gang.accelerators * simulatedDurationMs(spec);
 }
 
-/** Of work that says nothing of it, such as a document written for a real fleet. */
+/** Run time of work that states none, such as a document written for a real fleet. */
 const DURATION_DEFAULT_S = 600;
 
 export function simulatedDurationMs(spec: WorkloadSpec): number {
@@ -282,7 +282,7 @@ function specAt(seed: number, sequence: number): WorkloadSpec {
     },
     acceleratorTypes: template.types,
     priority: template.priority,
-    // People ask for about twice what they need, in whole hours.
+    // Users request about twice the time they need, in whole hours.
     walltimeMs: HOUR_MS * Math.ceil((seconds * 2) / 3600),
     retries: { max: 3, backoffMs: 60_000, backoffMaxMs: 1_800_000 },
     graceTimeoutMs: 60_000,

@@ -1,2 +1,2 @@
-/** How long the simulator runs an attempt, in the environment of its specification, where everybody can see it. */
+/** Name of the environment variable with the simulated run time of a workload, visible in its specification. */
 export const DURATION_VARIABLE = "SIMULATED_DURATION_S";

@@ -1,6 +1,6 @@
 /**
- * The demo's control plane: the engine and the simulator of the product around a made-up fleet. It keeps no time of its
- * own: the worker says how far to go.
+ * The demo's control plane: the product's engine and simulator with a made-up fleet. It has no clock of its own: the
+ * worker says how far to advance.
  */
 import {
   commandId,
@@ -27,10 +27,10 @@ export interface DemoOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
-/** Just below what the fleet can do, so that the day's queue drains in the night. */
+/** Just below the fleet's capacity, so that the day's queue drains at night. */
 const LOAD_PERCENT = 95;
 
-/** A node is lost once a month and repaired within hours; of a hundred attempts two fail by themselves. */
+/** A node is lost once a month and repaired within hours; 2% of attempts fail by themselves. */
 const faultsOf = (seed: number): FaultOptions => ({
   seed,
   nodeMeanUpMs: 30 * DAY_MS,
@@ -38,7 +38,7 @@ const faultsOf = (seed: number): FaultOptions => ({
   attemptFailuresPer10000: 200,
 });
 
-/** Whoever looks at the demo. */
+/** The user of the demo. */
 export const YOU = "you";
 
 type WithoutId<T> = T extends unknown ? Omit<T, "commandId" | "idempotencyKey" | "actor"> : never;
@@ -103,11 +103,11 @@ export class DemoWorld {
     return this.#simulation.observer.log;
   }
 
-  /** Goes on to `untilMs`, or until `isOutOfTime` says that others want the thread. */
+  /** Advances to `untilMs`, or until `isOutOfTime` says that the thread is needed elsewhere. */
   advance(untilMs: number, isOutOfTime: () => boolean): void {
     while (this.nowMs < untilMs && !isOutOfTime()) {
       const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
-      // Round by round, because what starts in one may report before the next.
+      // Round by round, because work that starts in one round may report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
@@ -115,7 +115,7 @@ export class DemoWorld {
     }
   }
 
-  /** What somebody declares at short notice. */
+  /** Windows declared at short notice. */
   planRepair(): void {
     this.#plan({ calendar: [demoRepair(this.nowMs)] });
   }
@@ -124,7 +124,7 @@ export class DemoWorld {
     this.command({ kind: "apply", sites: [], pools: [], teams: [], workloads: [], ...documents });
   }
 
-  /** Carries a command out at the current instant of the simulation. Throws what the engine refuses. */
+  /** Runs a command at the current instant of the simulation. Throws if the engine refuses it. */
   command(command: DemoCommand): CommandResult {
     const id = commandId(`demo-${++this.#commandCount}`);
     const reply = this.#simulation.command({
@@ -138,7 +138,7 @@ export class DemoWorld {
     return reply.result;
   }
 
-  /** While the fleet is being set up there is no simulation yet, and nothing runs whose progress could be followed. */
+  /** During set-up there is no simulation yet, and no running work to report progress. */
   #isBuilt(): boolean {
     return this.#simulation !== undefined;
   }

@@ -1,9 +1,9 @@
-/** The newest events of the demo's run, for its event stream. What is older is gone: there is no journal. */
+/** The newest events of the demo, for its event stream. Older events are dropped: there is no journal. */
 import type { EventEnvelope } from "@headroom/protocol";
 
 /** Several simulated days, a few tens of MiB. */
 const EVENTS_KEPT = 60_000;
-/** Dropping from the front moves the whole array, so it is done rarely. */
+/** Dropping from the front moves the whole array, so it is done in large steps. */
 const SLACK = 10_000;
 
 export class EventLog {
@@ -20,7 +20,7 @@ export class EventLog {
     if (this.#kept.length > EVENTS_KEPT + SLACK) this.#kept = this.#kept.slice(-EVENTS_KEPT);
   }
 
-  /** Wakes whoever waits for more; called once for many events. */
+  /** Wakes waiting readers; called once for many events. */
   announce(): void {
     const wake = this.#wake;
     this.#grown = new Promise((resolve) => (this.#wake = resolve));
@@ -31,7 +31,7 @@ export class EventLog {
     return this.#kept.at(-1)?.sequence ?? 0;
   }
 
-  /** Events from `from` on, or from the oldest kept, and those to come. Ends when `stopped` resolves. */
+  /** Events from `from` on (or from the oldest kept), then new ones. Ends when `stopped` resolves. */
   async *read(from: number, stopped: Promise<void>): AsyncGenerator<EventEnvelope> {
     let next = from;
     let isStopped = false;

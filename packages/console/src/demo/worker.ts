@@ -1,16 +1,16 @@
-/** The demo's worker: simulated time in proportion to real time, and the client's calls in between. */
+/** The demo's worker: advances simulated time in proportion to real time and answers the client's calls in between. */
 import { serveWorkerClient } from "@headroom/protocol";
 import { createDemoClient } from "./demo-client.ts";
 import { DEMO_SPEED_DEFAULT, type DemoPorts, type DemoReport, type DemoRequest } from "./demo-messages.ts";
 import { DemoWorld } from "./demo-world.ts";
 
 const SEED = 10;
-/** A Monday; the demo opens on its Tuesday afternoon, when there is something to see. */
+/** A Monday; the demo opens on Tuesday afternoon, with work in all phases. */
 const START_AT_MS = Date.UTC(2026, 0, 5);
 const FIRST_SHOWN_MS = 39 * 3_600_000;
 
 const TICK_MS = 50;
-/** Of each tick, so that calls are answered in between. */
+/** Time budget of a tick, so that calls are answered in between. */
 const BUDGET_MS = 30;
 const REPORT_EVERY_MS = 250;
 

@@ -1,8 +1,8 @@
-/** Amounts in the narrow columns of a table; sentences use the longer forms of the views. */
+/** Short amounts for narrow table columns; sentences use the longer forms of the views. */
 import { coresText, durationText, grouped, memoryText } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
-/** `4 × 8`, `2–8 × 1`: workers by accelerators, `1 × CPU` for work that needs no accelerator. */
+/** `4 × 8`, `2–8 × 1`: workers by accelerators; `1 × CPU` for work without accelerators. */
 export function gangText({
   workers,
   minWorkers,
@@ -18,7 +18,7 @@ export function gangText({
     : `${count} × ${profile ?? (shareMilli === undefined ? accelerators : shareMilli / 1000)}`;
 }
 
-/** The same for someone who hears it. */
+/** The same for screen readers. */
 export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => `${group.name}: ${gangSentence(group)}`).join("; ");
   const amount = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
@@ -27,7 +27,7 @@ export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape
   return `${least}${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
 }
 
-/** Everything one worker gets: `8 accelerators, 96 cores, 1.5 TiB`. */
+/** Resources of one worker: `8 accelerators, 96 cores, 1.5 TiB`. */
 export function workerNeedText({ coresMilli, memoryMib, ...shape }: GangSpec): string {
   const parts = [acceleratorsText(shape)];
   if (coresMilli > 0) parts.push(coresText(coresMilli));
@@ -45,11 +45,11 @@ function acceleratorsText({
   return `${amount} accelerator${amount === 1 ? "" : "s"}`;
 }
 
-/** Durations never run backwards on screen, even where two clocks disagree by a little. */
+/** Never negative, even if two clocks disagree by a little. */
 export const spanText = (spanMs: number): string =>
   spanMs < 1_000 ? "0 s" : durationText(Math.floor(spanMs / 1000) * 1000);
 
-/** `81%`, and never a 100% that is not whole. */
+/** `81%`, rounded down so that only a full share shows 100%. */
 export function percentText(part: number, whole: number): string {
   if (whole <= 0) return "–";
   const percent = (100 * part) / whole;

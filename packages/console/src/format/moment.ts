@@ -1,4 +1,4 @@
-/** Instants as people read them, in the reader's own time zone, to the second and without a word too many. */
+/** Instants in the reader's time zone, to the second. */
 const DAY_MS = 86_400_000;
 
 const timeFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });

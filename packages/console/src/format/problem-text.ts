@@ -1,4 +1,4 @@
-/** What to tell people when something was refused or failed. */
+/** Messages for refused commands and failures. */
 import { ProblemError } from "@headroom/protocol";
 
 export interface ProblemText {

@@ -8,7 +8,7 @@ const envelope = (sequence: number): EventEnvelope => ({
   event: { kind: "nodeReturned", version: 1, atMs: sequence, nodeId: "n" },
 });
 
-/** A journal that can be extended, cut off, and be another one after a restart. */
+/** A journal that can be extended, truncated, and replaced after a restart. */
 class Journal {
   head = 5;
   isUp = true;

@@ -1,6 +1,7 @@
 /**
- * The one event stream of the page. It starts behind what the first status said, so that nothing is missed, hands out
- * batches (a busy control plane records thousands of events a second, a screen shows a few), and reconnects for ever.
+ * The page's single event stream. It starts after the sequence of the first status, so that nothing is missed, delivers
+ * batches (a busy control plane records thousands of events a second, a screen shows a few), and reconnects without
+ * end.
  */
 import { ProblemError } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient } from "@headroom/protocol";
@@ -10,24 +11,24 @@ export type FeedPhase = "connecting" | "live" | "interrupted";
 export interface FeedState {
   readonly phase: FeedPhase;
   readonly lastSequence: number;
-  /** Why the stream broke off; `null` while it is up. */
+  /** Why the stream broke; `null` while it is up. */
   readonly detail: string | null;
 }
 
-/** What happens besides the events. */
+/** Changes of the connection. */
 export interface FeedHooks {
-  /** Events may have been missed: everything on screen is to be asked for again. */
+  /** Events may have been missed: all visible data must be fetched again. */
   onGap(): void;
   onUnauthorized(): void;
 }
 
-/** Events within this time come as one batch: below what an eye follows, above what a screen can draw. */
+/** Events within this time form one batch: imperceptible to users, cheap enough to render. */
 const BATCH_MS = 200;
-/** Enough for the events page; older ones are read from the control plane. */
+/** Enough for the events page; older events are read from the control plane. */
 const RECENT_MAX = 2_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** A stream that says nothing for this long is up as well: an idle fleet records nothing. */
+/** After this time without events the stream counts as up: an idle fleet records nothing. */
 const QUIET_IS_LIVE_MS = 300;
 
 export class EventFeed {
@@ -85,7 +86,7 @@ export class EventFeed {
     }
   }
 
-  /** Reads until the stream breaks off; says why it did. */
+  /** Reads until the stream breaks; returns the reason. */
   async #follow(): Promise<string> {
     const { signal } = this.#abort;
     const quiet = setTimeout(() => this.#change({ phase: "live", detail: null }), QUIET_IS_LIVE_MS);
@@ -104,7 +105,10 @@ export class EventFeed {
     }
   }
 
-  /** After an interruption: a control plane with another history, or far ahead, is looked at anew instead of followed. */
+  /**
+   * After an interruption: if the control plane has another history, or is far ahead, all data is fetched again instead
+   * of following.
+   */
   async #catchUp(): Promise<void> {
     try {
       const { sequence } = await this.#client.status({ signal: this.#abort.signal });
@@ -114,7 +118,7 @@ export class EventFeed {
       this.#change({ lastSequence: sequence });
       this.#hooks.onGap();
     } catch {
-      // Still away: the next attempt to follow says why.
+      // Still disconnected: the next attempt reports why.
     }
   }
 

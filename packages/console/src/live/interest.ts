@@ -1,4 +1,4 @@
-/** Which events can change what a screen shows. Each function says yes too often rather than too rarely. */
+/** Decides which events can change a screen's data. False positives are allowed, false negatives are not. */
 import type { Event } from "@headroom/protocol";
 
 type EventKind = Event["kind"];
@@ -54,7 +54,7 @@ export const changesSchedules = oneOf([
 export const changesWaste = oneOf(["utilizationRecorded", "progressRecorded", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 
-/** Of one workload, whose attempts so far are known; a new attempt announces itself with the workload's id. */
+/** Events of one workload and its known attempts; a new attempt carries the workload's id. */
 export function changesWorkload(workloadId: string, attemptIds: ReadonlySet<string>): Interest {
   return (event) => {
     if (event.kind === "placementNominated") return event.nomination.workloadId === workloadId;

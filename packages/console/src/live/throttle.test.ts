@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Throttle, type ThrottleTimers } from "./throttle.ts";
 
-/** Time that moves when the test says so. */
+/** A clock that the test moves. */
 function virtualTimers(): ThrottleTimers & { advance(byMs: number): Promise<void> } {
   let nowMs = 0;
   const due: { atMs: number; run: () => void }[] = [];

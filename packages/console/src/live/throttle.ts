@@ -1,6 +1,7 @@
 /**
- * How often a screen asks again. The first event is answered almost at once, further ones at most every `everyMs`, and never
- * so often that asking takes more than a tenth of the time: a fleet of 10,000 nodes is asked less often than one of 64.
+ * Limits how often a screen fetches again. The first event is answered almost at once, further ones at most every
+ * `everyMs`, and fetching takes at most a tenth of the time, so that a fleet of 10,000 nodes is asked less often than
+ * one of 64.
  */
 const SETTLE_MS = 80;
 const SHARE_OF_TIME = 10;
@@ -27,7 +28,7 @@ export class Throttle {
     this.#timers = timers;
   }
 
-  /** Something changed. */
+  /** Reports a change. */
   touch(): void {
     this.#isDirty = true;
     this.#schedule();
@@ -55,7 +56,7 @@ export class Throttle {
     try {
       await this.#run();
     } catch {
-      // Whoever shows the data shows the failure as well; asking goes on with the next change.
+      // The component that shows the data also shows the failure; fetching continues with the next change.
     } finally {
       this.#isRunning = false;
       this.#tookMs = this.#timers.nowMs() - this.#lastStartMs;

@@ -1,4 +1,4 @@
-/** A query that asks again when events say that its answer may have changed, and not otherwise. */
+/** A query that is fetched again when an event may have changed its answer, and not otherwise. */
 import type { Event } from "@headroom/protocol";
 import { useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
@@ -15,15 +15,15 @@ const browserTimers: ThrottleTimers = {
 
 export interface LiveOptions {
   readonly queryKey: QueryKey;
-  /** Says whether an event can change the answer. May change from render to render. */
+  /** Whether an event can change the answer. The function may differ between renders. */
   readonly matters: (event: Event) => boolean;
-  /** At most this often, whatever happens. */
+  /** Minimum interval between fetches. */
   readonly everyMs?: number;
 }
 
 const EVERY_DEFAULT_MS = 1_000;
 
-/** Refreshes everything under `queryKey` as long as the calling component is on screen and the page is visible. */
+/** Invalidates everything under `queryKey` while the calling component is mounted and the page is visible. */
 export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS }: LiveOptions): void {
   const { feed } = useSession();
   const queryClient = useQueryClient();

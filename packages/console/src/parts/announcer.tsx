@@ -1,6 +1,6 @@
 /**
- * What happened, in a sentence: shown for a while at the bottom and read out politely. Refusals stay until they are closed,
- * because they ask for something.
+ * Notifications: shown for a while at the bottom and announced politely. Errors stay until they are closed, because the
+ * user must act.
  */
 import { createContext, useCallback, useContext, useMemo, useRef, useState } from "react";
 import type { ReactElement, ReactNode } from "react";

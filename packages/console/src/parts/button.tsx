@@ -18,7 +18,7 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly icon?: IconName;
 }
 
-/** The classes alone, for links that look like buttons. */
+/** CSS classes for links that look like buttons. */
 export const buttonClass = (look: Look): string => `${base} ${looks[look]} h-8 px-3 text-sm pointer-coarse:h-10`;
 
 export function Button({ look = "plain", icon, children, className = "", ...rest }: ButtonProps): ReactElement {
@@ -32,7 +32,7 @@ export function Button({ look = "plain", icon, children, className = "", ...rest
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
   readonly icon: IconName;
-  /** Read out, and shown on hover. */
+  /** Accessible name, shown on hover. */
   readonly label: string;
   readonly look?: Look;
 }

@@ -12,7 +12,7 @@ interface SearchInputProps extends Omit<ComponentPropsWithRef<"input">, "onChang
   readonly onValue: (value: string) => void;
 }
 
-/** `data-page-search` is where the key `/` leads. */
+/** The key `/` focuses the element with `data-page-search`. */
 export function SearchInput({ label, onValue, className = "", ...rest }: SearchInputProps): ReactElement {
   return (
     <div className={`relative ${className}`}>
@@ -63,7 +63,7 @@ interface SegmentsProps<Value extends string> {
   readonly onValue: (value: Value) => void;
 }
 
-/** One of a few, all in sight. Radio buttons underneath, so that arrow keys and screen readers know them. */
+/** A choice of few options, all visible. Built from radio buttons, so that arrow keys and screen readers work. */
 export function Segments<Value extends string>(props: SegmentsProps<Value>): ReactElement {
   const { label, name, value, options, onValue } = props;
   return (

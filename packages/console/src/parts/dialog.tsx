@@ -1,4 +1,4 @@
-/** Everything that lies above the page: a drawer at the side, a question that wants an answer. Focus comes back by itself. */
+/** Overlays: drawers and confirmation dialogs. On closing, the focus returns by itself. */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import type { ReactElement, ReactNode } from "react";
@@ -36,7 +36,7 @@ interface ConfirmProps {
   readonly onConfirm: () => void;
   readonly title: string;
   readonly children: ReactNode;
-  /** The verb, the same as on the button that led here. */
+  /** The verb of the confirm button, the same as on the button that opened the dialog. */
   readonly action: string;
   readonly isDangerous?: boolean;
 }
@@ -76,7 +76,7 @@ interface PopupProps {
   readonly children: ReactNode;
 }
 
-/** A dialog near the top of the page, for the palette and for help. */
+/** A dialog near the top of the page, for the command palette and help. */
 export function Popup({ isOpen, onClose, title, isTitleHidden = false, children }: PopupProps): ReactElement {
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>

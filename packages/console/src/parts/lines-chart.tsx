@@ -1,4 +1,4 @@
-/** A few lines over time, drawn for the eye and told in a sentence; lines differ by their dashes, not by colour alone. */
+/** Lines over time with a text summary. Lines differ by their dashes, not by colour alone. */
 import type { ReactElement } from "react";
 import { clockText } from "../format/moment.ts";
 

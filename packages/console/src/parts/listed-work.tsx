@@ -5,20 +5,20 @@ import { Panel } from "./page.tsx";
 
 interface ListedWorkProps<Work> {
   readonly title: string;
-  /** What the region is called that scrolls sideways where there is little room. */
+  /** Accessible name of the region, which scrolls sideways on narrow screens. */
   readonly label: string;
-  /** Beside the workload and its team. */
+  /** Columns in addition to the workload and its team. */
   readonly columns: readonly string[];
   readonly work: readonly Work[];
-  /** Of all, of which `work` may be the first. */
+  /** Total number, of which `work` may be the first part. */
   readonly count: number;
-  /** Of one of them, a cell for each column. */
+  /** One cell for each column. */
   readonly cells: (work: Work) => ReactNode;
 }
 
 const SHOWN_MAX = 50;
 
-/** Some workloads with what is said of each. */
+/** A list of workloads with further columns. */
 export function ListedWork<Work extends { readonly workloadId: string; readonly name: string; readonly team: string }>({
   title,
   label,

@@ -1,4 +1,4 @@
-/** What lies above a page is loaded when somebody first asks for it: most visits never open it. */
+/** Loads an overlay when it is first opened: most visits never open it. */
 import { Suspense, useState } from "react";
 import type { ReactElement, ReactNode } from "react";
 
@@ -8,7 +8,7 @@ interface OnDemandProps {
   readonly children: ReactNode;
 }
 
-/** Once wanted it stays, so that it can close with grace and open again at once. */
+/** Stays mounted once it was opened, so that it can animate and reopen at once. */
 export function OnDemand({ isWanted, children }: OnDemandProps): ReactElement | null {
   const [wasWanted, setWasWanted] = useState(isWanted);
   if (isWanted && !wasWanted) setWasWanted(true);

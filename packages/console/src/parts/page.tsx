@@ -1,13 +1,13 @@
-/** The frame of every page: one heading, what the page is about in a line, what can be done at the right. */
+/** The frame of every page: one heading, a one-line description, actions on the right. */
 import type { ReactElement, ReactNode } from "react";
 
 interface PageProps {
   readonly title: ReactNode;
   readonly summary?: ReactNode;
   readonly actions?: ReactNode;
-  /** Lies between heading and content: filters. */
+  /** Area between heading and content: filters. */
   readonly toolbar?: ReactNode;
-  /** `fill`: the content scrolls within the window, as long tables do. `flow`: the page scrolls. */
+  /** `fill`: the content scrolls within the window, as for long tables. `flow`: the page scrolls. */
   readonly layout: "fill" | "flow";
   readonly children: ReactNode;
 }

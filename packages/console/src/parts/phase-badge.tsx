@@ -1,4 +1,4 @@
-/** What state something is in: always a word, with a colour and a shape besides. */
+/** The phase of an object: always a word, with a colour and a shape. */
 import type { WorkloadPhase } from "@headroom/protocol";
 import type { ReactElement } from "react";
 
@@ -51,7 +51,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
   );
 }
 
-/** A pending workload is called waiting wherever people read it: that is what the queue calls it. */
+/** A pending workload is called "waiting", as in the queue. */
 const phaseWord: Readonly<Record<WorkloadPhase, string>> = {
   pending: "Waiting",
   running: "Running",

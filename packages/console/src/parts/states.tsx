@@ -1,4 +1,4 @@
-/** What a place shows when it has nothing to show: that it loads, that there is nothing, that something went wrong. */
+/** Placeholders for content that is loading, empty or failed. */
 import type { ReactElement, ReactNode } from "react";
 import { problemText } from "../format/problem-text.ts";
 import { Button } from "./button.tsx";
@@ -7,7 +7,7 @@ import { Icon, type IconName } from "./icon.tsx";
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;
-  /** What to do about it. */
+  /** A hint what to do. */
   readonly children?: ReactNode;
 }
 
@@ -51,7 +51,7 @@ export function Loading({ label, rows = 8 }: { readonly label: string; readonly 
   );
 }
 
-/** Kept on screen beside data that may be old by now. */
+/** Shown beside data that may be outdated. */
 export function StaleNotice({ error }: { readonly error: unknown }): ReactElement {
   return (
     <p

@@ -10,7 +10,7 @@ interface TeamFilterProps {
   readonly onTeam: (team: string | undefined) => void;
 }
 
-/** The choice of one team, for lists that can be narrowed to it. */
+/** A team selector for lists. */
 export function TeamFilter({ team, onTeam }: TeamFilterProps): ReactElement {
   const { data: teams } = useQuery(teamsQuery(useClient()));
   const named = (teams ?? []).map(({ name }) => ({ value: name, label: name }));

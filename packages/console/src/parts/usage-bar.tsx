@@ -1,4 +1,4 @@
-/** Shares of a whole as one bar. The numbers beside it say the same, so it is hidden from those who hear the page. */
+/** Shares of a whole as one bar. Hidden from screen readers, because the numbers beside it say the same. */
 import type { ReactElement } from "react";
 
 export interface BarPart {

@@ -1,6 +1,6 @@
 /**
- * A table of which only the rows on screen exist. Rows are found by the arrow keys as well (j and k too), and each has one
- * link to where it leads, so that Tab, a click and a screen reader all work without a second version of the table.
+ * A virtual table that renders only visible rows. Arrow keys (and j and k) move between rows, and each row has one
+ * link, so that Tab, a click and a screen reader work without a second version of the table.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
@@ -10,23 +10,23 @@ export interface Column<Row> {
   readonly id: string;
   readonly header: string;
   readonly cell: (row: Row, index: number) => ReactNode;
-  /** Alignment and at which widths it is shown; the same for header and cells. */
+  /** Alignment, and the widths at which the column is shown; the same for header and cells. */
   readonly className?: string;
-  /** Two lines of text where one is not enough. */
+  /** Two lines of text, if one is not enough. */
   readonly isWrapping?: boolean;
 }
 
 interface VirtualTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
-  /** `grid-template-columns` by width, as classes. */
+  /** `grid-template-columns` by screen width, as CSS classes. */
   readonly template: string;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Of the whole table, also where only a part of it is loaded. */
+  /** Number of rows of the whole table, including rows that are not loaded. */
   readonly rowCount: number;
   readonly onShow?: (first: number, last: number) => void;
-  /** Below the last row. */
+  /** Content below the last row. */
   readonly footer?: ReactNode;
   readonly rowHeightPx?: number;
 }
@@ -114,20 +114,20 @@ function Cells<Row>({ row, index, columns }: CellsProps<Row>): ReactNode {
   ));
 }
 
-/** A click anywhere in a row follows its link, unless it was on something else that takes clicks or selected text. */
+/** A click in a row follows its link, unless it hit another control or selected text. */
 function followRow(event: MouseEvent<HTMLDivElement>): void {
   const target = event.target as HTMLElement;
   if (target.closest("a,button,input,select,label") !== null || window.getSelection()?.isCollapsed === false) return;
   target.closest("[data-row]")?.querySelector<HTMLElement>("a,button")?.click();
 }
 
-/** Arrow keys move from row to row by focusing the rows' links; a row that does not exist yet is scrolled to first. */
+/** Arrow keys move the focus between the rows' links; a row that is not rendered is scrolled to first. */
 function useRowKeys(
   scroller: { readonly current: HTMLDivElement | null },
   rowCount: number,
   scrollTo: (index: number) => void,
 ): (event: KeyboardEvent<HTMLDivElement>) => void {
-  /** Where the focus is about to be: keys that follow each other quickly count from there. */
+  /** The row that is about to get the focus: fast key presses count from there. */
   const pending = useRef<number | null>(null);
   return (event) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");

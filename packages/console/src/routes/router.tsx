@@ -1,4 +1,4 @@
-/** Where everything is. Pages are loaded when they are first visited; the shell is there at once. */
+/** Routes. Pages are loaded on the first visit; the shell is loaded at once. */
 import {
   createBrowserHistory,
   createRootRoute,
@@ -83,8 +83,8 @@ const events = createRoute({
 });
 
 /**
- * The demo is served from any folder of static files, so its addresses lie behind the `#`. The router's own hash history
- * would append the page's `?demo` to every one of them.
+ * The demo is served from any folder of static files, so its addresses follow the `#`. The router's own hash history
+ * would append the page's `?demo` to each of them.
  */
 const hashHistory = (): RouterHistory =>
   createBrowserHistory({

@@ -1,4 +1,4 @@
-/** What of a page's state is in its address, so that it can be sent to somebody. Whatever else is there is left out. */
+/** The part of a page's state that is in its address, so that it can be shared. Unknown parameters are dropped. */
 import { workloadPhases } from "@headroom/protocol";
 import type { WorkloadPhase } from "@headroom/protocol";
 
@@ -16,13 +16,13 @@ function choice<Value extends string>(value: unknown, values: readonly Value[]):
   return values.find((each) => each === value);
 }
 
-/** Without the keys that have no value: an address with `?team=` says something else. */
+/** Keys without a value are omitted, because `?team=` would mean something else. */
 function present<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
 
 export const colourings = ["team", "state", "workload"] as const;
-/** Who holds what says more at a glance than that nearly everything runs. */
+/** Holders tell more at a glance than phases: nearly all work runs. */
 export const colouringDefault = "team";
 export type Colouring = (typeof colourings)[number];
 

@@ -1,4 +1,4 @@
-/** Says that nothing here is real, and how fast the simulated time runs. */
+/** The demo's bar: a notice that all data is simulated, and the speed. */
 import { useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
 import type { DemoControls } from "../connect/demo-controls.ts";

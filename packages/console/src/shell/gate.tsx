@@ -1,4 +1,4 @@
-/** Before the first page: connecting, signing in, or saying why neither works. */
+/** Shown before the first page: connecting, signing in, or the reason why neither works. */
 import { ProblemError } from "@headroom/protocol";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** Nobody is signed in: a link from the command line does that, once. */
+/** Sign-in page: a one-time link from the command line signs the browser in. */
 import { useState, type FormEvent } from "react";
 import type { ReactElement } from "react";
 import { Button } from "../parts/button.tsx";

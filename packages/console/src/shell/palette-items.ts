@@ -1,4 +1,4 @@
-/** What the palette offers for a text: places and actions by their words, workloads and nodes by their names. */
+/** Entries of the command palette for a text: pages and actions by their words, workloads and nodes by their names. */
 import type { Node, WorkloadSummary } from "@headroom/protocol";
 import type { IconName } from "../parts/icon.tsx";
 

@@ -1,4 +1,4 @@
-/** The numbers beside the places: how much waits, how much runs. */
+/** Counts in the navigation: waiting and running work. */
 import { useQuery } from "@tanstack/react-query";
 import { grouped, plural } from "@headroom/views";
 import { statusQuery } from "../data/queries.ts";

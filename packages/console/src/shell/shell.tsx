@@ -1,4 +1,4 @@
-/** What surrounds every page: where one can go, how the control plane is, and the things that lie above the page. */
+/** The frame around every page: navigation, connection state, overlays. */
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, useEffect, useRef, useState } from "react";
 import type { ReactElement } from "react";
@@ -54,7 +54,7 @@ export function Shell(): ReactElement {
   );
 }
 
-/** After going to another page the focus stands at its beginning, and its title is the window's. */
+/** After a navigation the focus is at the start of the page, and the window has its title. */
 function usePageFocus(): { readonly current: HTMLElement | null } {
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });

@@ -1,4 +1,6 @@
-/** Single keys. They can be switched off (WCAG 2.1.4), and never act while somebody types or a dialog is open. */
+/**
+ * Single-key shortcuts. They can be switched off (WCAG 2.1.4), and never act while the user types or a dialog is open.
+ */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { places } from "./nav.ts";
@@ -9,7 +11,7 @@ export interface ShortcutActions {
 }
 
 const KEY = "headroom.shortcuts";
-/** From `g` to the letter of a place. */
+/** Time for the second key of a chord after `g`. */
 const CHORD_MS = 1_500;
 
 export function areShortcutsOn(): boolean {
@@ -25,7 +27,7 @@ export function setShortcutsOn(isOn: boolean): void {
     if (isOn) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, "off");
   } catch {
-    // Storage is off: the keys stay as they are.
+    // Storage is not available: the shortcuts keep their default.
   }
 }
 

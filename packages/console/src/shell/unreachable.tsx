@@ -4,7 +4,7 @@ import { problemText } from "../format/problem-text.ts";
 import { Button, buttonClass } from "../parts/button.tsx";
 import { EntryCard } from "./entry-card.tsx";
 
-/** No control plane answers, as when these files come from a plain file server. The demo works even then. */
+/** No control plane answers, for example when a plain file server serves these files. The demo works even then. */
 export function Unreachable({
   error,
   onRetry,

@@ -1,4 +1,7 @@
-/** Dark or light: the system's choice until somebody chooses. `public/theme.js` reads the same key before the first paint. */
+/**
+ * Dark or light theme: the system's setting until the user chooses. `public/theme.js` reads the same key before the
+ * first paint.
+ */
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
@@ -18,12 +21,12 @@ export function setTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch {
-    // Storage is off: the choice holds until the page is closed.
+    // Storage is not available: the choice holds until the page is closed.
   }
   for (const listener of listeners) listener();
 }
 
-/** Tells when colours change, whether by choice or by the system; canvases have to be drawn again then. */
+/** Reports changes of the colours, by the user or the system; canvases must be redrawn then. */
 export function subscribeTheme(listener: () => void): () => void {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   listeners.add(listener);

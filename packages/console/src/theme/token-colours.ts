@@ -1,8 +1,8 @@
-/** The stylesheet's colours for canvases: resolved for the theme in force, which is more than the raw token says. */
+/** The stylesheet's colours for canvases, resolved for the active theme. */
 import { useSyncExternalStore } from "react";
 import { currentTheme, subscribeTheme } from "./theme.ts";
 
-/** What `useThemeName` hands out: changes whenever the colours do. */
+/** The value of `useThemeName`: changes whenever the colours do. */
 export function useThemeName(): string {
   return useSyncExternalStore(subscribeTheme, () => {
     const isDark = window.matchMedia("(prefers-color-scheme: dark)").matches;

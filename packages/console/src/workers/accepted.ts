@@ -1,4 +1,4 @@
-/** What a worker is asked, checked by the schemas of the API: refused there as a server refuses it. */
+/** Validates requests to a worker with the schemas of the API, as a server does. */
 import { refuse } from "@headroom/protocol";
 
 type Parsed<T> =

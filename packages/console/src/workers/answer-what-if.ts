@@ -1,4 +1,4 @@
-/** A what-if in the browser, by the functions that answer it on the server: of the demo's fleet, and of a state that was taken. */
+/** Answers what-if questions in the browser with the server's functions, for the demo's fleet or a fetched state. */
 import { whatIfQuestion } from "@headroom/protocol";
 import type { WhatIfAnswer, WhatIfQuestionInput } from "@headroom/protocol";
 import { whatIf } from "@headroom/sim";

@@ -1,4 +1,7 @@
-/** Plays the next hours of a control plane beside the page, on its state as bytes: its engine, restored for each question. */
+/**
+ * Forecasts the next hours of a control plane in a worker, on the bytes of its state; the engine is restored for each
+ * question.
+ */
 import { serveWorkerClient } from "@headroom/protocol";
 import type { Snapshot } from "@headroom/protocol";
 import { presentOf } from "@headroom/sim";
@@ -6,13 +9,13 @@ import { answerWhatIf } from "./answer-what-if.ts";
 
 export interface PresentMessage {
   readonly snapshot: Snapshot;
-  /** Where questions about it come in. */
+  /** Port on which questions arrive. */
   readonly calls: MessagePort;
 }
 
 function serve({ snapshot: { bytes, nowMs }, calls }: PresentMessage): void {
   const takenMs = performance.now();
-  // Time goes on after the state was taken, as it does where it was taken.
+  // Time goes on after the state was fetched, as it does in the control plane.
   const atMs = (): number => nowMs + Math.floor(performance.now() - takenMs);
   serveWorkerClient(calls, { whatIf: async (question) => answerWhatIf(presentOf(bytes, atMs()), question) });
 }

@@ -1,4 +1,4 @@
-/** What time brings: nodes that are away or kept for somebody, work that comes by the clock, tariffs of power. */
+/** Calendar: maintenance windows, reservations, schedules and power tariffs. */
 import type { CalendarItem } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -11,7 +11,7 @@ import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { SchedulesPanel } from "./schedules-panel.tsx";
 import { WindowsPanel } from "./windows-panel.tsx";
 
-/** Who holds what changes with every start; windows lie hours ahead. */
+/** Long interval: usage changes with every start, but windows lie hours ahead. */
 const EVERY_MS = 2_000;
 
 export function CalendarPage(): ReactElement {
@@ -47,7 +47,7 @@ export function CalendarPage(): ReactElement {
   );
 }
 
-/** Where nobody tells what power costs, there is nothing to say of it. */
+/** Hidden if no tariff is declared. */
 function TariffsPanel({ items }: { readonly items: readonly CalendarItem[] }): ReactElement | null {
   const tariffs = items.filter(({ entry }) => entry.kind === "tariff");
   if (tariffs.length === 0) return null;

@@ -1,4 +1,4 @@
-/** Schedules: what they submit, when they are due next, and what came of the last times. */
+/** Schedules: what they submit, their next due times, and the results of the last ones. */
 import type { ScheduleItem } from "@headroom/protocol";
 import { fromDueSentence } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
@@ -69,7 +69,7 @@ function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
 }
 
 function LastRuns({ runs, lastWorkloadId }: Pick<ScheduleItem, "runs" | "lastWorkloadId">): ReactElement {
-  // Runs of an older version were not kept, but for the last.
+  // Older versions kept only the last run.
   if (runs.length === 0 && lastWorkloadId !== undefined) return <WorkloadLink id={lastWorkloadId} />;
   if (runs.length === 0) return <p className="text-ink-2">It was not due yet.</p>;
   return (

@@ -1,4 +1,4 @@
-/** Everything that is recorded, as it is recorded: the newest first, each in a sentence, the whole record a click away. */
+/** Recorded events as they arrive: newest first, each as a sentence, with the complete record on request. */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { eventText, grouped } from "@headroom/views";
@@ -81,10 +81,10 @@ export function EventsPage(): ReactElement {
   );
 }
 
-/** The events before this page was opened, so that it is not empty on a quiet fleet. */
+/** Events from before the page was opened, so that it is not empty on a quiet fleet. */
 const PAST = 300;
 
-/** The newest events: a piece of the past, then what the page's stream brings. `null`: not read yet. */
+/** The newest events: past ones, then those of the page's stream. `null`: not read yet. */
 function useRecentEvents(): readonly EventEnvelope[] | null {
   const { client, feed } = useSession();
   const [past, setPast] = useState<readonly EventEnvelope[] | null>(null);

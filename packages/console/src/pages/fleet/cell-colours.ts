@@ -1,18 +1,18 @@
-/** Which colour every accelerator has under each way of colouring, and the legend that explains it. */
+/** Colour of every accelerator for each colouring, and its legend. */
 import { forEachRange } from "@headroom/engine";
 import { DEFAULT_TEAM } from "@headroom/protocol";
 import type { Node, NodeHolder } from "@headroom/protocol";
 import type { Colouring } from "../../routes/search-params.ts";
 
-/** What a cell stands for; the painter knows the colours. Categories are numbers from 0 on. */
+/** Meaning of a cell's colour; the painter maps it to colours. Categories are numbers from 0 on. */
 export type CellKind = "free" | "down" | "launching" | "running" | "stopping" | { readonly category: number };
 
-/** Twelve hues are as many as can be told apart; more teams or workloads share them. */
+/** Only twelve hues can be told apart; further teams or workloads share them. */
 export const CATEGORIES = 12;
 
 /**
- * Teams keep their colour however the fleet changes: by their place among all team names, not by who holds what now. Those
- * without teams below them come first, because they are the ones that work is submitted for.
+ * A team keeps its colour however the fleet changes: the colour follows its place among all team names, not current
+ * usage. Leaf teams come first, because work is submitted to them.
  */
 export function categoryOfTeams(teams: readonly string[]): ReadonlyMap<string, number> {
   const names = [...new Set(teams)].toSorted();
@@ -46,7 +46,7 @@ export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
   return cells;
 }
 
-/** Who holds an accelerator of the node; `null`: nobody. */
+/** Holder of an accelerator of the node; `null`: idle. */
 export function holderAt(node: Node, accelerator: number): NodeHolder | null {
   for (const holder of node.holders) {
     let isInside = false;
@@ -80,7 +80,7 @@ export function nodeStateTone({ health, draining, notice }: NodeState): "bad" | 
   return draining || notice !== undefined ? "wait" : "good";
 }
 
-/** What somebody hears who moves over the map with the arrow keys. */
+/** Text for screen readers when the arrow keys reach a cell. */
 export function nodeSentence(node: Node): string {
   const place = [node.pool, ...node.fabric].join(", ");
   const names = [...new Set(node.holders.map(({ workloadName }) => workloadName))];

@@ -1,12 +1,12 @@
 /**
- * Where every accelerator of the fleet is on the map. Nodes stand together by pool and by their place in the fabric; the
- * cells are as large as the fleet allows, so that 64 nodes fill the screen and 10,000 still fit a page that scrolls.
+ * Position of every accelerator on the map. Nodes are grouped by pool and fabric domain; the cell size depends on the
+ * fleet's size, so that 64 nodes fill the screen and 10,000 still fit a scrolling page.
  */
 import type { Node } from "@headroom/protocol";
 
 export interface NodeBox {
   readonly node: Node;
-  /** Position in the order of the map, which the arrow keys follow. */
+  /** Position in the order of the map, for the arrow keys. */
   readonly index: number;
   readonly x: number;
   readonly y: number;
@@ -45,7 +45,7 @@ export interface FleetLayout {
 
 /** Pixels of a cell, largest first. */
 const CELL_SIZES = [28, 24, 20, 18, 16, 14, 12, 10, 8, 6, 5, 4] as const;
-/** A map higher than this gets smaller cells, as long as there are smaller ones. */
+/** Above this height the map uses smaller cells, as long as there are smaller ones. */
 const HEIGHT_WANTED = 560;
 const POOL_HEADER = 26;
 const POOL_GAP = 18;
@@ -85,7 +85,7 @@ interface NodeGroup {
   readonly nodes: Node[];
 }
 
-/** Pools in the order in which their nodes joined, and in each the domains of the fabric likewise. */
+/** Pools in the order in which their nodes joined; the domains of each pool likewise. */
 function groupNodes(nodes: readonly Node[]): ReadonlyMap<string, ReadonlyMap<string, NodeGroup>> {
   const pools = new Map<string, Map<string, NodeGroup>>();
   for (const node of nodes) {
@@ -131,7 +131,7 @@ interface Placing {
   readonly into: NodeBox[];
 }
 
-/** Groups flow like words; a group wider than the page is broken into rows of its own. */
+/** Groups are wrapped like words; a group wider than the page is broken into rows of its own. */
 function placeGroups({ groups, size, width, top, into }: Placing): { groups: GroupBox[]; bottom: number } {
   const [stepX, stepY] = [size.width + 6, size.height + 6];
   const roomInGroup = Math.max(1, Math.floor((width - 2 * GROUP_PADDING + 6) / stepX));
@@ -180,7 +180,7 @@ export function nodeAtPoint(
   return null;
 }
 
-/** The node that an arrow key leads to: the nearest one in that direction, straight ahead before aside. */
+/** The node that an arrow key leads to: the nearest in that direction, straight ahead before diagonal. */
 export function neighbour(
   layout: FleetLayout,
   from: NodeBox,

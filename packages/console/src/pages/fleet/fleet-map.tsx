@@ -1,6 +1,6 @@
 /**
- * The fleet as a picture: every accelerator one cell. The pointer or the arrow keys choose a node, Enter or a click opens
- * it. What the cursor is on is said in a live region; the table beside the map holds the same for those who prefer it.
+ * The fleet as a map with one cell for each accelerator. Pointer or arrow keys choose a node, Enter or a click opens
+ * it. A live region reads the chosen cell; the table beside the map has the same data.
  */
 import type { Node } from "@headroom/protocol";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -20,7 +20,7 @@ interface FleetMapProps {
   readonly onOpen: (nodeId: string) => void;
 }
 
-/** Node and accelerator by what they are, so that they outlive the next answer of the control plane. */
+/** Node and accelerator by id, so that the choice survives the next answer of the control plane. */
 interface Cursor {
   readonly nodeId: string;
   readonly accelerator: number | null;
@@ -62,7 +62,7 @@ export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): Re
           </span>
         </h2>
       ))}
-      {/* The canvas acts as one widget with a cursor of its own; its keys are announced by its description. */}
+      {/* The canvas is one widget with its own cursor; its description lists its keys. */}
       <canvas
         ref={canvas}
         role="application"
@@ -95,7 +95,7 @@ export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): Re
 
 const directions = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" } as const;
 
-/** `undefined`: the key is none of the map's. */
+/** `undefined`: the map does not handle the key. */
 function boxAfterKey(layout: FleetLayout, box: NodeBox | null, key: string): NodeBox | null | undefined {
   if (key === "Home") return layout.boxes[0];
   if (key === "End") return layout.boxes.at(-1);
@@ -124,7 +124,7 @@ function usePainting({ layout, colouring, teams, box, workloadId }: Painting): {
     if (element === null || context == null) return;
     const scale = window.devicePixelRatio;
     const [pixelWidth, pixelHeight] = [Math.round(layout.width * scale), Math.round(layout.height * scale)];
-    // Setting a size clears the canvas, also to the one it has.
+    // Setting the size clears a canvas even if the size stays the same.
     if (element.width !== pixelWidth || element.height !== pixelHeight) {
       element.width = pixelWidth;
       element.height = pixelHeight;

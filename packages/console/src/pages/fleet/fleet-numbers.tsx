@@ -1,4 +1,4 @@
-/** The fleet in a handful of numbers. */
+/** Key figures of the fleet. */
 import type { Fleet, Status } from "@headroom/protocol";
 import { grouped, plural } from "@headroom/views";
 import type { ReactElement, ReactNode } from "react";
@@ -69,7 +69,7 @@ export function FleetNumbers({ fleet, status }: { readonly fleet: Fleet; readonl
   );
 }
 
-/** The control plane itself: how long a decision takes to become durable, where there is a journal. */
+/** The control plane's own figures: time until a decision is durable, if there is a journal. */
 function roundText({ journal, sequence }: Status): string {
   const events = plural(sequence, "event");
   return journal === null ? `${events} so far` : `${events}, ${journal.syncLatencyP99Ms.toFixed(1)} ms to disk`;

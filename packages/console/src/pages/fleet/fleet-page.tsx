@@ -20,7 +20,6 @@ import { NextPanel, RunningPanel } from "./work-panels.tsx";
 
 const route = getRouteApi("/");
 
-/** The map comes first. */
 const NodeTable = lazy(() => import("./node-table.tsx").then((module) => ({ default: module.NodeTable })));
 const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 

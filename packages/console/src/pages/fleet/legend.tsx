@@ -31,7 +31,7 @@ const states: readonly LegendEntry[] = [
   { name: "Stopping", colour: token("stop") },
 ];
 
-/** What the colours mean; of teams only those that hold something now. */
+/** Meaning of the colours; only teams that hold something now. */
 export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
   const theme = useThemeName();
   const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);

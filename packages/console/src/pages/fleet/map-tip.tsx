@@ -12,7 +12,9 @@ interface MapTipProps {
 
 const WIDTH = 232;
 
-/** Beside the node under the cursor, on whichever side there is room. It takes no pointer, so the cursor passes through. */
+/**
+ * Placed beside the node under the cursor, where there is room. It ignores the pointer, so the cursor passes through.
+ */
 export function MapTip({ box, layout, holder, accelerator }: MapTipProps): ReactElement {
   const { node } = box;
   const size = nodeSize(layout.grid, node.acceleratorCount);

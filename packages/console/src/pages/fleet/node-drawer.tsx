@@ -1,4 +1,4 @@
-/** One node: what it is, who is on it, and taking it out of service or back. */
+/** Details of one node: hardware, work on it, drain and resume. */
 import type { Node } from "@headroom/protocol";
 import { memoryText, coresText } from "@headroom/views";
 import { useMutation, useQueryClient } from "@tanstack/react-query";

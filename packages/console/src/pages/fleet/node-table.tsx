@@ -10,7 +10,7 @@ interface NodeTableProps {
   readonly onOpen: (nodeId: string) => void;
 }
 
-/** The map in rows. */
+/** The fleet's nodes as a table. */
 export function NodeTable({ nodes, onOpen }: NodeTableProps): ReactElement {
   return (
     <VirtualTable

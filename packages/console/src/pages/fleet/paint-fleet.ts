@@ -1,4 +1,4 @@
-/** Draws the map. Everything it needs is handed in; it keeps nothing. */
+/** Draws the map from its arguments; keeps no state. */
 import { forEachRange } from "@headroom/engine";
 import { tokenColours } from "../../theme/token-colours.ts";
 import { CATEGORIES, cellsOf, type Categorise, type CellKind } from "./cell-colours.ts";
@@ -25,7 +25,7 @@ export interface Palette {
   readonly font: string;
 }
 
-/** Hues far apart first, so that few categories differ most. */
+/** Hues in an order that keeps neighbours far apart, so that few categories differ most. */
 const hues = [250, 45, 150, 320, 95, 195, 15, 285, 70, 170, 345, 225] as const;
 
 export function categoryColour(category: number, theme: string): string {
@@ -47,7 +47,7 @@ export interface FleetPicture {
   readonly palette: Palette;
   /** Under the pointer or the arrow keys. */
   readonly cursor: NodeBox | null;
-  /** All of its accelerators are marked. */
+  /** Whether all of its accelerators are marked. */
   readonly workloadId: string | null;
 }
 
@@ -136,7 +136,7 @@ function hatch(context: CanvasRenderingContext2D, { x, y, cell, colour }: Hatche
   context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
 }
 
-/** A gang lies on many nodes; its accelerators get a rim so that one sees where. */
+/** A gang spans many nodes; a rim marks all its accelerators. */
 function markWorkload(context: CanvasRenderingContext2D, { layout, palette }: FleetPicture, workloadId: string): void {
   const { grid } = layout;
   context.strokeStyle = palette.token.ink;

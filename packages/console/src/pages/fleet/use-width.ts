@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 
-/** The width of an element in whole pixels, and the callback to put into its `ref`. 0 until it was measured. */
+/** Width of an element in whole pixels, and the callback for its `ref`. 0 until it was measured. */
 export function useWidth(): readonly [(element: HTMLElement | null) => (() => void) | undefined, number] {
   const [width, setWidth] = useState(0);
   const measure = useCallback((element: HTMLElement | null) => {

@@ -1,4 +1,4 @@
-/** Beside the map: what runs since lately and what is next, each a step away from the whole list. */
+/** Panels beside the map: recent starts and the head of the queue, with links to the full lists. */
 import type { QueueEntry, WorkloadSummary } from "@headroom/protocol";
 import { grouped } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
@@ -13,7 +13,7 @@ import { Panel } from "../../parts/page.tsx";
 import { Span } from "../../parts/time-text.tsx";
 import { reasonBrief } from "../queue/queue-reason.ts";
 
-/** These lists are a glance; they may lag a little behind the map. */
+/** These lists may lag a little behind the map. */
 const EVERY_MS = 2_000;
 
 const linkClass = "text-xs text-ink-2 underline decoration-line-strong underline-offset-2 hover:text-ink";

@@ -60,10 +60,10 @@ export function PolicyPage(): ReactElement {
   );
 }
 
-/** By content: a policy of one's own may have a preset's name, and an older preset differs from the one of today. */
+/** Compared by content: a user's policy may have a preset's name, and an older preset differs from today's. */
 const isSame = (left: Policy, right: Policy): boolean => canonicalJson(left) === canonicalJson(right);
 
-/** A policy of one's own that is in force stands first, above the presets. */
+/** An active policy that is no preset is listed first. */
 function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
   return presets.some((preset) => isSame(preset, inForce)) ? presets : [inForce, ...presets];
 }
@@ -112,7 +112,7 @@ const purposeOf = (policy: Policy): string => {
   return (isPreset ? presetPurposes[policy.name] : undefined) ?? "A policy of your own, or one of an older version.";
 };
 
-/** What matters most is open; the rest is a click away. */
+/** Only the most important section is open at first. */
 function PolicySections({ lines }: { readonly lines: readonly PolicyLine[] }): ReactElement {
   const isMain = ({ section }: PolicyLine): boolean => section === "Order" || section === "Round";
   return (

@@ -1,4 +1,4 @@
-/** Everything that waits, in the order in which the policy considers it, each with the reason in numbers. */
+/** The queue in scheduling order, each entry with its reason in numbers. */
 import type { QueueEntry, QueuePage as QueueAnswer } from "@headroom/protocol";
 import { grouped, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
@@ -26,7 +26,7 @@ const idOf = ({ workload }: QueueEntry): string => workload.id;
 
 interface QueueRow {
   readonly entry: QueueEntry;
-  /** Its place in the unfiltered list. */
+  /** Its position in the unfiltered list. */
   readonly index: number;
 }
 

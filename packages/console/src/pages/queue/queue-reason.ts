@@ -1,10 +1,13 @@
-/** The dominant reason of what waits: its kind in two words, and needed against available where it is about amounts. */
+/**
+ * The dominant reason of a waiting workload: its kind in two words, and needed against available if it is about an
+ * amount.
+ */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
 import { coresText, grouped, memoryText, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
-  /** `64 of 17`: what it needs, of what there is. Empty where the reason is not about an amount. */
+  /** `64 of 17`: needed, of available. Empty if the reason is not about an amount. */
   readonly amounts: string;
 }
 
@@ -25,7 +28,7 @@ const bindingWords: Readonly<Record<(BlockedReason & { readonly kind: "workerSho
   fabric: "Fabric",
 };
 
-/** Needed and there of what the fleet lacks. */
+/** Needed and available amount of the resource that the fleet lacks. */
 function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): string {
   const { lack } = reason;
   const workers = `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`;
@@ -110,7 +113,7 @@ export interface QueueFilter {
   readonly search: string | undefined;
 }
 
-/** The team and all teams below it; text in name, team, actor or reason. */
+/** Filters: a team includes its subteams; text matches name, team, actor or reason. */
 export function matchesQueueFilter({ workload, reason }: QueueEntry, { team, search }: QueueFilter): boolean {
   if (team !== undefined && workload.team !== team && !workload.team.startsWith(`${team}/`)) return false;
   if (search === undefined) return true;

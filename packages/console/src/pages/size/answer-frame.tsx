@@ -1,10 +1,10 @@
-/** What every sizing panel shares: controls at the left, the answer at the right, and what to say when there is none. */
+/** Layout of every sizing panel: controls on the left, answer on the right, and a message if there is none. */
 import type { ReactElement, ReactNode } from "react";
 import { Icon } from "../../parts/icon.tsx";
 
 interface FrameProps {
   readonly controls: ReactNode;
-  /** What is shown is the answer to an earlier question. */
+  /** The visible answer belongs to an earlier question. */
   readonly isBusy?: boolean;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** Parts of a whole as one bar with its legend: the picture for the eye, the list for everybody. */
+/** Parts of a whole as one bar with a legend; the list repeats it for screen readers. */
 import type { ReactElement } from "react";
 import { percentText } from "./scales.ts";
 
@@ -9,14 +9,14 @@ export interface BreakdownPart {
 
 interface BreakdownProps {
   readonly parts: readonly BreakdownPart[];
-  /** What the bar's full width stands for; the sum of the parts if left out. */
+  /** Amount of the bar's full width; default: the sum of the parts. */
   readonly total?: number;
-  /** Left out where the amounts are shares themselves. */
+  /** Omitted if the amounts are shares themselves. */
   readonly text?: (amount: number) => string;
 }
 
 const fills = ["bg-run", "bg-good", "bg-wait", "bg-stop", "bg-accent", "bg-bad", "bg-idle", "bg-ink-2"] as const;
-/** Smaller parts stand together: their slivers could not be told apart. */
+/** Smaller parts are merged, because their slivers could not be told apart. */
 const PARTS_SHOWN_MAX = fills.length;
 
 export function Breakdown({ parts, total, text }: BreakdownProps): ReactElement {

@@ -1,4 +1,4 @@
-/** One of several by name, with its label above. */
+/** A select field with its label above. */
 import { useId } from "react";
 import type { ReactElement } from "react";
 import { Field, Select } from "../../parts/controls.tsx";

@@ -1,4 +1,4 @@
-/** A curve over a logarithmic axis, drawn for the eye; the numbers stand in a table beside it. */
+/** A curve over a logarithmic axis; a table beside it has the numbers. */
 import type { ReactElement } from "react";
 
 export interface CurvePoint {
@@ -8,9 +8,9 @@ export interface CurvePoint {
 
 interface CurveProps {
   readonly points: readonly CurvePoint[];
-  /** What would be ideal, dashed. */
+  /** The ideal curve, dashed. */
   readonly ideal?: readonly CurvePoint[];
-  /** Where we are. */
+  /** The chosen point. */
   readonly mark?: number;
   readonly isLogarithmicY?: boolean;
 }
@@ -46,7 +46,7 @@ export function Curve({ points, ideal = [], mark, isLogarithmicY = false }: Curv
   );
 }
 
-/** Where a value lies between the smallest and the largest: 0 to 1. */
+/** Relative position of a value between the smallest and the largest: 0 to 1. */
 function span(values: readonly number[]): (value: number) => number {
   const least = Math.min(...values);
   const most = Math.max(...values);

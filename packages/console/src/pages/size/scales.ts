@@ -1,4 +1,4 @@
-/** Steps of the sliders: every position is a round number, and equal distances are equal ratios. */
+/** Slider scales: every position is a round number, and equal distances are equal ratios. */
 
 /** 1, 2, 4 … up to `most`. */
 export function doublings(least: number, most: number): readonly number[] {
@@ -19,12 +19,12 @@ export function rounds(least: number, most: number): readonly number[] {
   return steps;
 }
 
-/** Three significant digits, with the unit prefixes that people say: 15T, 8.03B, 512. */
+/** Three significant digits with unit prefix: 15T, 8.03B, 512. */
 export function amountText(value: number): string {
   const units = ["", "K", "M", "B", "T"];
   let index = 0;
   let scaled = value;
-  // Up to 9,999 the figure itself is as short.
+  // Up to 9,999 the plain figure is as short.
   while (Math.abs(scaled) >= (index === 0 ? 10_000 : 1000) && index < units.length - 1) {
     scaled /= 1000;
     index += 1;
@@ -35,7 +35,7 @@ export function amountText(value: number): string {
 
 export const percentText = (share: number): string => `${Number((share * 100).toPrecision(3))}%`;
 
-/** Seconds as people say them, two units at most. */
+/** Seconds as a duration with at most two units. */
 export function secondsText(seconds: number): string {
   if (seconds < 0.1) return `${amountText(seconds * 1000)} ms`;
   if (seconds < 120) return `${amountText(seconds)} s`;

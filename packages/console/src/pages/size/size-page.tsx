@@ -1,4 +1,4 @@
-/** What will it take, before anyone buys or waits: the performance model runs in the page itself. */
+/** Sizing: time, memory and cost of training and serving. The performance model runs in the page itself. */
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Segments } from "../../parts/controls.tsx";

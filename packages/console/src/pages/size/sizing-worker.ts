@@ -1,4 +1,4 @@
-/** Answers questions to the performance model beside the page, so that a search of seconds never holds a slider. */
+/** Runs the performance model in a worker, so that a search of seconds never blocks a slider. */
 import { answerSizing } from "@headroom/perf";
 import type { SizingQuestion } from "@headroom/perf";
 

@@ -1,4 +1,4 @@
-/** A slider over round numbers. The value stands beside it and is what screen readers say. */
+/** A slider over round numbers. The value is shown beside it and read by screen readers. */
 import { useId } from "react";
 import type { ReactElement } from "react";
 
@@ -50,7 +50,7 @@ interface SlidersProps<Key extends string> {
   readonly onValue: (key: Key, value: number) => void;
 }
 
-/** Several sliders over the fields of one wish. */
+/** Several sliders over the fields of one object. */
 export function Sliders<Key extends string>({ rows, values, onValue }: SlidersProps<Key>): ReactElement {
   return (
     <>

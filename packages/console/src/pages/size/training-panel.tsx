@@ -244,7 +244,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
   );
 }
 
-/** What can be had for less memory or less money, in more time. */
+/** Alternatives with less memory or cost, at more time. */
 function Alternatives({ report }: { readonly report: TrainingReport }): ReactElement {
   return (
     <Panel title="Plans that no other beats in time, memory and cost at once">
@@ -263,7 +263,7 @@ function Alternatives({ report }: { readonly report: TrainingReport }): ReactEle
   );
 }
 
-/** The same batch on fewer and more accelerators, against what perfect scaling from the smallest would give. */
+/** The same batch on fewer and more accelerators, against perfect scaling from the smallest. */
 function Scaling({ report }: { readonly report: TrainingReport }): ReactElement {
   const { points, wall } = report.scaling;
   const [first] = points;

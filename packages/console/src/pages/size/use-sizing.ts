@@ -1,14 +1,14 @@
-/** The answer to the newest question. While it is worked on, the one before stays in sight. */
+/** The answer to the newest question. Until it arrives, the previous answer stays visible. */
 import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
 import { useEffect, useRef, useState } from "react";
 
 interface Sizing {
   readonly answer: SizingAnswer | undefined;
-  /** The answer is of an earlier question. */
+  /** The answer belongs to an earlier question. */
   readonly isBusy: boolean;
 }
 
-/** Asks one question at a time; of those that come meanwhile only the newest is asked next. */
+/** Asks one question at a time; of the questions that arrive meanwhile only the newest is asked next. */
 class Service {
   readonly #worker = new Worker(new URL("./sizing-worker.ts", import.meta.url), { type: "module" });
   #isBusy = false;

@@ -1,9 +1,9 @@
-/** The submission form's fields as a specification, and what is wrong with them field by field. */
+/** Converts the submission form to a specification, with validation errors by field. */
 import { submittedSpec } from "@headroom/protocol";
 import type { WorkloadSpecInput } from "@headroom/protocol";
 import { DURATION_VARIABLE } from "../../demo/demo-variable.ts";
 
-/** As they are in the inputs: text. */
+/** Field values as text. */
 export interface SubmitFields {
   readonly name: string;
   readonly team: string;
@@ -26,7 +26,7 @@ export type Submission =
 
 const MINUTE_MS = 60_000;
 
-/** Numbers as people type them; anything else becomes NaN, which the schema refuses with its own words. */
+/** Parses a number; anything else becomes NaN, which the schema refuses with its own message. */
 function wholeNumber(text: string): number {
   return /^-?\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN;
 }

@@ -1,4 +1,4 @@
-/** What a team has used up of its budget, when the rest will be, and what happens then. */
+/** A team's budget: usage, expected exhaustion, and the action then. */
 import type { Team } from "@headroom/protocol";
 import { budgetAsOf, budgetBounds, budgetPaces, budgetAmountText, isUsedUp, leftText, whenOver } from "@headroom/views";
 import type { BudgetBound, BudgetPace } from "@headroom/views";
@@ -84,7 +84,7 @@ function Pace({ pace: { basis, pace, usedUpAtMs, percentAtRenewal } }: { readonl
   );
 }
 
-/** Above the tree, since a team that is over may lie far down in it. */
+/** Above the tree, because a team over its budget may be deep in it. */
 export function BudgetNotice({ teams }: { readonly teams: readonly Team[] }): ReactElement | null {
   const over = teams.filter(isUsedUp);
   if (over.length === 0) return null;

@@ -12,7 +12,7 @@ export function teamRows(teams: readonly Team[]): readonly TeamRow[] {
   const names = new Set(teams.map(({ name }) => name));
   const children = new Map<string | null, Team[]>();
   for (const team of teams) {
-    // A parent that is on no page (removed meanwhile) must not make its children vanish.
+    // The parent may have been removed meanwhile; its children are still listed.
     const parent = team.parent !== null && names.has(team.parent) ? team.parent : null;
     children.set(parent, [...(children.get(parent) ?? []), team]);
   }

@@ -56,7 +56,7 @@ export function TeamsPage(): ReactElement {
 
 interface TeamTableProps {
   readonly rows: readonly TeamRow[];
-  /** Accelerators of each type in the whole fleet: what a bar without a limit is measured against. */
+  /** Accelerators of each type in the whole fleet: full width of a bar without a limit. */
   readonly totals: ReadonlyMap<string, number>;
 }
 
@@ -103,7 +103,7 @@ function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
   );
 }
 
-/** Only where it says something: siblings of one priority are the rule. */
+/** Shown only if priorities differ: siblings of one priority are the rule. */
 function priorityNote({ priority = 0 }: Team): ReactElement | null {
   return priority === 0 ? null : <span className="block text-xs text-ink-3">priority {priority}</span>;
 }
@@ -152,7 +152,7 @@ function UseNumbers({ resource, held, entitlement, guarantee, limit }: ResourceU
   );
 }
 
-/** What lies within the guarantee and what is borrowed, against the limit or, without one, the fleet. */
+/** Usage within the guarantee and borrowed usage, against the limit or, without one, the fleet. */
 function UseBar({ use, whole }: { readonly use: ResourceUse; readonly whole: number | undefined }): ReactElement {
   const { held, guarantee, limit } = use;
   const own = guarantee === null ? held : Math.min(held, guarantee);

@@ -1,4 +1,4 @@
-/** What is held or asked for and not used, most accelerator time first. */
+/** Idle and oversized allocations, most accelerator time first. */
 import type { WasteList } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-/** What would be otherwise, to be filled in: nodes by pool, figures of teams, the policy. */
+/** Form of a hypothetical change: nodes by pool, figures of teams, the policy. */
 import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
 import { useState } from "react";
 import type { ReactElement, ReactNode } from "react";
@@ -10,7 +10,7 @@ import { fieldNumber, usableCount, type Change, type TeamChange } from "./change
 interface ChangeFormProps {
   readonly change: Change;
   readonly onChange: (change: Change) => void;
-  /** `null`: nodes are not to be changed here. */
+  /** `null`: nodes cannot be changed here. */
   readonly nodes: readonly Node[] | null;
   readonly fleet: Fleet;
   readonly teams: readonly Team[];
@@ -102,7 +102,7 @@ interface NumberInputProps {
   readonly onValue: (value: number | null) => void;
 }
 
-/** Keeps what is typed, and tells of it as long as it is a number within the bounds. */
+/** Keeps the typed text, and reports it while it is a number within the bounds. */
 function NumberInput({ id, value, min, max, onValue }: NumberInputProps): ReactElement {
   const [text, setText] = useState(value === null ? "" : String(value));
   const isWrong = (number: number | null | undefined): boolean =>
@@ -178,7 +178,7 @@ interface TeamFiguresProps {
   readonly onRemove: () => void;
 }
 
-/** More than any fleet has, and still a number that adds up. */
+/** Above any real fleet, and low enough for exact sums. */
 const AMOUNT_MAX = 1_000_000;
 
 function TeamFigures({ team, types, change, onChange, onRemove }: TeamFiguresProps): ReactElement {

@@ -1,4 +1,4 @@
-/** What somebody would have otherwise: so many nodes more or fewer by pool, teams with other figures, another policy. */
+/** A hypothetical change: nodes added or removed by pool, changed team figures, another policy. */
 import { teamSpec } from "@headroom/protocol";
 import type { Node, Team, TeamSpec, WhatIfQuestionInput } from "@headroom/protocol";
 
@@ -9,11 +9,11 @@ export interface TeamChange {
 }
 
 export interface Change {
-  /** By pool; negative: so many go. */
+  /** Difference by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
-  /** By name; `null` takes a guarantee or a limit away. */
+  /** By name; `null` removes a guarantee or a limit. */
   readonly teams: Readonly<Record<string, TeamChange>>;
-  /** A preset; `null`: the policy in force. */
+  /** A preset; `null`: the active policy. */
   readonly policy: string | null;
 }
 
@@ -22,7 +22,7 @@ export const noChange: Change = { nodes: {}, teams: {}, policy: null };
 export const isChange = ({ nodes, teams, policy }: Change): boolean =>
   policy !== null || Object.keys(teams).length > 0 || Object.values(nodes).some((count) => count !== 0);
 
-/** Nodes that can go or be copied: those that are up, in the order of their names. */
+/** Nodes that can be removed or copied: those that are up, in the order of their names. */
 const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
   nodes
     .filter((node) => node.pool === pool && node.health === "up")
@@ -30,7 +30,7 @@ const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
 
 export const usableCount = (nodes: readonly Node[], pool: string): number => usable(nodes, pool).length;
 
-/** The last of a pool go first. */
+/** The last nodes of a pool are removed first. */
 export function nodeChanges(
   { nodes: wanted }: Change,
   nodes: readonly Node[],
@@ -46,7 +46,7 @@ export function nodeChanges(
   return { addNodes, loseNodes };
 }
 
-/** Teams as they would be defined: as they are, but for what is changed. */
+/** Team definitions with the change applied. */
 export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): TeamSpec[] {
   return teams.flatMap((team) => {
     const change = wanted[team.name];
@@ -63,7 +63,7 @@ export function teamChanges({ teams: wanted }: Change, teams: readonly Team[]): 
   });
 }
 
-/** A team as it is defined, without what is only told of it. */
+/** A team's definition, without its reported usage. */
 const specOf = (team: Team): TeamSpec => teamSpec.strip().parse(team);
 
 function merged(
@@ -78,7 +78,7 @@ function merged(
   return result;
 }
 
-/** The text of a number field: a whole number, `null` where it is empty, `undefined` where it is neither. */
+/** Value of a number field: a whole number, `null` if empty, `undefined` if invalid. */
 export function fieldNumber(text: string): number | null | undefined {
   if (text.trim() === "") return null;
   const value = Number(text);

@@ -70,7 +70,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
   );
 }
 
-/** Where it was computed, and on what. */
+/** Where the forecast was computed, and from which state. */
 function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
   const state = `the state as of event ${grouped(sequence)}`;
   return elsewhere === null
@@ -110,7 +110,7 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
 
 const amount = (value: number): string => grouped(Math.round(value));
 
-/** Accelerators that each team holds on average. */
+/** Mean accelerators in use, by team. */
 function TeamShares({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   return (
     <Panel title="By team">

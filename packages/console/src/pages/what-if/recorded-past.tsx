@@ -23,7 +23,7 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolve, ms);
   });
 
-/** Asks until it is done; whoever leaves the page or cancels ends the replay too. */
+/** Polls until the replay is done; leaving the page or cancelling ends the replay. */
 async function played(
   client: HeadroomClient,
   question: ReplayQuestionInput,

@@ -1,4 +1,4 @@
-/** What both halves of the page start from. */
+/** Data that both halves of the page need. */
 import type { Fleet, Node, Policy, Team } from "@headroom/protocol";
 import type { Change } from "./change.ts";
 

@@ -1,4 +1,7 @@
-/** What if: the next hours beside the present, or what was recorded under another policy. Decided by the engine itself. */
+/**
+ * What-if: a forecast with a change beside one without, or recorded work under another policy. Both are computed by the
+ * engine.
+ */
 import { getRouteApi } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";

@@ -1,6 +1,6 @@
 /**
- * Where what-ifs are answered: in the browser, on the state of the control plane, which is taken once for all questions of a
- * while; and by the control plane where the browser cannot. The demo's control plane is in the browser already.
+ * Answers what-if questions: in the browser, on a state fetched once for several questions, or by the control plane if
+ * the browser cannot. In the demo the control plane runs in the browser.
  */
 import { createWorkerClient, ProblemError } from "@headroom/protocol";
 import type { HeadroomClient, Snapshot, WhatIfAnswer, WhatIfQuestionInput } from "@headroom/protocol";
@@ -8,9 +8,9 @@ import { memoryText } from "@headroom/views";
 import type { Session } from "../../connect/session.ts";
 import type { PresentMessage } from "../../workers/present-worker.ts";
 
-/** Each question restores the state anew and plays it twice: more than this takes seconds, and hundreds of MiB. */
+/** Every question restores the state and simulates it twice: a larger state takes seconds and hundreds of MiB. */
 const STATE_BYTES_MAX = 64 * 1_048_576;
-/** What has happened meanwhile is left out for so long, so that a question that follows another is answered at once. */
+/** The fetched state is reused for this time, so that a following question is answered at once. */
 const STATE_KEPT_MS = 30_000;
 
 export interface PlacedAnswer {
@@ -51,7 +51,7 @@ export class WhatIfService {
     this.#taken = null;
   }
 
-  /** `null`: it is too large. */
+  /** `null`: the state is too large. */
   async #present(): Promise<Taken | null> {
     if (this.#taken !== null && this.#isRecent(this.#taken)) return this.#taken;
     try {
@@ -82,7 +82,7 @@ export class WhatIfService {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(new URL("../../workers/present-worker.ts", import.meta.url), { type: "module" });
     const broken = Promise.withResolvers<never>();
-    // Nobody may be waiting when it breaks.
+    // No caller may be waiting when the worker fails.
     broken.promise.catch(() => undefined);
     worker.addEventListener("error", ({ message }) => broken.reject(new Error(message)));
     this.#broken = broken;
@@ -90,7 +90,7 @@ export class WhatIfService {
     return worker;
   }
 
-  /** `null`: the worker could not; what is refused is refused by the control plane too. */
+  /** `null`: the worker failed. A refused question would be refused by the control plane too. */
   async #played({ client }: Taken, question: WhatIfQuestionInput): Promise<WhatIfAnswer | null> {
     try {
       return await Promise.race([client.whatIf(question), this.#broken.promise]);

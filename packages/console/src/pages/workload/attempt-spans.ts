@@ -1,4 +1,4 @@
-/** An attempt as spans of time on a common scale: waiting for it, launching, running, and what it ended as. */
+/** An attempt as time spans on a common scale: waiting, launching, running, and its result. */
 import type { Attempt, ClosedBy, StopReason, Workload } from "@headroom/protocol";
 import { closedByText } from "@headroom/views";
 import type { Tone } from "../../parts/phase-badge.tsx";

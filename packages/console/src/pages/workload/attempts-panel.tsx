@@ -1,4 +1,4 @@
-/** What became of a workload so far: every attempt on one scale of time, with words beside the bars. */
+/** The attempts of a workload on one time scale, with text beside the bars. */
 import type { Workload } from "@headroom/protocol";
 import { exitSentence, gangSizeText, plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";

@@ -11,7 +11,10 @@ import { Facts } from "../../parts/facts.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 
-/** When it will start and what would start it now. Both take seconds on a large fleet, so nothing is asked before somebody asks. */
+/**
+ * Expected start, and changes that would start it now. Both take seconds on a large fleet, so they are computed only on
+ * request.
+ */
 export function StartForecast({ workloadId }: { readonly workloadId: string }): ReactElement {
   const client = useClient();
   const [isAsked, setIsAsked] = useState(false);
@@ -25,7 +28,7 @@ export function StartForecast({ workloadId }: { readonly workloadId: string }): 
   };
   return (
     <div className="flex flex-col gap-3 border-t border-line px-4 py-3">
-      {/* The one button stays, so that the focus does; while an answer is on its way it does nothing. */}
+      {/* The button stays, so that it keeps the focus; while a request runs it does nothing. */}
       <Button
         className="self-start max-w-full whitespace-normal!"
         aria-disabled={isAsking}
@@ -53,7 +56,7 @@ interface PartProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** Either part can be refused without the other, such as an estimate that takes too long. */
+/** Either part can fail without the other, such as an estimate that takes too long. */
 function Part<Answer>({ title, query, children }: PartProps<Answer>): ReactElement {
   return (
     <section aria-label={title}>

@@ -6,7 +6,7 @@ import { usageQuery } from "../../data/queries.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Panel } from "../../parts/page.tsx";
 
-/** No event tells how much memory a process uses, so this one thing is asked for, while somebody looks. */
+/** Memory usage causes no event, so it is polled while the panel is visible. */
 const EVERY_MS = 5_000;
 const WORKERS_SHOWN_MAX = 16;
 

@@ -11,7 +11,7 @@ import { StartForecast } from "./start-forecast.tsx";
 
 type Blocked = Verdict & { readonly kind: "blocked" };
 
-/** Kinds of event as people say them, for "this could change when …". */
+/** Kinds of event as phrases for "Will be re-checked when …". */
 const wakeWords: Readonly<Record<string, string>> = {
   attemptEnded: "something that runs ends",
   workersLeft: "workers that were asked to leave have left",
@@ -28,7 +28,10 @@ const wakeWords: Readonly<Record<string, string>> = {
   workloadStopRequested: "a workload is stopped",
 };
 
-/** Why it waits: every reason in numbers, the one to act on first, and what could change it; when it will start, if asked. */
+/**
+ * Why it waits: every reason in numbers, the dominant one first, when it is checked again, and the expected start on
+ * request.
+ */
 export function WaitingPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = verdictQuery(useClient(), workloadId);
   const { data } = useQuery(query);

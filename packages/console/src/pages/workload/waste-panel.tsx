@@ -8,7 +8,7 @@ import { Panel } from "../../parts/page.tsx";
 
 const EVERY_MS = 5_000;
 
-/** What this workload holds or asks for and does not use; nothing where nothing is found. */
+/** Resources that this workload holds or requests without using them; empty if there are none. */
 export function WastePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = wasteQuery(useClient(), workloadId);
   const { data } = useQuery(query);

@@ -1,4 +1,4 @@
-/** One workload: what it is, why it waits or how it runs, what it writes, what became of it. */
+/** One workload: specification, verdict or progress, logs, history. */
 import type { Workload } from "@headroom/protocol";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";

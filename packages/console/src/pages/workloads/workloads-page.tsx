@@ -1,4 +1,4 @@
-/** Every workload the control plane remembers, the newest first. */
+/** Every workload that the control plane remembers, newest first. */
 import type { Page as Answer, WorkloadPhase, WorkloadSummary } from "@headroom/protocol";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -175,7 +175,7 @@ const columns: readonly Column<WorkloadSummary>[] = [
   },
 ];
 
-/** Steps of a training run, tasks of an array; of what has ended, how it ended in words. */
+/** Steps of a training run or tasks of an array; for ended work, its result in words. */
 function RowProgress({ workload }: { readonly workload: WorkloadSummary }): ReactElement {
   const { kind, tasks, progress, endSentence } = workload;
   if (endSentence !== null)

@@ -21,7 +21,7 @@ const report = (sequence: number, attemptId: string, step: number, loss: number)
   return { sequence, event };
 };
 
-/** Of a workload with the attempts `a1` and `a2`. */
+/** History of a workload with the attempts `a1` and `a2`. */
 function story(): Story {
   const told = new Story("a");
   for (const number of [1, 2]) told.learn({ id: `a${number}`, task: 0, number });

@@ -1,6 +1,6 @@
 /**
- * What became of a workload and what it reported so far. The API keeps only the newest report; the course of it is in the
- * events, so those are read from about the time of the submission on, and then followed live.
+ * Decisions and progress reports of a workload so far. The API keeps only the newest report; older ones are in the
+ * events, which are read from about the submission on and then followed live.
  */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Story, type StoryLine } from "@headroom/views";
@@ -20,19 +20,19 @@ export interface CheckpointMark {
 export interface History {
   readonly points: readonly ProgressPoint[];
   readonly checkpoints: readonly CheckpointMark[];
-  /** What was decided about it and what happened to it, oldest first. */
+  /** Decisions and events of the workload, oldest first. */
   readonly story: readonly StoryLine[];
 }
 
 export const emptyHistory: History = { points: [], checkpoints: [], story: [] };
 
-/** More points than a screen has pixels; beyond it every second one goes. */
+/** More points than a screen has pixels; beyond it every second one is dropped. */
 const POINTS_MAX = 4_000;
 const CHECKPOINTS_MAX = 500;
-/** An array of many tasks has a long story: its newest part is the one that people look for. */
+/** An array of many tasks has a long history: only the newest part is kept. */
 const STORY_MAX = 500;
 
-/** The story knows which attempts are the workload's: it learns of them on the way. */
+/** Finds out which attempts belong to the workload while it reads. */
 export function extend(history: History, batch: readonly EventEnvelope[], told: Story): History {
   const points: ProgressPoint[] = [];
   const checkpoints: CheckpointMark[] = [];
@@ -60,7 +60,7 @@ function thinned(points: readonly ProgressPoint[]): readonly ProgressPoint[] {
   return points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
 }
 
-/** One curve over the steps: where an attempt repeated steps after a failure, the later report holds. */
+/** One curve over the steps: if an attempt repeats steps after a failure, the later report counts. */
 export function seriesOf(
   points: readonly ProgressPoint[],
   metric: string,
@@ -74,7 +74,7 @@ export function seriesOf(
   return { steps, values: steps.map((step) => byStep.get(step) ?? 0) };
 }
 
-/** The metrics by name, the loss first: that is what people look for. */
+/** Metrics by name, the loss first. */
 export function metricNames(points: readonly ProgressPoint[]): readonly string[] {
   const names = new Set(points.flatMap(({ metrics }) => Object.keys(metrics)));
   return [...names].toSorted((left, right) => rank(left) - rank(right) || (left < right ? -1 : 1));

@@ -1,4 +1,4 @@
-/** What was decided about a workload and what happened to it, the newest first. */
+/** History of a workload: decisions and events, newest first. */
 import type { EvictionPlan } from "@headroom/protocol";
 import { teamSharesOf, type StoryLine } from "@headroom/views";
 import { useState } from "react";
@@ -52,7 +52,7 @@ function Line({ line }: { readonly line: StoryLine }): ReactElement {
 
 const TEAM_SHARES_SHOWN = 12;
 
-/** Both sides as they were recorded: parts of what each team may claim, without the plan and with it. */
+/** Recorded shares of both teams, as parts of their entitlements, without and with the plan. */
 function TeamShares({ plan }: { readonly plan: EvictionPlan }): ReactElement | null {
   const rows = teamSharesOf(plan);
   if (rows.length === 0) return null;

@@ -6,7 +6,7 @@ import { emptyHistory, extend, type History } from "./progress-history.ts";
 
 export interface WorkloadHistory extends History {
   readonly isLoading: boolean;
-  /** The beginning is too long ago to be shown. */
+  /** The history is cut at its beginning. */
   readonly isCut: boolean;
 }
 
@@ -15,12 +15,12 @@ const nothingYet: WorkloadHistory = { ...emptyHistory, isLoading: true, isCut: f
 /** Events between two updates of the screen while the past is read. */
 const BATCH = 2_000;
 
-/** Reads the past of a workload from the events, then follows it. Begins anew only for another workload. */
+/** Reads a workload's past events, then follows new ones. Restarts only for another workload. */
 export function useHistory(workload: Workload): WorkloadHistory {
   const { client, feed } = useSession();
   const [history, setHistory] = useState<WorkloadHistory>(nothingYet);
   const { id, submittedAtMs } = workload;
-  // Attempts that are known now and, by their placements, those to come.
+  // Known attempts and, from their placements, future ones.
   const [story] = useState(() => new Story(id));
   for (const attempt of workload.attempts) story.learn(attempt);
 
@@ -58,7 +58,7 @@ export function useHistory(workload: Workload): WorkloadHistory {
       setHistory((now) => ({ ...now, isLoading: false, isCut }));
     };
     read().catch(() => {
-      // Aborted, or the control plane is away, which the page says elsewhere: what came live is still shown.
+      // Aborted, or the control plane is unreachable, which the page shows elsewhere: live events are still shown.
       isCaughtUp = true;
       if (!abort.signal.aborted) setHistory((now) => ({ ...now, isLoading: false, isCut: true }));
     });

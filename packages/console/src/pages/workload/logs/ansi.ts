@@ -1,7 +1,7 @@
 /* oxlint-disable no-control-regex -- control characters are what this file is about. */
 /**
- * Colours in logs. Programs write them as escape sequences (ECMA-48 SGR); the sixteen basic ones, bold and dim are kept,
- * everything else a terminal would obey (cursor, titles, links) is dropped, so that a log can never draw outside its lines.
+ * Colours in logs. Programs write them as escape sequences (ECMA-48 SGR). The sixteen basic colours, bold and dim are
+ * kept; all other sequences (cursor, titles, links) are dropped, so that a log can never draw outside its lines.
  */
 export interface LogSpan {
   readonly text: string;
@@ -21,7 +21,7 @@ interface Style {
 const sequences =
   /\u001b\[([0-9;:?]*)[ -/]*([@-~])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000a-\u001f\u007f]/g;
 
-/** What remains of a line that a progress bar wrote over and over: what stood there last. */
+/** Final content of a line that a progress bar overwrote several times. */
 export function afterCarriageReturns(line: string): string {
   const text = line.endsWith("\r") ? line.slice(0, -1) : line;
   return text.slice(text.lastIndexOf("\r") + 1);
@@ -47,7 +47,7 @@ export interface MarkedSpan extends LogSpan {
   readonly isMatch: boolean;
 }
 
-/** The spans cut at the places where the line, read without its colours, holds the text (case ignored). */
+/** The spans, split at the matches of the text in the line without its colours (case ignored). */
 export function markMatches(spans: readonly LogSpan[], search: string): readonly MarkedSpan[] {
   if (search === "") return spans.map((span) => ({ ...span, isMatch: false }));
   const line = spans
@@ -67,7 +67,7 @@ export function markMatches(spans: readonly LogSpan[], search: string): readonly
     const cuts = [...new Set([start, ...edges.filter((edge) => edge > start && edge < end), end])];
     for (let index = 0; index + 1 < cuts.length; index++) {
       const [from = 0, to = 0] = [cuts[index], cuts[index + 1]];
-      // An odd number of edges at or before it: the piece lies within a match.
+      // An odd number of edges at or before its start: the piece lies within a match.
       const isMatch = edges.filter((edge) => edge <= from).length % 2 === 1;
       marked.push({ ...span, text: span.text.slice(from - start, to - start), isMatch });
     }
@@ -89,7 +89,7 @@ function applyCodes(style: Style, codes: string): void {
     else if (code === 39) style.colour = null;
     else if (code >= 30 && code <= 37) style.colour = code - 30;
     else if (code >= 90 && code <= 97) style.colour = code - 90;
-    // 256 and true colours: their parameters are not codes of their own.
+    // Skips the parameters of 256 and true colours, which are not codes themselves.
     else if (code === 38 || code === 48) index += numbers[index + 1] === 5 ? 2 : 4;
   }
 }

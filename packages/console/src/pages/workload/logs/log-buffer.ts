@@ -1,23 +1,23 @@
 /**
- * The lines of a log as they arrive: pieces of several workers' streams, cut anywhere. Each stream's pieces are joined to
- * lines; the newest `LINES_MAX` are kept, so that a talkative run can be watched for days.
+ * Log lines from the interleaved chunks of several workers' streams. Each stream's chunks are joined to lines; the
+ * newest `LINES_MAX` are kept, so that a verbose run can be watched for days.
  */
 import type { LogChunk } from "@headroom/protocol";
 import { afterCarriageReturns, plainText } from "./ansi.ts";
 
 export interface LogLine {
-  /** Counts every line that ever arrived. */
+  /** Number of lines so far, including dropped ones. */
   readonly number: number;
   readonly worker: number;
   readonly stream: "stdout" | "stderr";
   readonly attemptId: string;
-  /** With escape sequences. */
+  /** Includes escape sequences. */
   readonly raw: string;
 }
 
-/** What a browser holds and searches without a pause: 20,000 lines are a few MiB. */
+/** A browser searches 20,000 lines without a pause; they take a few MiB. */
 export const LINES_MAX = 20_000;
-/** A "line" longer than this is cut: somebody prints a tensor. */
+/** A longer line, such as a printed tensor, is cut. */
 export const LINE_CHARS_MAX = 4_000;
 
 export class LogBuffer {
@@ -45,7 +45,7 @@ export class LogBuffer {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-LINES_MAX);
   }
 
-  /** What stands behind the last line end: a prompt, or a line still being written. */
+  /** Text after the last line end: a prompt, or an incomplete line. */
   finish(): void {
     const added: LogLine[] = [];
     for (const [key, text] of this.#partial) {
@@ -62,7 +62,7 @@ export class LogBuffer {
     const pieces = ((this.#partial.get(key) ?? "") + chunk.text).split("\n");
     const rest = pieces.pop() ?? "";
     for (const piece of pieces) into.push(this.#line(chunk, piece));
-    // A stream without line ends must not grow for ever either.
+    // Bounds a stream without line ends.
     if (rest.length > LINE_CHARS_MAX) into.push(this.#line(chunk, rest));
     this.#partial.set(key, rest.length > LINE_CHARS_MAX ? "" : rest);
   }
@@ -75,7 +75,7 @@ export class LogBuffer {
   }
 }
 
-/** The positions in `lines` of those that hold the text, case ignored. */
+/** Indices in `lines` of the lines that contain the text, case ignored. */
 export function searchLines(lines: readonly LogLine[], text: string): readonly number[] {
   if (text === "") return [];
   const wanted = text.toLowerCase();

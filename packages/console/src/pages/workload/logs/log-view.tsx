@@ -1,4 +1,4 @@
-/** The lines themselves: only those on screen exist, all of one height, found by search and followed at the end. */
+/** Visible log lines, all of one height, with search and following of the end. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import type { ReactElement } from "react";
@@ -10,14 +10,14 @@ interface LogViewProps {
   readonly longestChars: number;
   readonly showsWorkers: boolean;
   readonly search: string;
-  /** The line that the search stands on. */
+  /** The line of the current match. */
   readonly foundIndex: number | null;
   readonly isFollowing: boolean;
   readonly onFollow: (isFollowing: boolean) => void;
 }
 
 const LINE_PX = 19;
-/** This near to the end counts as at the end. */
+/** Distance to the end, in pixels, that still counts as following. */
 const END_PX = 30;
 
 export function LogView(props: LogViewProps): ReactElement {
@@ -95,7 +95,10 @@ function Line({ line, top, showsWorker, search, isFound }: LineProps): ReactElem
   );
 }
 
-/** SGR 30 to 37: black, red, green, yellow, blue, magenta, cyan, white, each in a tone that can be read on this background. */
+/**
+ * SGR 30 to 37: black, red, green, yellow, blue, magenta, cyan, white, each in a shade that is readable on this
+ * background.
+ */
 const colours = [
   "text-ink-3",
   "text-bad",

@@ -9,7 +9,7 @@ import { searchLines } from "./log-buffer.ts";
 import { LogView } from "./log-view.tsx";
 import { useLogs, type LogState } from "./use-logs.ts";
 
-/** Enough to choose from; more workers are looked at through the command line. */
+/** Maximum number of workers to choose from; the command line shows more. */
 const WORKERS_OFFERED_MAX = 256;
 
 export function LogsPanel({ workload }: { readonly workload: Workload }): ReactElement {
@@ -114,7 +114,7 @@ function LogStatus({ live, isPaused, newCount }: LogStatusProps): ReactElement {
 interface LogSearch {
   readonly text: string;
   readonly matches: readonly number[];
-  /** Which of the matches the search stands on; `null`: on none yet. */
+  /** Index of the current match; `null`: none yet. */
   readonly position: number | null;
   readonly foundIndex: number | null;
   readonly setText: (text: string) => void;
@@ -153,7 +153,7 @@ function useSearchIn({ lines }: LogState): LogSearch {
 const matchCountText = (count: number): string =>
   count === 0 ? "No match" : `${grouped(count)} match${count === 1 ? "" : "es"}`;
 
-/** The newest match comes first: in logs, what one looks for is usually near the end. */
+/** Starts at the newest match: the most relevant lines are usually near the end. */
 function SearchPosition({ search }: { readonly search: LogSearch }): ReactElement | null {
   if (search.text === "") return null;
   const { matches, position, step } = search;

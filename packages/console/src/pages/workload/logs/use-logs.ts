@@ -1,4 +1,4 @@
-/** The log stream of one workload into a buffer, as long as the panel is on screen. */
+/** Reads one workload's log stream into a buffer while the panel is mounted. */
 import { ProblemError } from "@headroom/protocol";
 import type { HeadroomClient, LogChunk, LogQuery } from "@headroom/protocol";
 import { useEffect, useState } from "react";
@@ -18,7 +18,7 @@ const nothing: LogState = { lines: [], droppedCount: 0, longestChars: 0, phase: 
 
 /** Older lines are in the files; `headroom logs` prints them. */
 const TAIL_LINES = 5_000;
-/** A screen update for all that came within this time. */
+/** Chunks within this time share one screen update. */
 const FLUSH_MS = 100;
 const RETRY_MS = 3_000;
 
@@ -53,7 +53,9 @@ async function followLogs(following: Following): Promise<void> {
   }
 }
 
-/** Reads from the newest lines on until the stream ends. Every connection fills a buffer of its own, so nothing is doubled. */
+/**
+ * Reads from the newest lines until the stream ends. Every connection fills its own buffer, so that no line is doubled.
+ */
 async function followOnce({ client, workloadId, selection, signal, onState }: Following): Promise<"over" | "again"> {
   const buffer = new LogBuffer();
   let pending: LogChunk[] = [];
@@ -77,7 +79,7 @@ async function followOnce({ client, workloadId, selection, signal, onState }: Fo
     return "over";
   } catch (error) {
     show("interrupted", problemText(error).detail);
-    // An attempt that is not there yet, or a control plane that is away, may come; a refusal stays one.
+    // A missing attempt or an unreachable control plane may appear later; a refusal is final.
     const isPassing =
       !(error instanceof ProblemError) || error.problem.status >= 500 || error.code === "unknownAttempt";
     return isPassing && !(error instanceof ProblemError && error.code === "notSupported") ? "again" : "over";
