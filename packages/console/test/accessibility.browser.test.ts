@@ -22,7 +22,7 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
   "/what-if": (page) => page.getByRole("button", { name: "Play" }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
-  "/waste": (page) => page.getByRole("region", { name: "What is unused" }),
+  "/waste": (page) => page.getByRole("region", { name: "Findings" }),
   "/size": (page) => page.getByRole("region", { name: "What it takes" }),
   "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
   "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
@@ -60,7 +60,7 @@ async function openOneByOne(page: Page, look: (what: string) => Promise<void>): 
   await page.keyboard.press("Escape");
   await page.getByRole("alertdialog").waitFor({ state: "detached" });
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Find or do" }).fill("h100");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("h100");
   await expectShown(page.getByRole("option", { name: /h100-01/ }));
   await look("the palette");
   await page.getByRole("option", { name: /h100-01/ }).click();
@@ -195,7 +195,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         c: "Calendar",
         p: "Policy",
         i: "What if",
-        u: "Unused",
+        u: "Idle resources",
         e: "Events",
         f: "Fleet",
       })) {
@@ -209,7 +209,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     it("walks down the queue, opens what waits and stops it", async () => {
       // Work that must still wait when the test's keys have reached it.
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Find or do" }).fill("pause");
+      await page.getByRole("combobox", { name: "Search or run a command" }).fill("pause");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       await expectShown(page.getByRole("button", { name: "Let simulated time run" }));
@@ -249,14 +249,14 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.getByRole("dialog").waitFor({ state: "detached" });
       await pressChord("g", "q");
       await page.keyboard.press("Control+k");
-      await expectShown(page.getByRole("combobox", { name: "Find or do" }));
+      await expectShown(page.getByRole("combobox", { name: "Search or run a command" }));
       await page.keyboard.press("Escape");
       await expectShown(page.getByRole("heading", { level: 1, name: "New workload" }));
     });
 
     it("keeps the chosen colours", async () => {
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox", { name: "Find or do" }).fill("dark");
+      await page.getByRole("combobox", { name: "Search or run a command" }).fill("dark");
       await page.keyboard.press("Enter");
       const background = (): Promise<string> =>
         page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

@@ -218,7 +218,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.goto(`${plane.url}/workloads/w999999`);
     await expectShown(page.getByRole("alert").getByText("There is no such workload"));
     await page.goto(`${plane.url}/events`);
-    await expectShown(page.getByRole("row", { name: /nodeDrainStarted/ }).first());
+    await expectShown(page.getByRole("row", { name: /Drain started/ }).first());
   });
 
   it("never complained but about what is not there", () => {

@@ -8,6 +8,7 @@ export * from "./budget-text.ts";
 export * from "./calendar-view.ts";
 export * from "./defragmentation-view.ts";
 export * from "./event-sentence.ts";
+export * from "./event-title.ts";
 export { closedByText, teamSharesOf, stopReasonText, type TeamShareChange } from "./eviction-text.ts";
 export * from "./fleet-view.ts";
 export * from "./knob-table.ts";

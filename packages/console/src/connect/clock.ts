@@ -11,6 +11,8 @@ export interface ClockReading {
 export class Clock {
   #reading: ClockReading;
   #readAtMs: number;
+  /** Local time at which the clock was stopped; `null`: it runs. */
+  #stoppedAtMs: number | null = null;
   readonly #localMs: () => number;
   readonly #listeners = new Set<() => void>();
 
@@ -25,7 +27,7 @@ export class Clock {
   }
 
   nowMs(): number {
-    return this.#reading.nowMs + (this.#localMs() - this.#readAtMs) * this.#reading.rate;
+    return this.#reading.nowMs + ((this.#stoppedAtMs ?? this.#localMs()) - this.#readAtMs) * this.#reading.rate;
   }
 
   /** Called with each reading of the control plane's clock; between two readings time runs at the last known rate. */
@@ -33,6 +35,12 @@ export class Clock {
     this.#reading = reading;
     this.#readAtMs = this.#localMs();
     for (const listener of this.#listeners) listener();
+  }
+
+  /** While the control plane cannot be reached, nothing on screen may seem to go on. Afterwards the clock is right again. */
+  setStopped(isStopped: boolean): void {
+    if (isStopped === (this.#stoppedAtMs !== null)) return;
+    this.#stoppedAtMs = isStopped ? this.#localMs() : null;
   }
 
   subscribe(listener: () => void): () => void {

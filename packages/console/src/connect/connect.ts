@@ -33,5 +33,7 @@ async function connectToServer(): Promise<Connection> {
 /** The event stream starts right after the status, so that it covers every later answer. */
 export async function connect(isDemo: boolean, hooks: FeedHooks): Promise<Session> {
   const { client, clock, demo, status } = await (isDemo ? connectToDemo() : connectToServer());
-  return { client, clock, demo, feed: new EventFeed(client, status.sequence, hooks) };
+  const feed = new EventFeed(client, status.sequence, hooks);
+  feed.subscribeState(() => clock.setStopped(feed.state.phase === "interrupted"));
+  return { client, clock, demo, feed };
 }

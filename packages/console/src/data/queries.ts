@@ -48,6 +48,13 @@ export const newestRunningQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }) => client.listWorkloads({ phase: "running", limit: GLANCE }, { signal }),
   });
 
+/** One page: enough names for the newest events. */
+export const newestWorkloadsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["workloads", "newest"],
+    queryFn: ({ signal }) => client.listWorkloads({ limit: PAGE_LIMIT }, { signal }),
+  });
+
 export const firstInQueueQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["queue", "first"],

@@ -20,3 +20,6 @@ export function momentText(atMs: number, nowMs: number): string {
 
 export const fullMomentText = (atMs: number): string => fullFormat.format(atMs);
 export const clockText = (atMs: number): string => clockFormat.format(atMs);
+
+/** `14:05:09`. */
+export const clockTimeText = (atMs: number): string => timeFormat.format(atMs);

@@ -1,7 +1,6 @@
 /**
- * The page's single event stream. It starts after the sequence of the first status, so that nothing is missed, delivers
- * batches (a busy control plane records thousands of events a second, a screen shows a few), and reconnects without
- * end.
+ * The one event stream of the page. It starts behind what the first status said, so that nothing is missed, hands out
+ * batches (a busy control plane records thousands of events a second, a screen shows a few), and reconnects for ever.
  */
 import { ProblemError } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient } from "@headroom/protocol";
@@ -11,13 +10,13 @@ export type FeedPhase = "connecting" | "live" | "interrupted";
 export interface FeedState {
   readonly phase: FeedPhase;
   readonly lastSequence: number;
-  /** Why the stream broke; `null` while it is up. */
+  /** Why the stream broke off; `null` while it is up. */
   readonly detail: string | null;
 }
 
 /** Changes of the connection. */
 export interface FeedHooks {
-  /** Events may have been missed: all visible data must be fetched again. */
+  /** Events may have been missed: everything on screen is to be asked for again. */
   onGap(): void;
   onUnauthorized(): void;
 }
@@ -41,6 +40,7 @@ export class EventFeed {
   #recent: EventEnvelope[] = [];
   #pending: EventEnvelope[] = [];
   #flushTimer: ReturnType<typeof setTimeout> | null = null;
+  #endPause: () => void = () => undefined;
 
   constructor(client: HeadroomClient, sequence: number, hooks: FeedHooks) {
     this.#client = client;
@@ -80,10 +80,30 @@ export class EventFeed {
       if (signal.aborted) return;
       if (this.#state.lastSequence > before) retryMs = RETRY_FIRST_MS;
       this.#change({ phase: "interrupted", detail });
-      await pause(retryMs, signal);
-      retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
-      await this.#catchUp();
+      do {
+        await this.#pause(retryMs);
+        retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
+      } while (!signal.aborted && !(await this.#catchUp()));
     }
+  }
+
+  /** Does not wait for the next attempt to reconnect. */
+  retryNow(): void {
+    this.#endPause();
+  }
+
+  #pause(durationMs: number): Promise<void> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, durationMs);
+      signal.addEventListener("abort", end, { once: true });
+      this.#endPause = end;
+    });
   }
 
   /** Reads until the stream breaks; returns the reason. */
@@ -106,19 +126,21 @@ export class EventFeed {
   }
 
   /**
-   * After an interruption: if the control plane has another history, or is far ahead, all data is fetched again instead
-   * of following.
+   * After an interruption: true when the control plane answers again. With another history, or far ahead, everything is
+   * read again instead of followed.
    */
-  async #catchUp(): Promise<void> {
+  async #catchUp(): Promise<boolean> {
     try {
       const { sequence } = await this.#client.status({ signal: this.#abort.signal });
       const behind = sequence - this.#state.lastSequence;
-      if (behind >= 0 && behind <= RECENT_MAX) return;
+      if (behind >= 0 && behind <= RECENT_MAX) return true;
       if (behind < 0) this.#recent = [];
       this.#change({ lastSequence: sequence });
       this.#hooks.onGap();
-    } catch {
-      // Still disconnected: the next attempt reports why.
+      return true;
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "unauthorized") this.#hooks.onUnauthorized();
+      return false;
     }
   }
 
@@ -141,11 +163,4 @@ export class EventFeed {
     this.#state = { ...this.#state, ...change };
     for (const listener of this.#stateListeners) listener();
   }
-}
-
-function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, durationMs);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-  });
 }

@@ -32,13 +32,20 @@ export function SearchInput({ label, onValue, className = "", ...rest }: SearchI
   );
 }
 
+export interface SelectOption {
+  readonly value: string;
+  readonly label: string;
+}
+
 interface SelectProps extends Omit<ComponentPropsWithRef<"select">, "onChange"> {
   readonly label: string;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly options: readonly SelectOption[];
+  /** Further options under headings. */
+  readonly groups?: readonly { readonly label: string; readonly options: readonly SelectOption[] }[];
   readonly onValue: (value: string) => void;
 }
 
-export function Select({ label, options, onValue, className = "", ...rest }: SelectProps): ReactElement {
+export function Select({ label, options, groups = [], onValue, className = "", ...rest }: SelectProps): ReactElement {
   return (
     <select
       aria-label={label}
@@ -50,6 +57,15 @@ export function Select({ label, options, onValue, className = "", ...rest }: Sel
         <option key={option.value} value={option.value}>
           {option.label}
         </option>
+      ))}
+      {groups.map((group) => (
+        <optgroup key={group.label} label={group.label}>
+          {group.options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </optgroup>
       ))}
     </select>
   );

@@ -54,11 +54,21 @@ export interface WorkloadsSearch extends QueueSearch {
 export const workloadsSearch = (search: Search): WorkloadsSearch =>
   present({ ...queueSearch(search), phase: choice(search["phase"], workloadPhases) });
 
-export interface EventsSearch {
-  readonly search?: string | undefined;
+export interface EventsSearch extends QueueSearch {
+  /** A kind of event, or what events are about. */
+  readonly kind?: string | undefined;
+  /** The id of a workload. */
+  readonly workload?: string | undefined;
+  readonly internal?: true | undefined;
 }
 
-export const eventsSearch = (search: Search): EventsSearch => present({ search: text(search["search"]) });
+export const eventsSearch = (search: Search): EventsSearch =>
+  present({
+    ...queueSearch(search),
+    kind: text(search["kind"]),
+    workload: text(search["workload"]),
+    internal: search["internal"] === true ? true : undefined,
+  });
 
 export const whatIfTimes = ["next", "past"] as const;
 export type WhatIfTime = (typeof whatIfTimes)[number];

@@ -26,7 +26,7 @@ export const places: readonly Place[] = [
   { to: "/calendar", label: "Calendar", icon: "calendar", key: "c" },
   { to: "/policy", label: "Policy", icon: "policy", key: "p" },
   { to: "/what-if", label: "What if", icon: "whatIf", key: "i" },
-  { to: "/waste", label: "Unused", icon: "waste", key: "u" },
+  { to: "/waste", label: "Idle resources", icon: "waste", key: "u" },
   { to: "/size", label: "Size", icon: "size", key: "s" },
   { to: "/events", label: "Events", icon: "events", key: "e" },
 ];

@@ -20,7 +20,7 @@ interface PaletteProps {
 
 export function Palette({ isOpen, onClose, onHelp }: PaletteProps): ReactElement {
   return (
-    <Popup isOpen={isOpen} onClose={onClose} title="Find or do" isTitleHidden>
+    <Popup isOpen={isOpen} onClose={onClose} title="Search or run a command" isTitleHidden>
       {isOpen ? <PaletteBody onClose={onClose} onHelp={onHelp} /> : null}
     </Popup>
   );
@@ -59,7 +59,7 @@ function PaletteBody({ onClose, onHelp }: BodyProps): ReactElement {
         <Icon name="search" />
         <input
           role="combobox"
-          aria-label="Find or do"
+          aria-label="Search or run a command"
           aria-expanded="true"
           aria-controls={listId}
           aria-activedescendant={items[index] === undefined ? undefined : `${listId}-${index}`}

@@ -9,6 +9,7 @@ import { DemoBar } from "./demo-bar.tsx";
 import { places } from "./nav.ts";
 import { isApple, useShortcuts } from "./shortcuts.ts";
 import { Connection } from "./connection.tsx";
+import { ConnectionBanner } from "./connection-banner.tsx";
 import { ThemeSwitch } from "./theme-switch.tsx";
 import { Wordmark } from "./wordmark.tsx";
 import { usePlaceCounts, type PlaceCounts } from "./place-counts.ts";
@@ -39,6 +40,7 @@ export function Shell(): ReactElement {
       <PhoneHeader onPalette={() => setAbove("palette")} />
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         {demo === null ? null : <DemoBar demo={demo} />}
+        <ConnectionBanner />
         <main ref={main} id="main" tabIndex={-1} className="min-h-0 flex-1 focus:outline-none">
           <Outlet />
         </main>
@@ -84,10 +86,11 @@ function Sidebar({ counts, onPalette, onHelp }: SidebarProps): ReactElement {
       <button
         type="button"
         onClick={onPalette}
+        title="Search or run a command"
         className="mt-3 mb-3 flex items-center gap-2 rounded-md border border-line-strong bg-surface px-2 py-1 text-ink-2 hover:bg-hover"
       >
         <Icon name="search" size={14} />
-        <span className="flex-1 text-left">Find or do</span>
+        <span className="flex-1 text-left">Search</span>
         <kbd className="font-mono text-2xs text-ink-3">{isApple() ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <nav aria-label="Main" className="flex flex-col gap-0.5">
@@ -142,7 +145,7 @@ function PhoneHeader({ onPalette }: { readonly onPalette: () => void }): ReactEl
         <button
           type="button"
           onClick={onPalette}
-          aria-label="Find or do"
+          aria-label="Search or run a command"
           className="rounded-md p-2.5 text-ink-2 hover:bg-hover"
         >
           <Icon name="search" />

@@ -13,6 +13,7 @@ import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { colouringDefault, type Colouring, type FleetSearch } from "../../routes/search-params.ts";
 import { categoryOfTeams } from "./cell-colours.ts";
+import { FirstSteps } from "./first-steps.tsx";
 import { FleetMap } from "./fleet-map.tsx";
 import { FleetNumbers } from "./fleet-numbers.tsx";
 import { Legend } from "./legend.tsx";
@@ -30,6 +31,7 @@ export function FleetPage(): ReactElement {
   const nodes = useQuery(nodesQuery(client));
   const fleet = useQuery(fleetQuery(client));
   const status = useQuery(statusQuery(client));
+  const teams = useQuery(teamsQuery(client));
   useLiveQuery({ queryKey: ["nodes"], matters: changesFleet });
   useLiveQuery({ queryKey: ["fleet"], matters: changesFleet });
   const change = (next: Partial<FleetSearch>): void =>
@@ -74,6 +76,9 @@ export function FleetPage(): ReactElement {
           {fleet.data === undefined || status.data === undefined ? null : (
             <FleetNumbers fleet={fleet.data} status={status.data} />
           )}
+          {fleet.data === undefined || status.data === undefined || teams.data === undefined ? null : (
+            <FirstSteps fleet={fleet.data} status={status.data} teams={teams.data} />
+          )}
           <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
           <div className="grid items-start gap-4 lg:grid-cols-2">
             <RunningPanel />
@@ -102,7 +107,9 @@ function MapPanel({ nodes, colouring, onChange }: MapPanelProps): ReactElement {
   if (nodes.length === 0) {
     return (
       <Empty icon="fleet" title="No node has joined yet">
-        <p>Apply a fleet document, or start the control plane on a machine with accelerators: it registers itself.</p>
+        <p>
+          A node joins when the control plane starts on a machine with accelerators, or when a fleet file is applied.
+        </p>
       </Empty>
     );
   }

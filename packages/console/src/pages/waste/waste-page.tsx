@@ -1,5 +1,6 @@
 /** Idle and oversized allocations, most accelerator time first. */
 import type { WasteList } from "@headroom/protocol";
+import { grouped, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -17,10 +18,14 @@ export function WastePage(): ReactElement {
   const { data, error, refetch } = useQuery(query);
   useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
   return (
-    <Page title="Unused" layout="flow" summary={data?.sentence ?? "What is held or asked for and not used"}>
+    <Page
+      title="Idle resources"
+      layout="flow"
+      summary={data?.sentence ?? "Accelerators, memory and time that are held or requested and not used"}
+    >
       {data === undefined ? (
         error === null ? (
-          <Loading label="Loading what is unused" />
+          <Loading label="Loading idle resources" />
         ) : (
           <Failure error={error} onRetry={() => void refetch()} />
         )
@@ -28,17 +33,41 @@ export function WastePage(): ReactElement {
         <>
           {error === null ? null : <StaleNotice error={error} />}
           <div className="max-w-6xl px-4 pb-6 md:px-6">
-            {data.items.length === 0 ? (
-              <Empty icon="check" title="Nothing is found unused">
-                Work tells how busy its accelerators are in its report file. What nobody told is not guessed.
-              </Empty>
-            ) : (
-              <WasteTable items={data.items} />
-            )}
+            {data.items.length === 0 ? <NothingFound list={data} /> : <WasteTable items={data.items} />}
           </div>
         </>
       )}
     </Page>
+  );
+}
+
+/** Nothing found says little while nothing reports: the two must not look alike. */
+function NothingFound({ list: { toldCount, runningCount } }: { readonly list: WasteList }): ReactElement {
+  if (runningCount === 0) {
+    return (
+      <Empty icon="check" title="Nothing is idle">
+        <p>No running attempt holds accelerators.</p>
+      </Empty>
+    );
+  }
+  if (toldCount === 0) {
+    return (
+      <Empty icon="waste" title="No telemetry yet">
+        <p>
+          {plural(runningCount, "running attempt")} {runningCount === 1 ? "holds" : "hold"} accelerators, and none
+          reports how busy they are. Idle accelerators are found once utilization is reported, for example by the job in
+          its progress file.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="check" title="Nothing is idle">
+      <p>
+        {grouped(toldCount)} of {plural(runningCount, "running attempt")} with accelerators report utilization, and all
+        of it is in use. Nothing is assumed about the others.
+      </p>
+    </Empty>
   );
 }
 
@@ -56,13 +85,17 @@ function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
       className="scroll-thin overflow-x-auto rounded-lg border border-line bg-surface"
       tabIndex={0}
       role="region"
-      aria-label="What is unused"
+      aria-label="Findings"
     >
       <table className="w-full text-left">
         <thead className="border-b border-line text-xs text-ink-3">
           <tr>
-            {["Workload", "Team", "", "Accelerator hours idle", "Found"].map((title) => (
-              <th key={title} scope="col" className="px-4 py-2 font-medium">
+            {["Workload", "Team", "", "Idle accelerator-hours", "Finding"].map((title) => (
+              <th
+                key={title}
+                scope="col"
+                className={`px-4 py-2 font-medium ${title.startsWith("Idle") ? "text-right" : ""}`}
+              >
                 {title === "" ? <span className="sr-only">Kind</span> : title}
               </th>
             ))}
@@ -78,7 +111,7 @@ function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
               </th>
               <td className="px-4 py-2 text-ink-2">{team}</td>
               <td className="px-4 py-2 text-xs font-medium whitespace-nowrap text-wait">{words[kind]}</td>
-              <td className="px-4 py-2 text-right font-mono">
+              <td className="px-4 py-2 text-right">
                 {wastedAcceleratorMs === null ? "–" : (wastedAcceleratorMs / 3_600_000).toFixed(1)}
               </td>
               <td className="min-w-72 px-4 py-2">{sentence}</td>

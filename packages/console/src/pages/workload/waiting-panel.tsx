@@ -47,7 +47,7 @@ export function WaitingPanel({ workloadId }: { readonly workloadId: string }): R
 }
 
 function Reasons({ verdict }: { readonly verdict: Blocked }): ReactElement {
-  const wakes = verdict.wakeOn.map((kind) => wakeWords[kind] ?? kind);
+  const wakes = verdict.wakeOn.flatMap((kind) => wakeWords[kind] ?? []);
   return (
     <>
       <ul className="divide-y divide-line">

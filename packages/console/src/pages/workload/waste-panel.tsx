@@ -15,7 +15,7 @@ export function WastePanel({ workloadId }: { readonly workloadId: string }): Rea
   useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
   if (data === undefined || data.items.length === 0) return null;
   return (
-    <Panel title="Unused" className="border-l-2 border-l-wait">
+    <Panel title="Idle resources" className="border-l-2 border-l-wait">
       <ul className="divide-y divide-line">
         {data.items.map(({ kind, sentence, ...rest }) => (
           <li key={`${kind} ${"attemptId" in rest ? rest.attemptId : ""}`} className="px-4 py-2.5 text-base">

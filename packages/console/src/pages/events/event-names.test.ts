@@ -1,0 +1,46 @@
+import type { Event, EventEnvelope } from "@headroom/protocol";
+import { eventText, eventTitles, isInternalEvent } from "@headroom/views";
+import { describe, expect, it } from "vitest";
+import { eventNames, teamOfEvent, withNames, workloadOfEvent } from "./event-names.ts";
+
+const common = { version: 1, atMs: 0 };
+const placed = {
+  ...common,
+  kind: "gangPlaced",
+  attemptId: "w3.2",
+  workloadId: "w3",
+  task: 0,
+  number: 2,
+  acceleratorType: "h100",
+  workers: [{ node: "n1", accelerators: "0" }],
+} as Event;
+const submitted = {
+  ...common,
+  kind: "workloadSubmitted",
+  workloadId: "w3",
+  actor: "ada",
+  spec: { name: "talks", team: "research/nlp" },
+} as unknown as Event;
+const started = { ...common, kind: "attemptStarted", attemptId: "w3.2" } as Event;
+const envelopes = [submitted, placed].map((event, index): EventEnvelope => ({ sequence: index + 1, event }));
+
+describe("names of events", () => {
+  const names = eventNames({ events: envelopes, nodes: [], newest: [] });
+
+  it("puts names where sentences have ids", () => {
+    expect(withNames(eventText(started).sentence, names)).toBe("Attempt 2 of talks started.");
+    expect(withNames(eventText(placed).sentence, names)).toMatch(/^Attempt 2 of talks was placed/);
+  });
+
+  it("finds workload and team of an attempt's event", () => {
+    expect([workloadOfEvent(started, names), teamOfEvent(started, names)]).toEqual(["w3", "research/nlp"]);
+    const unknown = { ...common, kind: "attemptStarted", attemptId: "w9.1" } as Event;
+    expect([workloadOfEvent(unknown, names), teamOfEvent(unknown, names)]).toEqual([null, null]);
+  });
+
+  it("gives every kind a title that is not its name in the journal", () => {
+    for (const [kind, { title }] of Object.entries(eventTitles)) expect(title).not.toBe(kind);
+    expect(isInternalEvent({ kind: "commandAnswered" })).toBe(true);
+    expect(isInternalEvent({ kind: "attemptEnded" })).toBe(false);
+  });
+});

@@ -1,0 +1,30 @@
+/** Says that nothing on the page is current any more, since when, and what happens now. */
+import { useSyncExternalStore } from "react";
+import type { ReactElement } from "react";
+import { useSession } from "../connect/session.ts";
+import { clockTimeText } from "../format/moment.ts";
+import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
+
+export function ConnectionBanner(): ReactElement {
+  const { feed, clock } = useSession();
+  const { phase } = useSyncExternalStore(feed.subscribeState, () => feed.state);
+  const isLost = phase === "interrupted";
+  // The live region is always there: a region that appears with its text is not announced everywhere.
+  return (
+    <div role="alert" aria-label="Connection">
+      {isLost ? (
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-bad bg-bad-soft px-4 py-2 text-bad md:px-6">
+          <Icon name="warning" />
+          <p className="min-w-0 flex-1">
+            <strong className="font-semibold">Connection lost.</strong>{" "}
+            <span className="text-ink">
+              Everything shown is as of {clockTimeText(clock.nowMs())}. The console reconnects by itself.
+            </span>
+          </p>
+          <Button onClick={() => feed.retryNow()}>Retry now</Button>
+        </div>
+      ) : null}
+    </div>
+  );
+}

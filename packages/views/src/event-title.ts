@@ -1,0 +1,77 @@
+/** The title of each kind of event, what it is about, and whether it is bookkeeping that lists of events hide by default. */
+import type { Event } from "@headroom/protocol";
+
+export type EventKind = Event["kind"];
+
+export const eventSubjects = ["Workloads", "Attempts", "Nodes", "Teams", "Calendar", "Policy", "Bookkeeping"] as const;
+export type EventSubject = (typeof eventSubjects)[number];
+
+export interface EventTitle {
+  readonly title: string;
+  /** `Bookkeeping`: internal; nobody has to act on it. */
+  readonly subject: EventSubject;
+}
+
+const of = (subject: EventSubject, title: string): EventTitle => ({ subject, title });
+
+export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
+  workloadSubmitted: of("Workloads", "Submitted"),
+  workloadHeld: of("Workloads", "Held"),
+  workloadReleased: of("Workloads", "Released"),
+  workloadStopRequested: of("Workloads", "Stop requested"),
+  workloadEnded: of("Workloads", "Ended"),
+  workloadRerun: of("Workloads", "Rerun"),
+  startWindowOpened: of("Workloads", "Start window opened"),
+  startWindowClosed: of("Workloads", "Start window closed"),
+  artifactRecorded: of("Workloads", "Artifact"),
+  checkpointRecorded: of("Workloads", "Checkpoint"),
+  gangPlaced: of("Attempts", "Placed"),
+  attemptStarted: of("Attempts", "Started"),
+  attemptStopRequested: of("Attempts", "Stopping"),
+  attemptEnded: of("Attempts", "Attempt ended"),
+  checkpointRequested: of("Attempts", "Checkpoint requested"),
+  gangShrinkRequested: of("Attempts", "Shrinking"),
+  gangGrown: of("Attempts", "Grown"),
+  workersLeft: of("Attempts", "Workers left"),
+  joinFailed: of("Attempts", "Growth failed"),
+  ranksLost: of("Attempts", "Ranks lost"),
+  workersReplaced: of("Attempts", "Workers replaced"),
+  workersJoined: of("Attempts", "Workers joined"),
+  evictionPlanned: of("Attempts", "Preemption"),
+  siteDefined: of("Nodes", "Site defined"),
+  poolDefined: of("Nodes", "Pool defined"),
+  nodeJoined: of("Nodes", "Node joined"),
+  nodeChanged: of("Nodes", "Node changed"),
+  nodeLost: of("Nodes", "Node lost"),
+  nodeReturned: of("Nodes", "Node returned"),
+  nodeDrainStarted: of("Nodes", "Drain started"),
+  nodeResumed: of("Nodes", "Node resumed"),
+  hotSpareReserved: of("Nodes", "Hot spare reserved"),
+  hotSpareReleased: of("Nodes", "Hot spare released"),
+  teamDefined: of("Teams", "Team defined"),
+  teamRemoved: of("Teams", "Team removed"),
+  budgetCrossed: of("Teams", "Budget threshold"),
+  budgetRenewed: of("Teams", "Budget renewed"),
+  calendarSet: of("Calendar", "Calendar entry set"),
+  calendarRemoved: of("Calendar", "Calendar entry removed"),
+  windowBegan: of("Calendar", "Window began"),
+  windowEnded: of("Calendar", "Window ended"),
+  scheduleSet: of("Calendar", "Schedule set"),
+  scheduleRemoved: of("Calendar", "Schedule removed"),
+  scheduleRan: of("Calendar", "Schedule ran"),
+  policySet: of("Policy", "Policy set"),
+  commandAnswered: of("Bookkeeping", "Command answered"),
+  predictionCorrected: of("Bookkeeping", "Prediction corrected"),
+  checkpointWaitEnded: of("Bookkeeping", "Checkpoint wait ended"),
+  placementNominated: of("Bookkeeping", "Placement nominated"),
+  nominationWithdrawn: of("Bookkeeping", "Nomination withdrawn"),
+  opportunisticJobRelabelled: of("Bookkeeping", "Opportunistic job relabelled"),
+  progressRecorded: of("Bookkeeping", "Progress"),
+  utilizationRecorded: of("Bookkeeping", "Utilization"),
+};
+
+/** Kinds come from a journal that a newer version may have written: an unknown one is bookkeeping. */
+export const eventTitle = (kind: string): EventTitle =>
+  (eventTitles as Readonly<Record<string, EventTitle | undefined>>)[kind] ?? of("Bookkeeping", "Other");
+
+export const isInternalEvent = ({ kind }: Pick<Event, "kind">): boolean => eventTitle(kind).subject === "Bookkeeping";
