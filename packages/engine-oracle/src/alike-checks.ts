@@ -1,17 +1,17 @@
-/** Of work that is alike in all that is asked of it, what the policy puts first is started first, under whatever policy. */
+/** Among identical requests, the one that the policy orders first is started first, under every policy. */
 import { rulesOf } from "@headroom/engine/internals";
 import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 
-/** `known`: whose places were promised before. */
+/** `known`: tasks that were nominated before. */
 export function checkAlike(
   findings: Findings,
   state: ReadonlyState,
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
-  // What is served anew may have been there before.
+  // A rebalanced workload may have run before.
   if (rulesOf(state.policy).phases.includes("rebalance")) return;
-  // Spares help those alone who lost workers, and nobody counts as such any more who has started.
+  // Hot spares are only for gangs that lost workers, and a gang that has started is no longer one of them.
   const onHotSpares = new Set(
     events.flatMap((event) =>
       event.kind === "hotSpareReleased" && event.workloadId !== undefined ? event.workloadId : [],
@@ -35,7 +35,7 @@ export function checkAlike(
   }
 }
 
-/** One gang that lost no workers, which spares may help. */
+/** One gang that lost no workers, which spares must not help. */
 const isPlain = ({ spec, lostWorkers }: Workload): boolean => spec.kind === "train" && lostWorkers === undefined;
 
 function areAlike(left: Workload, right: Workload): boolean {

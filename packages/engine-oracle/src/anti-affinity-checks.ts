@@ -1,4 +1,4 @@
-/** Whether work that keeps away from other work does, counted from attempts and promises alone. */
+/** Checks anti-affinity by counting attempts and nominations only. */
 import type {
   AntiAffinityFrom,
   AntiAffinitySpec,
@@ -10,7 +10,7 @@ import type {
 } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 
-/** Somebody with a place: where, and what is said of whom it lies beside. */
+/** A placed or nominated gang: its nodes and its anti-affinity terms. */
 interface Present {
   readonly who: string;
   readonly antiAffinity: AntiAffinitySpec;
@@ -19,7 +19,7 @@ interface Present {
 
 const NOTHING_SAID: AntiAffinitySpec = {};
 
-/** Who has workers, those that were asked to leave among them. */
+/** All gangs with workers, terminating ones included. */
 const running = (state: ReadonlyState): Present[] =>
   [...state.attempts.values()].map((attempt) => ({
     who: attempt.id,
@@ -46,7 +46,7 @@ export function checkAntiAffinity(findings: Findings, state: ReadonlyState): voi
   }
 }
 
-/** Nodes on which a gang could start beside everybody who has a place or is promised one. */
+/** Nodes on which a gang could start beside all placed and nominated work. */
 export function openNodes(state: ReadonlyState, { antiAffinity = NOTHING_SAID }: GangSpec): (node: Node) => boolean {
   const others = [...running(state), ...nominated(state)];
   const isHeard = antiAffinity !== NOTHING_SAID || others.some((other) => other.antiAffinity !== NOTHING_SAID);
@@ -56,7 +56,6 @@ export function openNodes(state: ReadonlyState, { antiAffinity = NOTHING_SAID }:
 }
 
 interface Beside extends Pick<Present, "antiAffinity" | "nodes"> {
-  /** A node of the first. */
   readonly node: NodeId;
 }
 

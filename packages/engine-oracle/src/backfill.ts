@@ -1,4 +1,4 @@
-/** What waits beside idle capacity waits for a protected start that it would be in the way of, and for nothing else (DESIGN §7.11, 12). */
+/** A request that waits beside idle capacity waits only because it would delay a protected start (DESIGN §7.11, 12). */
 import { attemptId, plannedDurationMs, reservationsOf, rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
 import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
@@ -18,7 +18,7 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
   }
 }
 
-/** Promises, and the places reserved for others that start before this would end. */
+/** Nominations, and reservations that begin before this request would end. */
 function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, Nomination> {
   const { state } = world;
   const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);

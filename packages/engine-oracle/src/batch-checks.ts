@@ -1,6 +1,7 @@
 /**
- * What only the events of the newest batch can show: nothing was placed on a node that takes no work, past a limit, against its
- * wishes or ahead of a head that blocks; executors were asked for exactly what was decided; and what was accepted is there.
+ * Checks that only the events of the newest batch allow: no placement on a node that takes no work, beyond a limit,
+ * against a constraint or ahead of a blocking head; effects match the decisions exactly; accepted commands have their
+ * result.
  */
 import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
 import type {
@@ -26,8 +27,8 @@ import { brokenConstraints, isAdmitted } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
- * Every rule that the batch broke, given the state as of its end; empty when all hold. `nominatedBefore`: to whom places were
- * promised when it began; what became of them was checked when they were promised.
+ * Every rule that the batch broke, given the state at its end; empty if none. `nominatedBefore`: tasks nominated when
+ * the batch began, whose nominations were checked then.
  */
 export function checkBatch(
   state: ReadonlyState,
@@ -46,14 +47,14 @@ export function checkBatch(
   for (const reply of ready.replies) {
     if (reply.kind !== "accepted" || reply.result.kind !== "workloadSubmitted") continue;
     const { workloadId } = reply.result;
-    // A retry of a command may be answered long after its workload has ended and is no longer kept.
+    // A retried command may be answered long after its workload has ended and was dropped.
     const isNew = ready.events.some((event) => event.kind === "workloadSubmitted" && event.workloadId === workloadId);
     findings.expect(!isNew || state.workloads.has(workloadId), () => `${workloadId} was accepted and is not there`);
   }
   return findings.list;
 }
 
-/** Workers that the batch gave to somebody, or promised. */
+/** Workers that the batch placed or nominated. */
 interface CheckedBatch {
   readonly attemptId: AttemptId;
   readonly workload: Workload;
@@ -88,8 +89,8 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nominatedBefore }: Round): void {
   const held = heldByTeam(state);
-  // Plans move quotas after the head was asked, and a spare that is taken is open to others only then: who the head was cannot
-  // be told from the end of such a batch.
+  // Plans change quotas after the head was asked, and a used spare becomes an ordinary node only then: the head of such
+  // a batch cannot be reconstructed from its end.
   const isMoved =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = isMoved ? null : blockingHead(state, ready.atMs);
@@ -109,7 +110,7 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     if (nominatedBefore.has(attemptId) || movesAlike(state, event)) continue;
     const { team, gang } = workload.spec;
     const asked = gang.taskGroups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
-    // A plan may make room before it gives: what is held at the end of the batch is what its last placement led to.
+    // A plan may evict before it places: the state at the end of the batch is the result of its last placement.
     const isKept = isWithinLimits(state, held, { team, asked });
     const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });
     findings.expect(isKeptByUser, () => `${attemptId} took ${workload.actor} past what one user may hold of ${type}`);
@@ -121,17 +122,17 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   }
 }
 
-/** Who moves holds as much of the same type as before: a limit that was lowered below that does not hold it where it is. */
+/** A migrated gang holds as much of the same type as before, so a limit lowered below that does not stop it. */
 function movesAlike(state: ReadonlyState, event: Event): boolean {
   if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return false;
   return state.attempts.get(event.nomination.afterAttempt)?.acceleratorType === event.nomination.acceleratorType;
 }
 
-/** Not of what lost some of a slice when it grew, nor of what was taken with slices that are never whole. */
+/** Not for gangs whose slice lost workers while growing, nor for partially evicted gangs without whole slices. */
 const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): boolean =>
   spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
 
-/** Where the gang lies, with what it had before, is where it asked to lie (labels, level, spreading, slices). */
+/** The gang's placement, with earlier workers, meets its constraints (labels, level, spreading, slices). */
 function checkConstraints(
   findings: Findings,
   state: ReadonlyState,

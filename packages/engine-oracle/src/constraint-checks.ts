@@ -1,6 +1,6 @@
 /**
- * Wishes for nodes and fabric, judged from declarations alone: whether workers lie as their gang asked, and whether rooms could
- * hold it so. Part of the second opinion: neither the placement tree nor the placing code is used.
+ * Node and fabric constraints, judged from declarations alone: whether workers lie as their gang requires, and whether
+ * free capacity could hold it so. Independent of the placement tree and the placing code.
  */
 import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
 
@@ -11,20 +11,20 @@ export interface Constraints {
   readonly data?: DataSpec;
 }
 
-/** A node, and how many workers it has or could have. */
+/** A node, and the number of workers it has or could have. */
 export interface Share {
   readonly node: Node;
   readonly workers: number;
 }
 
-/** Whether its workers may be on the node at all: by its labels, and by the rule that its data are under. */
+/** Whether a worker may be on the node, by its labels and the data rule. */
 export const isSelected = (state: ReadonlyState, node: Node, constraints: Constraints): boolean =>
   hasLabels(node, constraints) && isAdmitted(state, node, constraints);
 
 const hasLabels = ({ labels }: Node, { nodeSelector = {} }: Constraints): boolean =>
   Object.entries(nodeSelector).every(([label, value]) => labels?.[label] === value);
 
-/** Whether the rule of its data, if they are under one, is admitted where the node is. */
+/** Whether the node's pool or site admits the data rule, if there is one. */
 export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }: Constraints): boolean {
   if (data?.rule === undefined) return true;
   const pool = state.pools.get(name);
@@ -33,7 +33,7 @@ export function isAdmitted(state: ReadonlyState, { pool: name }: Node, { data }:
   return (own === undefined ? site?.data?.rules : own)?.includes(data.rule) === true;
 }
 
-/** The domain of a level that the node lies in, with the path down to it; `null`: its site knows no such level. */
+/** The node's domain at a level, as a path; `null`: its site has no such level. */
 function domainOf(state: ReadonlyState, node: Node, level: string): string | null {
   const site = state.sites.get(state.pools.get(node.pool)?.site as SiteName);
   if (site === undefined) return null;
@@ -51,7 +51,7 @@ function byDomain(state: ReadonlyState, shares: readonly Share[], level: string)
   return [...domains].flatMap(([domain, inside]) => (domain === null ? [] : [inside]));
 }
 
-/** What of its wishes a gang was not given; `isWhole`: it is to be in slices. */
+/** Constraints that a placement violates; `isWhole`: the gang must be in slices. */
 export function brokenConstraints(
   state: ReadonlyState,
   constraints: Constraints,
@@ -80,13 +80,13 @@ export function brokenConstraints(
   return broken;
 }
 
-/** Whether it can be told at all what holds such wishes: not of both spreading and slices, nor where several sites exist. */
+/** Whether these constraints can be judged at all: not spreading combined with slices, nor several sites. */
 export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Constraints): boolean =>
   (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
 
 /**
- * Whether rooms could hold this many workers as they wish. Exact for a required level, for spreading and for slices each by
- * itself and for a required level with either; `null` where it cannot be told.
+ * Whether free capacity could hold this number of workers under their constraints. Exact for a required level, for
+ * spreading and for slices each alone, and for a required level with either; `null` if it cannot be judged.
  */
 export function couldHold(
   state: ReadonlyState,
@@ -109,7 +109,7 @@ export function couldHold(
   return groups.some((group) => slicedRoom(state, group, slices) >= workers);
 }
 
-/** With at most so many for each value of the label, as many fit as the values allow, one by one. */
+/** With a maximum per label value, the values are filled one by one. */
 function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
   let room = 0;
   for (const [, inside] of Map.groupBy(rooms, ({ node }) => valueOf(node, spread)))

@@ -1,4 +1,4 @@
-/** Whether past use is recorded of exactly those who hold something or lately did, at the rate at which they hold it. */
+/** Usage history is recorded for exactly the teams and users with current or recent usage, at their current rate. */
 import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 

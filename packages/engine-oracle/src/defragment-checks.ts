@@ -1,6 +1,6 @@
 /**
- * Moves that gather what is idle keep to their bounds: they are made while the policy's times allow it, for nobody who could start
- * otherwise, bring together as many pairs as the record says, and lose no more for each than the policy allows.
+ * Defragmentation moves respect their bounds: they are made in the policy's time window, only if no other request could
+ * start, gather the recorded number of pairs, and lose no more per pair than the policy allows.
  */
 import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine/internals";
 import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
@@ -51,7 +51,10 @@ interface Moved {
   readonly nowMs: number;
 }
 
-/** Work that is done again at least, in accelerators times ms: what may still be saved when it is asked for a checkpoint is left out. */
+/**
+ * Lower bound of repeated work, in accelerators times ms: work that a requested checkpoint may still save is not
+ * counted.
+ */
 function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Moved): number {
   const { spec, checkpoint } = workload;
   const savedAtMs = checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0;
@@ -60,7 +63,7 @@ function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Mo
   return ((saves ? 0 : sinceMs) + (spec.restartCostMs ?? 0)) * acceleratorsIn(leastParts(spec.gang));
 }
 
-/** Whether nothing but the move itself takes or frees a place after it was planned. */
+/** Whether only the move itself changes capacity after it was planned. */
 const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean =>
   events
     .slice(events.indexOf(move) + 1)
@@ -71,7 +74,7 @@ const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean
         (event.kind === "placementNominated" && event.nomination.workloadId === move.workloadId),
     );
 
-/** Idle accelerators that share a node, two by two: more of them with the work in its new place than in its old one. */
+/** Pairs of idle accelerators on one node: the migration must increase their number. */
 function checkPairs(
   findings: Findings,
   state: ReadonlyState,
@@ -93,7 +96,7 @@ function checkPairs(
   );
 }
 
-/** What is whole and idle, or being left, and promised to nobody, of the type of the work. */
+/** Whole accelerators of the type that are idle or releasing, and not nominated. */
 function idlePairs(state: ReadonlyState, { acceleratorType }: Attempt): number {
   let pairs = 0;
   for (const [id, held] of heldByNode(state)) {

@@ -1,6 +1,6 @@
 /**
- * Evictions of the newest batch: each lies in a recorded plan whose beneficiary got a place, each plan was carried out whole, and
- * nobody was taken who might not be (DESIGN §7.8, and the rights that the policy and the work itself state).
+ * Evictions of the newest batch: each belongs to a recorded plan whose preemptor got a place, each plan was carried out
+ * completely, and every victim was eligible (DESIGN §7.8, and the policy's and the workload's rules).
  */
 import {
   ALL_ACCELERATORS,
@@ -58,7 +58,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   else checkEntitlements(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
 }
 
-/** After the plan, its beneficiary is placed, grown or promised a place. */
+/** After the plan, its preemptor is placed, has grown or is nominated. */
 function placeGiven(plan: PlannedEviction, events: readonly Event[]): Event | undefined {
   return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
@@ -73,7 +73,7 @@ const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[])
     return event.kind === "gangShrinkRequested" && event.attemptId === attemptId && event.workers === keeps;
   });
 
-/** A place for its task once it has ended. */
+/** A place for its task once the victim has ended. */
 const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
   events.some((event) => event.kind === "placementNominated" && event.nomination.afterAttempt === attemptId);
 
@@ -92,7 +92,7 @@ function checkVictim(
 ): void {
   const { attemptId, keeps } = victim;
   findings.expect(asked, () => `${attemptId} is a victim and is not asked to leave`);
-  // Where promises are forgotten, it asks again for the place that the plan found.
+  // If nominations are forgotten, the preemptor asks again for the place that the plan found.
   findings.expect(
     victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",
     () => `${attemptId} is to move and is promised no place`,
@@ -101,7 +101,7 @@ function checkVictim(
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
-  // Tasks of an array may make room for one another by moving, and what a quota does not cover any more is filled up with other ones.
+  // Tasks of an array may migrate for one another, and quota that becomes free is used by other tasks.
   const refills = rulesOf(state.policy).phases.includes("rebalance");
   const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
@@ -126,22 +126,22 @@ interface Right {
   readonly preemptor: Workload;
 }
 
-/** Within a team only lower priority gives way; what is reclaimed belongs to somebody else. */
+/** Within a team, victims have lower priority; reclaimed work belongs to another team. */
 function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: Right): void {
   const isSameTeam = spec.team === preemptor.spec.team;
   const isLower = spec.priority < preemptor.spec.priority;
-  // What uses idle accelerators alone gives way to whoever is guaranteed them.
+  // Work without guarantee on idle accelerators is evicted for guaranteed work.
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(
       isSameTeam && isLower,
       () => `${attempt.id} is preempted by work of no higher priority in its team`,
     );
-  // Filling up anew takes from whoever is served last, in whatever team.
+  // Rebalancing evicts the work that fair order serves last, in any team.
   if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 
-/** Resources, as teams name them, of which the plan's beneficiary asked for some: of types, those that it cannot do without. */
+/** Resources, as teams name them, that the plan's preemptor requested; types only if no other type would do. */
 function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | undefined): readonly string[] {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return [];
@@ -153,7 +153,7 @@ function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | un
   return [...new Set([...all, ...lists.flatMap((types) => (types.length === 1 ? types : []))])];
 }
 
-/** Types of the fleet that it will do with; a gang that runs grows on its own. */
+/** Fleet types that the preemptor accepts; a running gang grows on its own type. */
 function typesFor(
   state: ReadonlyState,
   { acceleratorTypes }: WorkloadSpec,
@@ -172,9 +172,9 @@ interface Entitled {
 }
 
 /**
- * Nothing is reclaimed from a side that keeps within its guarantee of all that is asked for, where the sides are the teams
- * below the lowest one that both lie below; nor from a team below the side that does, where those above it are guaranteed what
- * their teams are together. Where several plans were made, who held what in between is not known here.
+ * Nothing is reclaimed from a side that stays within its guarantee of all requested resources; the sides are the
+ * children of the lowest common ancestor of both teams. Nor from a team below a side that does, if the teams above it
+ * are guaranteed the sum of their children. If several plans were made, usage between them is unknown here.
  */
 function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, asked }: Entitled): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
@@ -225,8 +225,8 @@ function givenBy(state: ReadonlyState, { attempt, gang, keeps }: EvictionRecord)
 }
 
 /**
- * Filling up anew names the first whom it serves as the one for whom everybody leaves, so that what was asked for is not known:
- * a victim's team held more of something that the victim gave than it is guaranteed.
+ * A rebalance records the first request it serves as preemptor of all victims, so the requested resources are unknown:
+ * a victim's team must have held more than its guarantee of some resource that the victim released.
  */
 function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: PlannedEviction): void {
   const gave = new Map<TeamName, Map<string, number>>();
@@ -251,13 +251,13 @@ function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Pl
   }
 }
 
-/** What a team is guaranteed of a resource, as far as its limit goes: all of one that neither names. */
+/** A team's guarantee of a resource, capped by its limit; everything if neither names it. */
 function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
   const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
   const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
   const isType = !ofAllTypes.has(resource);
   let guaranteed = guarantee[resource] ?? Number.POSITIVE_INFINITY;
-  // Stated by type alone it is of those types; stated by number alone, of any.
+  // A guarantee stated by type applies to those types; one stated as a number of accelerators, to all types.
   if (!(resource in guarantee) && (isType || resource === ALL_ACCELERATORS)) {
     if (isType) guaranteed = guarantee[ALL_ACCELERATORS] ?? (ofTypes.length > 0 ? 0 : guaranteed);
     else if (ofTypes.length > 0) guaranteed = ofTypes.reduce((sum, [, amount]) => sum + amount, 0);
@@ -267,11 +267,11 @@ function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): num
 
 const ofAllTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
 
-/** Whether a guarantee says how much of the resource: of a type also by the number of accelerators of any. */
+/** Whether a guarantee covers the resource: for a type also by the total number of accelerators. */
 const isNamed = (guarantee: Amounts, resource: string): boolean =>
   resource in guarantee || (!ofAllTypes.has(resource) && ALL_ACCELERATORS in guarantee);
 
-/** Whether all teams below one state what they are guaranteed, together no more than what is rightfully its own. */
+/** Whether all child teams state guarantees that sum to no more than the team's own guarantee. */
 function coversTeams(state: ReadonlyState, above: TeamName | null, resources: readonly string[]): boolean {
   const below = [...state.teams.values()].filter(({ parent }) => parent === above);
   return resources.every((resource) => {

@@ -1,4 +1,4 @@
-/** What each team holds, counted from the attempts and promises alone, and the growth that running gangs may ask for. */
+/** Usage of each team, counted from attempts and nominations alone, and the growth that running gangs may request. */
 import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import type {
   Attempt,
@@ -17,7 +17,7 @@ export const specOf = (
   attempt: { readonly workloadId: WorkloadId },
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
 
-/** A resource's name, as teams state it, to an amount in the unit in which they do. */
+/** A resource's name, as teams state it, to an amount in the unit in which they state it. */
 export type TeamAmounts = ReadonlyMap<string, number>;
 
 export function amountsOf(shape: WorkerShape, workers: number, type: string): TeamAmounts {
@@ -30,26 +30,26 @@ export function amountsOf(shape: WorkerShape, workers: number, type: string): Te
   ]);
 }
 
-/** The amounts of several kinds of worker together. */
+/** Sum of the amounts of several kinds of worker. */
 export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
   const sum = new Map<string, number>();
   for (const each of amounts) addAmounts(sum, each);
   return sum;
 }
 
-/** Whole thousandths stay whole: thirteen accelerators made of parts are thirteen. */
+/** Whole thousandths stay whole: thirteen accelerators composed of slices count as thirteen. */
 function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
   for (const [resource, amount] of more)
     sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);
 }
 
-/** What these workers hold, each on the type of its node. */
+/** Resources of these workers, each on the type of its node. */
 export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: readonly WorkerAllocation[]): TeamAmounts =>
   sumOfAmounts(
     workers.map((worker) => amountsOf(shapeOf(gang, worker), 1, state.nodes.get(worker.node)?.acceleratorType ?? "")),
   );
 
-/** What each team and everything below it holds or is promised, of work that counts; what a plan evicts has stopped counting. */
+/** Usage and nominations of each team with all teams below it; work that a plan evicts no longer counts. */
 export function heldByTeam(
   state: ReadonlyState,
   counts: (workload: Workload) => boolean = () => true,
@@ -74,10 +74,13 @@ export function heldByTeam(
 
 const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
 
-/** Whether a plan took from the attempt all that it holds. */
+/** Whether a plan took all workers of the attempt. */
 const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
 
-/** How many further workers a gang that runs may ask for at once: what its minimum lacks, else one, or what makes a slice whole. */
+/**
+ * Workers that a running gang may request at once: those missing to its minimum, else one, or those that complete a
+ * slice.
+ */
 export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const workload = state.workloads.get(attempt.workloadId);
   if (workload === undefined || rulesOf(state.policy).elastic.grow === "never") return 0;
@@ -105,7 +108,7 @@ function stepWithin(slice: number, has: number, most: number): number {
   return next <= most ? next - has : 0;
 }
 
-/** Of the group that has least of what it may have. */
+/** For the group with the smallest share of its maximum. */
 function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllocation[]): number {
   let [part, step] = [Number.POSITIVE_INFINITY, 0];
   for (const [index, { workers: most, fabric }] of groups.entries()) {
@@ -116,7 +119,7 @@ function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllo
   return step;
 }
 
-/** The number of further workers that brings most for each of them, the smallest of equals; 0: none brings anything. */
+/** The number of further workers with the highest gain per worker, the smallest of equals; 0: none gains anything. */
 function bestStep(curve: readonly number[], length: number, slice: number): number {
   const now = curve[length - 1] ?? 0;
   const eachOf = curve
@@ -126,11 +129,13 @@ function bestStep(curve: readonly number[], length: number, slice: number): numb
   return best > 0 ? eachOf.indexOf(best) + 1 : 0;
 }
 
-/** What the work of one user holds of each team and of everything below it. */
+/** Usage of one user's work in each team with all teams below it. */
 export const heldByUser = (state: ReadonlyState, user: string): ReadonlyMap<TeamName, TeamAmounts> =>
   heldByTeam(state, ({ actor }) => actor === user);
 
-/** Whether the user's work holds no more than one user may of the team and of every team above it, of what is asked for. */
+/**
+ * Whether the user's work is within the user limits of the team and every team above it, for the requested resources.
+ */
 export function isWithinUserLimits(
   state: ReadonlyState,
   user: string,
@@ -146,7 +151,7 @@ export function isWithinUserLimits(
   );
 }
 
-/** Whether the team and every team above it hold no more than their limits of what is asked for. */
+/** Whether the team and every team above it are within their limits, for the requested resources. */
 export function isWithinLimits(
   state: ReadonlyState,
   held: ReadonlyMap<TeamName, TeamAmounts>,

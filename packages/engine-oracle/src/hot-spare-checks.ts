@@ -1,4 +1,7 @@
-/** Spares, counted again from the nodes alone: nothing lies on one, and a pool has as many as it states while so many are empty. */
+/**
+ * Hot spares, recounted from the nodes alone: no work runs on one, and a pool has its declared number while enough
+ * nodes are empty.
+ */
 import { HOT_SPARE_AHEAD_MS, covers } from "@headroom/engine/internals";
 import type { Findings, Node, ReadonlyState } from "@headroom/engine/internals";
 import { heldByNode } from "./recount.ts";
@@ -34,7 +37,7 @@ export function checkHotSpares(findings: Findings, state: ReadonlyState, nowMs: 
   }
 }
 
-/** Whether it takes work, and the calendar has it neither by then nor for somebody. */
+/** Whether the node takes work and no calendar window closes or reserves it by then. */
 function couldBeHotSpare(state: ReadonlyState, node: Node, byMs: number): boolean {
   if (node.health === "lost" || node.draining) return false;
   return ![...state.calendar.values()].some(

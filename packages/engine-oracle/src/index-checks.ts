@@ -1,4 +1,4 @@
-/** Whether the indexes that are kept up to date say what the state says: each is counted again from nothing. */
+/** Compares the incrementally updated indexes with a recount of the state. */
 import {
   PREDICTED_MS_MAX,
   acceptedTypes,
@@ -115,7 +115,7 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   );
 }
 
-/** Counted slice by slice; a device that is not divided, or shared, is open to no part. */
+/** Counted slice by slice; a device that is undivided or fractionally shared offers no slice. */
 function checkSlicesFiled(
   findings: Findings,
   slot: NodeSlot,
@@ -281,7 +281,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     const first = bucket.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
-    // Of a class without workloads the calendar cannot be asked.
+    // The calendar cannot be asked for a bucket without workloads.
     const fits = (): boolean =>
       couldNow({ ...request.spec, actor: request.actor }) &&
       (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
@@ -295,7 +295,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     }
     const isKnown = spread === undefined || fabric?.slices === undefined;
     const isRight = fitsFleet === couldEver(request.spec);
-    // Who may take spares may fit beside them alone.
+    // A gang that may use spares may fit on them only.
     findings.expect(
       !isKnown || isRight || (fitsFleet && request.lostWorkers > 0),
       () => `${describe(bucket)} is said ${fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
@@ -303,7 +303,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
   }
 }
 
-/** What runs is filed by when it is expected to end, where starts are protected. */
+/** Running work is indexed by its expected end, where starts are protected. */
 function checkCompletions(findings: Findings, { state, completions }: World): void {
   const rules = rulesOf(state.policy);
   const filed: string[] = [];
@@ -335,7 +335,7 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
       if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
         due.push(attempt.startedAtMs + attempt.prediction.durationMs);
-    // From here on it may be taken for others.
+    // From this instant on it may be preempted.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
   }
@@ -378,7 +378,7 @@ function checkEndedKept(findings: Findings, { state, endedKept, endedDropped }: 
   );
 }
 
-/** The digest from remembered entities equals the one from nothing, by way of the stored form. */
+/** The digest from cached entity texts equals the one computed from scratch, also after a snapshot. */
 function checkDigest(findings: Findings, { state }: World): void {
   const live = stateDigest(state);
   const fromNothing = stateDigest(decodeSnapshot(encodeSnapshot(state)));

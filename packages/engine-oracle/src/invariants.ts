@@ -1,6 +1,6 @@
 /**
- * What must hold after every batch, whatever happened (DESIGN §7): checked by counting again from the state, without the
- * code that decided it. Tests of every kind use this, and so does the fault simulator after each of its rounds.
+ * Invariants after every batch (DESIGN §7), recounted from the state without the code that decided. All tests use them,
+ * and so does the fault simulator after each round.
  */
 import { Findings, clockOf, explain, waitingTaskCount, worldOf } from "@headroom/engine/internals";
 import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine/internals";
@@ -11,7 +11,7 @@ import type { Feasibility } from "./recount.ts";
 import { blockingHead } from "./rest.ts";
 import { checkState } from "./state-checks.ts";
 
-/** Every invariant that the engine breaks as of its last batch, one sentence each; empty when all hold. */
+/** Every invariant that is broken after the last batch, one sentence each; empty if all hold. */
 export function checkInvariants(engine: Engine): string[] {
   const world = worldOf(engine);
   const nowMs = clockOf(engine);
@@ -22,7 +22,7 @@ export function checkInvariants(engine: Engine): string[] {
   return [...checkState(world.state, nowMs), ...findings.list];
 }
 
-/** Everything that waits has a verdict whose numbers say what the verdict claims. */
+/** Everything that waits has a verdict whose numbers are correct. */
 function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void {
   const fits = feasibility(engine.state);
   const head = blockingHead(engine.state, nowMs);
@@ -55,7 +55,7 @@ interface EntitlementEntitlement {
   readonly fits: Feasibility;
   readonly nowMs: number;
   readonly head: Workload | null;
-  /** How many nodes are spares. */
+  /** Number of hot spares. */
   readonly hotSpares: number;
   readonly calendar: ReadonlyState["calendar"];
 }
@@ -83,7 +83,7 @@ function isTrue(
     case "reservedTopology":
       return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
-      // Where teams take turns the head is the scheduler's business.
+      // If teams take turns, the scheduler determines the head.
       return (
         reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload
       );

@@ -1,7 +1,8 @@
 /**
- * A plan takes no more than it needs (DESIGN §7.7): with any one of its victims still there, a gang that does without workers
- * at the most that it needs, the beneficiary would not have fitted. Counted from the state after the batch, by the second opinion
- * on what fits; what that cannot tell (places in the fabric, spreading, groups, shapes, windows, others on their way out) is left aside.
+ * A plan evicts no more than needed (DESIGN §7.7): if any one of its victims stayed (of a shrunk gang: some workers),
+ * the preemptor would not have fitted. Recounted from the state after the batch by the independent fit check; cases
+ * that it cannot judge (fabric placement, spreading, task groups, reserved topology, windows, other terminating work)
+ * are skipped.
  */
 import { RESIZING_EXECUTORS, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
@@ -33,7 +34,7 @@ export function checkMinimal(findings: Findings, state: ReadonlyState, events: r
   }
 }
 
-/** The one start that the batch gave after the plan, as an attempt's id; `null`: there were others, or it was a further worker. */
+/** The single start of the batch after the plan, as attempt id; `null`: there were several, or it was a growth. */
 function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
   const given = events.slice(events.indexOf(plan)).flatMap((event) => {
     if (event.kind === "gangGrown") return [{ id: event.attemptId, of: null }];
@@ -49,9 +50,9 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
 function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
   if (fabric !== undefined || spread !== undefined || gang.taskGroups !== undefined || state.calendar.size > 0)
     return false;
-  // By a right of borrowing, who fits is a matter of the shares too.
+  // With borrowing, fit also depends on the shares.
   if (victims.some(({ right }) => right !== undefined)) return false;
-  // Where what leaves counts for the beneficiary's team too, it may take more of it until nobody has the right to take it back.
+  // If evictions also count for the preemptor's team, the plan may take more until nobody may take it back.
   const isFewest = rulesOf(state.policy).eviction.search === "volcano";
   if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
   const planned = new Set(victims.map(({ attemptId }) => attemptId));
@@ -66,7 +67,7 @@ interface Staying {
   readonly staying: AttemptId;
 }
 
-/** The state in which one victim gave less and the beneficiary still waits; `null`: the victim is not there any more. */
+/** The state in which one victim releases less and the preemptor still waits; `null`: the victim has ended. */
 function beforePlan(state: ReadonlyState, { plan, taken, staying }: Staying): ReadonlyState | null {
   const attempts = new Map(state.attempts);
   attempts.delete(taken);
@@ -89,7 +90,7 @@ function withoutTerminating({ terminating: _terminating, ...attempt }: Attempt):
   return attempt;
 }
 
-/** A gang that was asked to shrink keeps one worker more, or one slice; one that was evicted keeps its least where it could have shrunk. */
+/** A gang that was shrunk keeps one worker or slice more; an evicted gang keeps its minimum if it could have shrunk. */
 function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
   const staying = withoutTerminating(attempt);
   const { fabric } = specOf(state, attempt) ?? {};
@@ -102,7 +103,7 @@ function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Att
   return { ...staying, stop: null, workers };
 }
 
-/** Whether plans take single workers, and the executor can. */
+/** Whether plans may take single workers, and the executor supports it. */
 function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;

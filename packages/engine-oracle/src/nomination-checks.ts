@@ -1,4 +1,4 @@
-/** What must hold for a place that is kept for somebody: it is what the gang asked for, on nodes that take work, for work that waits. */
+/** Invariants of a nomination: it matches the gang's request, on nodes that take work, for waiting work. */
 import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
 import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
 import { isUsable } from "./recount.ts";

@@ -1,4 +1,4 @@
-/** What is predicted of work that is placed is what the last of its kind took on average, and less than its walltime. */
+/** The predicted duration of placed work is the mean of the last runs of its kind, and below its walltime. */
 import { rulesOf, runKindsOf } from "@headroom/engine/internals";
 import type { Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 
@@ -15,7 +15,7 @@ export function checkPredictions(findings: Findings, state: ReadonlyState, event
   }
 }
 
-/** `null`: too little of the kind has run, or it took no less than the walltime. */
+/** `null`: too few runs of the kind, or the prediction is not below the walltime. */
 function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
   const { reserve, predictFrom } = rulesOf(policy).backfill;
   if (reserve === "none" || predictFrom === undefined) return null;

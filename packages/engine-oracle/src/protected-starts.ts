@@ -1,8 +1,8 @@
 /**
- * No start that went past the first of the queue delays its protected start (DESIGN §7.12): with what was started behind it taken
- * away again, it could start no earlier than it can now. Counted from the state after the batch, by when work is expected to end
- * and the second opinion on what fits, with what was given or promised since taken back; left aside is what that cannot tell, and
- * batches in which places were taken otherwise.
+ * A start that overtook the head of the queue does not delay the head's protected start (DESIGN §7.12): without the
+ * overtaking starts, the head could start no earlier than it can now. Recounted from the state after the batch, by
+ * expected ends and the independent fit check, with later placements and nominations undone. Skipped: cases that the
+ * fit check cannot judge, and batches with placements of other origin.
  */
 import { rulesOf } from "@headroom/engine/internals";
 import type {
@@ -18,7 +18,7 @@ import { specOf } from "./held-by-team.ts";
 import { compareByPolicy, feasibility, requestOf } from "./recount.ts";
 import { firstOfLine, reservesStarts } from "./rest.ts";
 
-/** Events after which it is not known who could have started when others did. */
+/** Events after which it is unknown which requests could have started at the same time. */
 const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "evictionPlanned",
   "gangGrown",
@@ -27,14 +27,15 @@ const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "workersReplaced",
 ]);
 
-/** `known`: whose places were promised before. */
+/** `known`: tasks that were nominated before. */
 export function checkProtectedStarts(
   findings: Findings,
   state: ReadonlyState,
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
   if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
-  // Who was first may be promised its place afterwards, and is first no more: starts are judged as of the promise that follows them.
+  // The head may be nominated afterwards and is then no longer the head: starts are judged as of the nomination that
+  // follows them.
   const since: PlacementRecord[] = [];
   let started: PlacementRecord[] = [];
   const judge = (): void => {
@@ -51,10 +52,10 @@ export function checkProtectedStarts(
   judge();
 }
 
-/** A place that a task was given or promised. */
+/** A place of a task or its nomination. */
 type PlacementRecord = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
 
-/** `started`: what was started last, and nothing was promised meanwhile. */
+/** `started`: the last start, without nominations since. */
 function checkStarts(
   findings: Findings,
   state: ReadonlyState,
@@ -67,7 +68,7 @@ function checkStarts(
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
   const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
-  // By what was started behind it, somebody before it may have come to a limit of its team since.
+  // A later start may have brought an earlier request to a limit of its team.
   const before = without(state, behind);
   if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
   const alone = earliestStartMs(before, head, nowMs);
@@ -85,12 +86,12 @@ function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]
   return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
 }
 
-/** `null`: it fits at no instant at which something is expected to end. */
+/** `null`: it fits at no expected end. */
 function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): number | null {
   const running = [...state.attempts.values()].map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
   const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
   for (const startMs of instants) {
-    // Who was asked to leave counts as gone from the next instant on.
+    // Terminating work counts as gone from the next instant on.
     const there = running.filter(
       ({ attempt, endMs }) => endMs > startMs && (attempt.stop === null || startMs === nowMs),
     );
@@ -103,7 +104,7 @@ function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): n
   return null;
 }
 
-/** As if these places had not been given yet: their tasks wait again. */
+/** As if these tasks had not been placed: they wait again. */
 function withoutGiven(state: ReadonlyState, given: readonly PlacementRecord[], nowMs: number): ReadonlyState {
   if (given.length === 0) return state;
   const ids = new Set(given.map(({ attemptId }) => attemptId));
@@ -126,7 +127,7 @@ const without = (state: ReadonlyState, attempts: ReadonlySet<AttemptId>): Readon
 const withAttempts = (state: ReadonlyState, attempts: readonly Attempt[]): ReadonlyState =>
   Object.assign(Object.create(state) as ReadonlyState, { attempts: new Map(attempts.map((each) => [each.id, each])) });
 
-/** What runs over its time ends at any moment. */
+/** Work beyond its expected end may end at any moment. */
 function endOf(state: ReadonlyState, attempt: Attempt, nowMs: number): number {
   const spec = specOf(state, attempt);
   return spec === undefined ? nowMs + 1 : Math.max(nowMs + 1, expectedEndMs(state, attempt, spec));

@@ -1,6 +1,6 @@
 /**
- * What quotas allow, counted from the teams and from what is held: limits, guarantees as bounds of what cannot be preempted,
- * and what teams lend each other. Written down a second time, recursively and without any index.
+ * Quotas, recounted from the teams and their usage: limits, guarantees as bounds of non-preemptible work, lending and
+ * borrowing. An independent, recursive implementation without indexes.
  */
 import { ALL_ACCELERATORS, CORES, MEMORY, isPreemptible, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine/internals";
@@ -9,16 +9,16 @@ import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;
-  /** Whose work it is; absent: whoever's. */
+  /** The user; absent: any. */
   readonly actor?: string;
-  /** Whether it may be evicted for others. */
+  /** Whether it is preemptible. */
   readonly isPreemptible: boolean;
   readonly more: TeamAmounts;
 }
 
 export interface QuotaView {
   allows(asked: QuotaAsked): boolean;
-  /** How much more of a resource the team may use of what it owns and is lent; `null`: nobody states a guarantee of it. */
+  /** How much more of a resource the team may use from its own and lent quota; `null`: no guarantee of it is stated. */
   available(team: TeamName, resource: string): number | null;
 }
 
@@ -57,7 +57,10 @@ export function quotaView(state: ReadonlyState): QuotaView {
 
 const besideTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
 
-/** Whether something is asked of a type of which the team is guaranteed none, as its guarantee names others and no number of any. */
+/**
+ * Whether the request needs a type of which the team is guaranteed none, because its guarantee names other types and no
+ * total.
+ */
 function asksOtherTypes(guarantee: Amounts | undefined, more: TeamAmounts): boolean {
   const named = Object.keys(guarantee ?? {});
   const isByTypeAlone = !named.includes(ALL_ACCELERATORS) && named.some((resource) => !besideTypes.has(resource));
@@ -65,11 +68,11 @@ function asksOtherTypes(guarantee: Amounts | undefined, more: TeamAmounts): bool
   return [...more].some(([resource, asked]) => asked > 0 && !besideTypes.has(resource) && !named.includes(resource));
 }
 
-/** Whether the team's budget of this period is recorded as used up, and nothing may start then. */
+/** Whether the team's budget of this period is recorded as used up and blocks starts. */
 const isUsedUp = ({ accounts, teams }: ReadonlyState, team: TeamName): boolean =>
   (teams.get(team)?.budget?.over ?? "warn") !== "warn" && accounts.get(team)?.crossed?.percent === 100;
 
-/** One resource in the tree of teams (the arithmetic of Kueue's cohorts, resource_node.go). */
+/** One resource in the quota tree (the arithmetic of Kueue's cohorts, resource_node.go). */
 class Lending {
   readonly #state: ReadonlyState;
   readonly #held: ReadonlyMap<TeamName, TeamAmounts>;
@@ -109,7 +112,7 @@ class Lending {
     return this.#quota(team) - this.#lent(team);
   }
 
-  /** What counts against the quota: its own work, and of its children what exceeds what they keep to themselves. */
+  /** Usage that counts against the quota: the team's own work, and the children's usage above their unlent quota. */
   #usage(team: TeamName): number {
     const children = this.#children(team);
     const own = children.reduce((rest, child) => rest - this.#heldBy(child), this.#heldBy(team));

@@ -1,6 +1,6 @@
 /**
- * What is held and what would fit, counted from the attempts and nodes alone. No index and no scheduling code is used: this
- * is the second opinion that the checks in this folder compare the engine with.
+ * Usage and fit, counted from attempts and nodes alone. No index and no scheduling code is used: this is the
+ * independent implementation that the checks compare the engine with.
  */
 import {
   acceleratorIndices,
@@ -34,28 +34,28 @@ import { quotaView } from "./quota-recount.ts";
 import { couldHold, isSelected } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
-/** What a waiting gang asks for: the part of a workload's spec that placing depends on. */
+/** The part of a workload's spec that placement depends on. */
 export type GangRequest = Pick<
   WorkloadSpec,
   "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "data" | "preemptible" | "priority"
 > & {
-  /** Whose work it is; absent: limits for users are left aside. */
+  /** Team and user; absent: user limits are ignored. */
   readonly actor?: string;
 };
 
 export const requestOf = ({ spec, actor }: Pick<Workload, "spec" | "actor">): GangRequest => ({ ...spec, actor });
 
-/** What is held of one node, what of that is being left, and what is promised. Accelerators in thousandths by index. */
+/** Held, releasing and nominated amounts of one node. Accelerators in thousandths by index. */
 export interface Held {
   readonly accelerators: Map<number, number>;
   readonly terminating: Map<number, number>;
   readonly nominated: Map<number, number>;
-  /** Slices of divided accelerators, by number, each as often as it is held, left or promised. */
+  /** Slices of divided accelerators by number, each counted as often as it is held, releasing or nominated. */
   readonly slices: Readonly<Record<"held" | "terminating" | "nominated", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
   workers: number;
-  /** The same for those who are asked to leave, and for promises. */
+  /** The same for terminating work and for nominations. */
   readonly away: { coresMilli: number; memoryMib: number; workers: number };
   readonly ahead: { coresMilli: number; memoryMib: number; workers: number };
   readonly attempts: Set<AttemptId>;
@@ -95,7 +95,7 @@ function addAccelerators({ layer, slices, node }: Booked, shape: WorkerShape, wo
   }
 }
 
-/** What is held and promised of every node, attempts without a workload left out (they are a finding of their own). */
+/** Held and nominated amounts of every node, without attempts of missing workloads (a separate check reports those). */
 export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   const held = new Map<NodeId, Held>();
   for (const id of state.nodes.keys()) held.set(id, nothing());
@@ -138,18 +138,18 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 
 export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.hotSpare !== true;
 
-/** What is left of a usable node: the room of every accelerator in thousandths, and sums. */
+/** Free capacity of a usable node: every accelerator in thousandths, and sums. */
 interface Room {
   readonly node: Node;
   readonly accelerators: readonly number[];
-  /** Slices that are taken, by accelerator. */
+  /** Taken slices, by accelerator. */
   readonly slices: readonly (readonly number[])[];
   readonly coresMilli: number;
   readonly memoryMib: number;
   readonly workers: number;
 }
 
-/** What is neither held nor promised of the usable nodes. */
+/** Free capacity of the usable nodes. */
 function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): readonly Room[] {
   return [...state.nodes.values()].filter(isUsable).map((node) => {
     const sum = held.get(node.id) ?? nothing();
@@ -170,7 +170,7 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
   });
 }
 
-/** How many workers of the gang a node has room for. */
+/** Number of workers of the gang that fit on a node. */
 function workersIn(room: Room, gang: WorkerShape): number {
   const bounds = [room.workers];
   const isDivided = (index: number): boolean => (room.slices[index] ?? []).length > 0;
@@ -181,7 +181,7 @@ function workersIn(room: Room, gang: WorkerShape): number {
     bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
   } else if (gang.profile !== undefined) {
     const { profile } = gang;
-    // Where more is taken than parts take, shares or whole work are there, or are to come.
+    // Fractions or whole accelerators are held or will be, besides slices.
     const ofOne = (left: number, index: number): number => {
       const taken = room.slices[index] ?? [];
       return 1000 - left === 125 * taken.length ? partsBeside(room.node, profile, taken) : 0;
@@ -198,8 +198,9 @@ function workersIn(room: Room, gang: WorkerShape): number {
 const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.workers;
 
 /**
- * Types on which the least of the gang fits as it wishes. All workers of a gang ask for the same, so it fits exactly when the
- * workers that each node could take add up to the gang: no search is needed to be sure. What cannot be told fits nowhere.
+ * Types on which the gang's minimum fits under its constraints. All workers of a gang request the same, so it fits
+ * exactly if the workers that each node could take add up to the gang: no search is needed. Cases that cannot be judged
+ * count as not fitting.
  */
 function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
   const { gang, acceleratorTypes } = request;
@@ -223,9 +224,9 @@ interface Packing {
 }
 
 /**
- * Whether the least of every group certainly fits: with types chosen so that each group has room by itself even if every worker
- * of the others took a whole node from it, those first on which it has most. Packing unlike workers exactly is a search; so
- * much room is found by whoever places them one after the other.
+ * Whether the minimum of every group certainly fits: with types chosen so that each group has capacity alone even if
+ * every worker of the others took a whole node, largest capacity first. Exact packing of unlike workers is a search;
+ * this much capacity is always enough for greedy placement.
  */
 function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
@@ -249,14 +250,14 @@ function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }
   return combinations(options).some((types) => allows(amounts(types)));
 }
 
-/** Every choice of one of each, the last varying fastest. */
+/** The Cartesian product, the last list varying fastest. */
 const combinations = (options: readonly (readonly string[])[]): readonly (readonly string[])[] =>
   options.reduce<readonly (readonly string[])[]>(
     (chosen, types) => chosen.flatMap((before) => types.map((type) => [...before, type])),
     [[]],
   );
 
-/** How many workers of a gang the empty usable fleet holds, wishes for fabric and spreading left aside. */
+/** Number of workers of a gang that the empty usable fleet holds, without fabric and spreading constraints. */
 function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): boolean {
   const { gang, acceleratorTypes } = request;
   const byType = new Map<string, number>();
@@ -268,21 +269,21 @@ function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRe
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
 
-/** Of gangs of groups `true` alone is certain: what is not seen at once to fit may fit all the same. */
+/** For task groups only `true` is certain: a gang that fails the simple check may fit all the same. */
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
-  /** The same by counts alone: wishes for fabric and spreading left aside. */
+  /** The same by counts, without fabric and spreading constraints. */
   couldByCounts(request: GangRequest): boolean;
-  /** Whether it may hold up those behind it: the empty fleet could hold it within the limits above its team. */
+  /** Whether it may block requests behind it: the empty fleet could hold it within the limits above its team. */
   mayBlock(request: GangRequest): boolean;
-  /** Whether it could start now: free capacity and every limit above its team considered. */
+  /** Whether it could start now, by free capacity and all limits above its team. */
   couldNow(request: GangRequest): boolean;
 }
 
 /**
- * Whether it matters whose the accelerators are: of guaranteed work, and of what may not sit on what others are guaranteed. That
- * takes a layout of all shapes, which is not made a second time here: small fleets are tried against every one in the tests.
+ * Whether reserved topology matters: for guaranteed work, and for work that must avoid it. Judging that takes a layout
+ * of all cells, which is not recomputed here: tests compare small fleets with every layout.
  */
 const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
   rules.teams.reservedTopology !== undefined &&
@@ -339,7 +340,7 @@ export function hasReadyTask(workload: Workload, nowMs: number): boolean {
   return workload.nextTask < taskCountOf(workload.spec) || workload.retries.some((retry) => retry.notBeforeMs <= nowMs);
 }
 
-/** The policy's order between workloads, written down a second time. */
+/** An independent implementation of the policy's order between workloads. */
 export function compareByPolicy(policy: Policy, left: Workload, right: Workload): number {
   const values: Partial<Record<OrderKey, (workload: Workload) => number>> = {
     priority: ({ spec }) => -spec.priority,

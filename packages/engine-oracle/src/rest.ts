@@ -1,17 +1,17 @@
-/** What a policy would have started after a round: who is the head, and who waits although it fits. */
+/** Requests that a policy should have started in a round: the head of the queue, and waiting requests that fit. */
 import { rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
 import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
-/** Whether the order of what waits is one line by what the work itself says: then the head is known without the scheduler. */
+/** Whether the queue order depends only on the workloads: then the head is known without the scheduler. */
 function hasOneLine(policy: Policy): boolean {
   const { teams, phases, order } = rulesOf(policy);
   const isPlain = order.every((key) => key !== "user" && key !== "running" && key !== "starting");
   return teams.order.length === 0 && isPlain && phases.includes("place");
 }
 
-/** Gangs that ask for further workers in the order of the queue may be its head. */
+/** Gangs that request workers in queue order may be its head. */
 const mayGrowInLine = (state: ReadonlyState): boolean =>
   rulesOf(state.policy).elastic.grow === "in-order" &&
   [...state.attempts.values()].some(
@@ -19,22 +19,25 @@ const mayGrowInLine = (state: ReadonlyState): boolean =>
   );
 
 /**
- * The first of the queue, under a policy whose head blocks; `null` under any other. Who is held by a limit or by a fleet too
- * small waits aside.
+ * The head of the queue under a blocking policy; `null` under any other. Requests blocked by a limit or by the fleet's
+ * size are skipped.
  */
 export const blockingHead = (state: ReadonlyState, nowMs: number): Workload | null =>
   state.policy.whenHeadBlocked === "stop" ? firstOfLine(state, nowMs) : null;
 
-/** Who is first of all that waits, limits and fleets too small aside; `null`: nobody is, or it cannot be told. */
+/**
+ * The first waiting request, skipping those blocked by limits or the fleet's size; `null`: none, or it cannot be
+ * judged.
+ */
 export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | null {
   if (!hasOneLine(state.policy) || mayGrowInLine(state)) return null;
   const { mayBlock } = feasibility(state);
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
     if (!hasReadyTask(workload, nowMs)) continue;
-    // Whether a gang of groups fits is not seen with certainty, nor are some wishes, so neither is whether it is the head.
+    // The fit of task groups and of some constraints cannot be judged with certainty, so neither can the head.
     if (isInGroups(workload.spec) || !canBeTold(state, workload.spec)) return null;
-    // Neither is whether what lost workers fits with the spares that it may take.
+    // Neither can the fit of a gang with lost workers on spares.
     if (workload.lostWorkers !== undefined && hasHotSpares(state)) return null;
     if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
@@ -45,14 +48,17 @@ export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | nul
 const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
   [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
-/** After a round nothing that the policy would start now waits (DESIGN §7.11). Protected starts are not in the state: `backfill.ts`. */
+/**
+ * After a round, no request waits that the policy would start now (DESIGN §7.11). Protected starts are not in the
+ * state: `backfill.ts`.
+ */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {
   if (reservesStarts(state) || !startsWork(state)) return;
   for (const { id } of waitingAlthoughItFits(state, nowMs))
     findings.expect(false, () => `${id} waits although it fits`);
 }
 
-/** Who could start now by the policy's own order. */
+/** Requests that could start now, by the policy's own order. */
 export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): readonly Workload[] {
   const { couldNow } = feasibility(state);
   const fits = (workload: Workload): boolean =>
@@ -61,7 +67,7 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload)));
   const isStopping = state.policy.whenHeadBlocked === "stop";
   const head = blockingHead(state, nowMs);
-  // Where teams take turns and the head blocks, who the head is is the scheduler's business.
+  // If teams take turns and the head blocks, the scheduler determines the head.
   if (isStopping && head === null) return [];
   const isFirst = (workload: Workload): boolean => (isStopping ? workload === head : hasReadyTask(workload, nowMs));
   return [...state.workloads.values()].filter((workload) => isFirst(workload) && fits(workload));
@@ -69,7 +75,7 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
 
 export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.reserve !== "none";
 
-/** A policy may leave out the phases that start anything. */
+/** A policy may omit the phases that start work. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {
   const { phases } = rulesOf(policy);
   return phases.includes("place") || phases.includes("rebalance");

@@ -1,4 +1,4 @@
-/** What must hold for the state by itself, whatever the indexes say: allocations, gangs, phases, and that nothing is lost. */
+/** Invariants of the state alone, without indexes: allocations, gangs, phases, and that nothing is lost. */
 import {
   ANSWERS_KEPT,
   DEFAULT_TEAM,
@@ -24,7 +24,7 @@ import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
 import { checkWindows } from "./time-checks.ts";
 
-/** Every rule that the state by itself breaks after a round at `nowMs`, one sentence each; empty when all hold. */
+/** Every rule that the state breaks after a round at `nowMs`, one sentence each; empty if all hold. */
 export function checkState(state: ReadonlyState, nowMs: number): string[] {
   const findings = new Findings();
   checkReferences(findings, state);
@@ -47,7 +47,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   return findings.list;
 }
 
-/** Everything that names something names something that exists, and teams form trees. */
+/** Every reference names an existing entity, and teams form trees. */
 function checkReferences(findings: Findings, state: ReadonlyState): void {
   findings.expect(state.teams.has(DEFAULT_TEAM), () => "the default team does not exist");
   for (const pool of state.pools.values())
@@ -84,7 +84,7 @@ function checkReferences(findings: Findings, state: ReadonlyState): void {
   }
 }
 
-/** No accelerator, core or MiB of a node is given out twice (DESIGN §7.1). */
+/** No accelerator, core or MiB of a node is allocated twice (DESIGN §7.1). */
 function checkCommitment(findings: Findings, state: ReadonlyState): void {
   for (const [id, held] of heldByNode(state)) {
     const node = state.nodes.get(id);
@@ -120,7 +120,7 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
   }
 }
 
-/** A gang has all of its workers, on one type that it accepts (DESIGN §7.2). */
+/** A gang has all of its workers, on one accepted type (DESIGN §7.2). */
 function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): void {
   const spec = specOf(state, attempt);
   findings.expect(spec !== undefined, () => `${attempt.id} is active without a workload`);
@@ -196,7 +196,7 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
   checkCheckpointWait(findings, state, attempt, nowMs);
 }
 
-/** Who is asked for a checkpoint before it stops can write one, has time left, and nothing has come up that does not wait. */
+/** A gang with a requested checkpoint can write one, has time left, and has no reason to stop at once. */
 function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
   const { id, stop, startedAtMs, workers } = attempt;
   const untilMs = stop?.checkpointUntilMs;
@@ -210,17 +210,17 @@ function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: 
   findings.expect(isWhole, () => `${id} is waited for on a node that was lost`);
 }
 
-/** Every task is fresh, waiting for a retry, active, done or given up; none is two of these. */
+/** Every task is in exactly one of these states: fresh, waiting for a retry, active, done, given up. */
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
-  // The task of one that is to move still runs where it was.
+  // The task of an attempt that will migrate still runs in its old place.
   const nominated = [...state.nominations.values()].filter(
     ({ workloadId, growth, afterAttempt }) => workloadId === id && !growth && afterAttempt === undefined,
   );
   const begun = retries.length + activeAttempts.length + nominated.length + succeededCount + failedCount;
   findings.expect(nextTask <= taskCount, () => `${id} has begun ${nextTask} of ${taskCount} tasks`);
-  // Tasks that a cancellation stopped count as nothing.
+  // Tasks stopped by a cancellation are not counted.
   findings.expect(
     workload.stopRequested ? begun <= nextTask : begun === nextTask,
     () => `${id} has begun ${nextTask} tasks, ${begun} are accounted for`,
@@ -262,7 +262,7 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
     findings.expect(endReason === null, () => `${id} has not ended, for the reason ${endReason?.kind}`);
     return;
   }
-  // Work whose condition can never be met ends without a task ever begun.
+  // Work whose dependency can never be met ends without starting a task.
   const isHopeless = endReason?.kind === "dependencyNotMet";
   const expected = stopRequested || isHopeless ? "cancelled" : failedCount > 0 ? "failed" : "succeeded";
   findings.expect(phase === expected, () => `${id} ended as ${phase}, it should be ${expected}`);
@@ -279,7 +279,7 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
   );
 }
 
-/** What was submitted is there or has ended, and is kept for the promised while. */
+/** Every submitted workload exists or has ended, and is kept for the declared time. */
 function checkConservation(findings: Findings, state: ReadonlyState): void {
   const { submittedCount, endedCount, workloads, answers, endedEntries } = state;
   let lastOrdinal = 0;
@@ -307,7 +307,7 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   findings.expect(endedEntries.size <= ENDED_ENTRIES_KEPT, () => `${endedEntries.size} past entries are kept`);
 }
 
-/** Exactly the teams with a budget have an account, and nothing runs on past the end of one that says so. */
+/** Exactly the teams with a budget have an account, and no work runs on after a budget with `over: stop` is spent. */
 function checkAccounts(findings: Findings, state: ReadonlyState): void {
   for (const { name, budget } of state.teams.values())
     findings.expect(

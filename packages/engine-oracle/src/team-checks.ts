@@ -1,4 +1,4 @@
-/** Whether what teams are filed with is what their work holds: in all, the part that cannot be preempted, and what they may borrow. */
+/** Recomputes each team's usage (total, non-preemptible, borrowable) and compares it with the index. */
 import { ACCELERATORS_AT, isPreemptible, mayEvict } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
@@ -10,7 +10,7 @@ export function checkTeamUse(findings: Findings, { state, teamUse, rules }: Worl
   for (const team of state.teams.keys()) {
     const node = teamUse.node(team);
     teamUse.resources.forEach((resource, position) => {
-      // Accelerators are filed in thousandths, all of them and by type.
+      // The index holds accelerators in thousandths, in total and by type.
       const unit = position >= ACCELERATORS_AT ? 1000 : 1;
       const counted = held.get(team)?.get(resource) ?? 0;
       const filed = (node.used[position] ?? 0) / unit;
@@ -28,7 +28,7 @@ export function checkTeamUse(findings: Findings, { state, teamUse, rules }: Worl
   }
 }
 
-/** What users are filed with, where they are told apart, is what their work holds. */
+/** Recomputes each user's usage, if users are tracked, and compares it with the index. */
 export function checkUserUse(findings: Findings, { state, teamUse, rules }: World): void {
   const { users } = teamUse;
   const isAsked =
@@ -62,7 +62,7 @@ export function checkUserUse(findings: Findings, { state, teamUse, rules }: Worl
 /** Thousandths are summed as integers in one place and as fractions in the other. */
 const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 1e-6;
 
-/** What teams may still use of each other's guarantees, where the policy in force lets them borrow. */
+/** Capacity that teams may still borrow, if the active policy allows borrowing. */
 export function checkLending(findings: Findings, { state, teamUse, rules }: World): void {
   const { quota } = teamUse;
   const borrows = rules.teams.overGuarantee === "borrow";
@@ -78,7 +78,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
       const resource = teamUse.resources[position] as string;
       const filed = quota.tree.available(leaf, at) / (position >= ACCELERATORS_AT ? 1000 : 1);
       const counted = view.available(team, resource);
-      // Amounts without bound are written down differently.
+      // Unbounded amounts have different representations.
       const isBound = counted !== null && Math.abs(counted) < 1e12;
       findings.expect(
         !isBound || isSame(filed, counted),
@@ -88,7 +88,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
   }
 }
 
-/** Attempts that are filed as taken, whole or in part, are those that a plan asked to leave. */
+/** The index of partially or fully evicted attempts contains exactly the victims of plans. */
 export function checkTerminating(findings: Findings, { state, terminating }: World): void {
   for (const attempt of state.attempts.values()) {
     const { id, stop } = attempt;
@@ -103,7 +103,7 @@ export function checkTerminating(findings: Findings, { state, terminating }: Wor
   findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
 }
 
-/** Every running gang below its size asks for as many further workers as it may have at once, and nobody else does. */
+/** Every running gang below its maximum requests as many workers as it may have at once, and no other gang does. */
 export function checkGrowth(findings: Findings, { state, queue }: World): void {
   const filed = new Map([...queue.growthClasses()].map(({ request }) => [request.grows as string, request.workers]));
   for (const attempt of state.attempts.values()) {
@@ -118,7 +118,7 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
 }
 
-/** Who may be evicted, and what that bounds any plan by. */
+/** Preemptible work, and the resulting upper bound of any plan. */
 export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
   const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
   for (const attempt of state.attempts.values()) {

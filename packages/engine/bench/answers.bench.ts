@@ -1,7 +1,7 @@
 /**
- * How long it takes to say why something waits and what would start it: the reason and, of every kind of change, the smallest
- * that does. 1,000 nodes of eight accelerators in leaves of 32, full; 1,000 workloads wait in 100 classes. One of each class is
- * asked about. `npm run bench answers [WORLD]`; prints one JSON line for each world.
+ * Time to explain why a workload waits and to find the smallest change of every kind that would start it. 1,000 nodes
+ * of eight accelerators in leaves of 32, full; 1,000 workloads wait in 100 buckets, one of each is asked. `npm run
+ * bench answers [WORLD]`; prints one JSON line for each world.
  */
 import { explain, presets, smallestChanges } from "../src/index.ts";
 import type { Effect, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
@@ -16,7 +16,10 @@ const REPEATS = 5;
 const teams = Array.from({ length: 10 }, (_, index) => `team${index}`);
 const teamOf = (index: number): string => teams[index % teams.length] as string;
 
-/** Ten shapes for each of the ten teams: one worker and gangs, parts of a node and whole ones, with and without wishes. */
+/**
+ * Ten shapes for each of the ten teams: one worker and gangs, fractions of a node and whole ones, with and without
+ * constraints.
+ */
 const reservedTopology = [
   { gang: { workers: 1, accelerators: 1, coresMilli: 8000, memoryMib: 65_536 } },
   { gang: { workers: 1, accelerators: 2, coresMilli: 16_000, memoryMib: 131_072 } },
@@ -32,9 +35,9 @@ const reservedTopology = [
 
 interface WorldOptions {
   readonly policy: Policy;
-  /** Of running work, whether it may be evicted. */
+  /** Whether running work is preemptible. */
   isPreemptible(index: number): boolean;
-  /** Accelerators that each team is guaranteed; absent: no team states a guarantee. */
+  /** Guaranteed accelerators of each team; absent: no team states a guarantee. */
   readonly guaranteed?: number;
 }
 
@@ -45,7 +48,7 @@ function fullFleet({ policy, isPreemptible, guaranteed }: WorldOptions): Bench {
     { nodes: NODES, perNode: 8 },
     teams.map((name) => team(name, amounts)),
   );
-  // Two of 4 on each node; the first teams hold more than the last.
+  // Two jobs of 4 on each node; the first teams hold more than the last.
   const running = Array.from({ length: 2 * NODES }, (_, index) =>
     bench.submission(
       { accelerators: 4, coresMilli: 32_000, memoryMib: 262_144 },
@@ -78,7 +81,7 @@ function fullFleet({ policy, isPreemptible, guaranteed }: WorldOptions): Bench {
   return bench;
 }
 
-/** What was launched runs and what was asked to leave has left, until nobody is asked for anything. */
+/** Runs launched work and ends stopped work until no stop is pending. */
 function markClean(bench: Bench, { effects }: Ready): void {
   for (let due = effects; due.length > 0;) {
     bench.nowMs += 1000;
@@ -108,7 +111,7 @@ const worlds: Readonly<Record<string, () => Bench>> = {
   easy: () => fullFleet({ policy: of("easy"), isPreemptible: () => false }),
 };
 
-/** The first of every class that waits. */
+/** The first workload of every waiting bucket. */
 function oneOfEach({ engine }: Bench): readonly WorkloadId[] {
   const seen = new Map<string, WorkloadId>();
   for (const { id, spec, phase } of engine.state.workloads.values()) {

@@ -1,4 +1,4 @@
-/** Fleets, teams and work for the benchmarks, put into an engine as a control plane would: by commands and observations. */
+/** Fleets, teams and work for the benchmarks, submitted as a control plane would: by commands and observations. */
 import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "../src/index.ts";
 import type { Command, Engine, Input, Policy, Ready, Team, WorkloadSpec } from "../src/index.ts";
 
@@ -82,7 +82,7 @@ export class Bench {
     return { ...header(), kind: "submitWorkload", spec };
   }
 
-  /** Everything that was launched runs. */
+  /** Reports all launched work as running. */
   started({ effects }: Ready): Ready {
     this.nowMs += 1000;
     return this.receive(
@@ -92,7 +92,7 @@ export class Bench {
     );
   }
 
-  /** Everything that was asked to stop has stopped. */
+  /** Reports all stopped work as ended. */
   stopped({ effects }: Ready): Ready {
     this.nowMs += 1000;
     return this.receive(
@@ -124,7 +124,7 @@ export const team = (
 export interface Measured<T> {
   readonly value: T;
   readonly wallMs: number;
-  /** Processor time of the process, the collector's threads included: what a busy machine cannot spoil. */
+  /** CPU time of the process including garbage collection, which load on the machine does not distort. */
   readonly cpuMs: number;
 }
 

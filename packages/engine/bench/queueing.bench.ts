@@ -1,7 +1,7 @@
 /**
- * The published queueing cases in virtual time: work arrives, runs as long as it says and ends, and the engine is asked at every
- * such instant. Says what the engine took of processor time for all of it, and how the last end compares with the bound by
- * work alone. `npm run bench queueing [CASE]`; prints one JSON line for each case.
+ * The published queueing cases in virtual time: work arrives, runs for its duration and ends, and the engine runs at
+ * every such instant. Prints the engine's CPU time, and the makespan beside its lower bound. `npm run bench queueing
+ * [CASE]`; prints one JSON line for each case.
  */
 import { presets } from "../src/index.ts";
 import type { AttemptId, Command, Input, Policy, Ready } from "../src/index.ts";
@@ -23,7 +23,7 @@ interface Played {
   readonly meanWaitMs: number;
 }
 
-/** Plays arrivals to the end of the last; whatever falls on one instant is one batch. */
+/** Plays arrivals to the end of the last; all that happens at one instant is one batch. */
 function play(bench: Bench, arrivals: readonly Arrival[]): Played {
   const sorted = arrivals.toSorted((left, right) => left.atMs - right.atMs);
   const durations = new Map<string, { readonly durationMs: number; readonly atMs: number }>();
@@ -83,8 +83,8 @@ interface Kind {
 }
 
 /**
- * Queues in cohorts, each with a quota of 20 units; what a queue does not use the others may. Work may be evicted in principle, but
- * not within its run time of a second at most: taking it back would cost more than waiting.
+ * Queues in cohorts, each with a quota of 20 units; unused quota is borrowable. Work is preemptible in principle, but
+ * not within its run time of a second at most: reclaiming would cost more than waiting.
  */
 function queues(cohorts: number, perCohort: number, kinds: readonly Kind[]): Record<string, number> {
   const names = Array.from({ length: cohorts }, (_, cohort) =>
@@ -176,9 +176,9 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
       makespan_s: makespanMs / 1000,
     };
   },
-  /** 1,000 nodes x 32, 32,000 jobs of one queue in one round of refilling. Published: Armada 1.27 to 1.34 s. */
+  /** 1,000 nodes x 32, 32,000 jobs of one queue in one rebalancing round. Published: Armada 1.27 to 1.34 s. */
   armada: () => refilling({ nodes: 1000, perNode: 32 }, 32_000),
-  /** All of a large fleet filled up anew: 10,000 nodes x 8, 100,000 jobs. */
+  /** Rebalancing of a whole large fleet: 10,000 nodes x 8, 100,000 jobs. */
   "armada-large": () => refilling({ nodes: 10_000, perNode: 8 }, 100_000),
   /**
    * 500 nodes x 8, on 360 of them one movable job of 2: 41 gangs of 10 x 8 need 410 whole nodes, so 270 jobs have to move onto

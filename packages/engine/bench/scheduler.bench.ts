@@ -1,6 +1,6 @@
 /**
- * Decision times of the default policy on the performance cases that other schedulers published, and on the promises of the
- * design. All are times of this engine alone, in memory, events and their journal text included; what others published is
+ * Decision times of the default policy on the published performance cases of other schedulers, and on the design's
+ * promises. All are times of this engine alone, in memory, events and journal text included; published figures are
  * mostly end to end. `npm run bench scheduler [CASE]`; prints one JSON line for each case.
  */
 import { explain, presets, restoreEngine, smallestChanges } from "../src/index.ts";
@@ -29,7 +29,7 @@ const cases: Readonly<Record<string, () => Facts>> = {
     const run = measured(() => bench.receive(job));
     return { ...times(run), placed: placedCount(run.value) };
   },
-  /** 500 full nodes of work that cannot be evicted, 10 x 8 asked for: the verdict and its reason. Published: KAI 249.5 s. */
+  /** 500 full nodes of non-preemptible work, 10 x 8 requested: the verdict and its reason. Published: KAI 249.5 s. */
   "does-not-fit": () => {
     const { bench, job } = fullNodes();
     const run = measured(() => explain(bench.engine, submitted(bench.receive(job))));
@@ -38,7 +38,7 @@ const cases: Readonly<Record<string, () => Facts>> = {
       verdict: run.value.kind === "blocked" ? (run.value.reasons[0]?.kind ?? "") : run.value.kind,
     };
   },
-  /** The same and, of every kind of change, the smallest that would start it; the best of five. */
+  /** The same, with the smallest change of every kind that would start it; the best of five. */
   "smallest-change": () => {
     const runs = Array.from({ length: 5 }, () => {
       const { bench, job } = fullNodes();
@@ -70,9 +70,9 @@ const cases: Readonly<Record<string, () => Facts>> = {
   },
   "rounds-1000": () => rounds(1000, 1000),
   "rounds-5000": () => rounds(5000, 50_000),
-  /** Every one of those that wait has a walltime of its own, so that beside protected starts no two of them are alike. */
+  /** Every waiting job has its own walltime, so that no two of them share a bucket beside protected starts. */
   "rounds-5000-distinct": () => rounds(5000, 50_000, (index) => 3_600_000 + index * 1000),
-  /** Both in turn, once everything is compiled; medians, since single ones of either differ by half with what else the machine does. */
+  /** Alternating runs after compilation; medians, because single runs differ by half with the load of the machine. */
   slope: () => {
     const pairs = Array.from({ length: 36 }, () => [perPlacement(1000, 1000), perPlacement(10_000, 100_000)] as const);
     const [small, large] = [0, 1].map((at) =>
@@ -93,7 +93,7 @@ const cases: Readonly<Record<string, () => Facts>> = {
     });
     return { ...times(run), bytes: bytes.length };
   },
-  /** 10,000 nodes that run 10,000 jobs, 90,000 wait: the first round of an engine that remembers nothing of earlier ones. */
+  /** 10,000 nodes that run 10,000 jobs, 90,000 wait: the first round of an engine without caches. */
   replan: () => {
     const bench = waiting(10_000, 90_000);
     const engine = restoreEngine(bench.engine.snapshot());
@@ -114,8 +114,9 @@ const cases: Readonly<Record<string, () => Facts>> = {
 };
 
 /**
- * 500 nodes x 8 and four teams that are guaranteed a quarter each: one borrows everything, the others claim their own one after the
- * other, then all ask for more. Evictions on the way to rest, of any one job, and in five more rounds. Published: Kueue 33 and more of a job.
+ * 500 nodes x 8 and four teams that are guaranteed a quarter each: one borrows everything, the others reclaim one after
+ * the other, then all request more. Evictions until quiescence, of any one job, and in five more rounds. Published:
+ * Kueue 33 and more of a job.
  */
 function preemptions(): Facts {
   const names = ["a", "b", "c", "d"] as const;
@@ -158,7 +159,7 @@ function preemptions(): Facts {
   };
 }
 
-/** 500 nodes full of work that cannot be evicted, and a gang of 10 x 8. */
+/** 500 nodes full of non-preemptible work, and a gang of 10 x 8. */
 function fullNodes(): { readonly bench: Bench; readonly job: Command } {
   const bench = new Bench(policy, { nodes: 500, perNode: 8 });
   bench.started(bench.receive(...Array.from({ length: 500 }, () => bench.submission({ accelerators: 8 }))));
@@ -171,7 +172,7 @@ function submitted({ replies }: Ready): WorkloadId {
   return reply.result.workloadId;
 }
 
-/** 500 nodes x 8 full of one team's loans; another, whose guarantee it is, asks for work of this shape. */
+/** 500 nodes x 8 full of one team's opportunistic jobs; the team that is guaranteed them requests this shape. */
 function reclaim(gang: { readonly workers: number; readonly accelerators: number }, jobs: number): Facts {
   const bench = new Bench(policy, { nodes: 500, perNode: 8 }, [
     team("owner", { guarantee: { accelerators: 4000 } }),
@@ -193,7 +194,7 @@ const waitingShapes = [1, 2, 4, 8].flatMap((accelerators) => [1, 2, 4].map((work
 type WalltimeOf = (index: number) => number;
 const anHour: WalltimeOf = () => 3_600_000;
 
-/** A full fleet with so many workloads waiting, in a dozen shapes and eight teams. */
+/** A full fleet with this number of waiting workloads, in a dozen shapes and eight teams. */
 function waiting(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour): Bench {
   const teams = Array.from({ length: 8 }, (_, index) => `team${index}`);
   const bench = new Bench(
@@ -216,7 +217,7 @@ function waiting(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour
   return bench;
 }
 
-/** Rounds in which one node's work ends, among all that waits. */
+/** Rounds in which one node's work ends while others wait. */
 function rounds(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour): Facts {
   const bench = waiting(nodes, pending, walltimeOf);
   const walls: number[] = [];
@@ -242,7 +243,7 @@ function rounds(nodes: number, pending: number, walltimeOf: WalltimeOf = anHour)
   };
 }
 
-/** Milliseconds of processor time for a placement, among so many that wait, once the fleet that was just made is at work. */
+/** CPU milliseconds for a placement with this number of waiting workloads, after the new fleet has been filled. */
 function perPlacement(nodes: number, pending: number): number {
   const bench = waiting(nodes, pending);
   const running = [...bench.engine.state.attempts.keys()];

@@ -1,4 +1,7 @@
-/** What the gateway's benchmarks share: gateway processes, a fast mock upstream in the benchmark's own process, bare clients. */
+/**
+ * Shared by the gateway's benchmarks: gateway processes, a fast mock upstream in the benchmark's own process, bare
+ * clients.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** A sample of each measurement that the promises repeat in full: the benchmark programs with small numbers. */
+/** The benchmark programs behind the promises, run with small numbers. */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,13 +1,13 @@
 /**
- * A start folds what lies after the newest snapshot. What lies before it is read by event streams, audits and whoever folds from
- * the beginning: damage there is told at the start too, while a backup may still hold it whole.
+ * A start folds the groups after the newest snapshot. Event streams, audits and full replays also read the groups
+ * before it. A start checks these too, so that damage is reported while a backup may still hold them intact.
  */
 import { CHAIN_START, chainAfter } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import { damaged, journalError } from "./journal-error.ts";
 import type { RestoreSource } from "./restore.ts";
 
-/** The newest so many events before the snapshot: reading and hashing them takes about a second. */
+/** Number of events before the snapshot that are checked: reading and hashing them takes about a second. */
 const CHECKED_EVENTS_MAX = 1_000_000;
 
 export function checkHistory(
@@ -16,7 +16,7 @@ export function checkHistory(
   eventsMax = CHECKED_EVENTS_MAX,
 ): void {
   const from = Math.max(0, snapshotSequence - eventsMax);
-  // Where the check does not begin at the first event, the first group that it sees only gives the chain to go on from.
+  // If the check does not begin at the first event, the first group only provides the chain value to continue from.
   let before = from === 0 ? { sequence: 0, chain: CHAIN_START } : null;
   try {
     for (const { firstSequence, count, text, chain } of reader.groups(from, snapshotSequence)) {

@@ -1,6 +1,6 @@
 /**
- * Whether the recorded inputs are those that were written. Deciding again (`replay`) rests on them, nothing else does: a start that
- * is told to accept their loss drops the damaged ones with all before them.
+ * Checks that the recorded inputs are unchanged. Only `replay` depends on them: a start that is allowed to lose them
+ * drops the damaged rounds and all before them.
  */
 import { hash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -8,15 +8,15 @@ import { OperationalError } from "@headroom/platform";
 import { journalError } from "./journal-error.ts";
 import type { JournalReader } from "./journal-reader.ts";
 
-/** The newest so many bytes of inputs: reading and hashing them takes about half a second. */
+/** Bytes of the newest inputs that are checked: reading and hashing them takes about half a second. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Of all that a round records, so that no column can change unnoticed. */
+/** Hash over all columns of a round, so that no column can change unnoticed. */
 export function roundHash(round: number, atMs: number, firstSequence: number | null, inputs: string): string {
   return hash("sha256", `${round} ${atMs} ${firstSequence ?? "-"} ${inputs}`, "base64url").slice(0, 22);
 }
 
-/** Throws `OperationalError` (`journalRoundsDamaged`) where a round is missing or not what was written. */
+/** Throws `OperationalError` (`journalRoundsDamaged`) if a round is missing or changed. */
 export function checkRounds(directory: string, reader: JournalReader, bytesMax = CHECKED_BYTES_MAX): void {
   let before: { readonly round: number; readonly bytes: number } | null = null;
   try {
@@ -30,14 +30,17 @@ export function checkRounds(directory: string, reader: JournalReader, bytesMax =
   } catch (error) {
     if (error instanceof OperationalError && error.code !== "journalDamaged") throw error;
     const { code, message } = journalError(error, "reading", directory);
-    // A row that holds no number or text where one belongs.
+    // A row with a value of the wrong type.
     if (code === "journalDamaged")
       throw roundsDamaged(directory, (before?.round ?? 0) + 1, `cannot be read (${message})`);
     throw error;
   }
 }
 
-/** Drops all that is recorded of inputs. Rounds to come are numbered on, behind one without inputs. Returns how many were dropped. */
+/**
+ * Drops all recorded inputs. New rounds continue the numbering after one round without inputs. Returns the number
+ * dropped.
+ */
 export function dropRounds(database: DatabaseSync): number {
   const last = database.prepare("SELECT max(round) AS round, max(at_ms) AS atMs FROM rounds").get();
   const [round, atMs] = [Number(last?.["round"] ?? 0) + 1, Math.trunc(Number(last?.["atMs"] ?? 0))];

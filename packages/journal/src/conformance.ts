@@ -1,4 +1,6 @@
-/** What every journal must do, as cases for whoever tests one: a case passes when its promise resolves. Each gets an empty journal. */
+/**
+ * Conformance cases for journal implementations: a case passes when its promise resolves. Each gets an empty journal.
+ */
 import assert from "node:assert/strict";
 import type { Engine, Input } from "@headroom/engine";
 import type { Append, Journal, OpenedJournal, RecordedGroup } from "./ports.ts";
@@ -6,7 +8,7 @@ import type { Append, Journal, OpenedJournal, RecordedGroup } from "./ports.ts";
 export interface JournalSubject {
   /** Opens the journal of this case; the same one each time. */
   open(): Promise<OpenedJournal>;
-  /** Takes the journal over as another control plane would that no lock kept away. Resolves with the new epoch. */
+  /** Takes the journal over like a second control plane that no lock stopped. Resolves with the new epoch. */
   takeOver(): Promise<number>;
 }
 
@@ -87,7 +89,7 @@ export const journalCases: readonly JournalCase[] = [
       assert.ok(epoch > journal.leadership.epoch);
       const late = decided(engine, journal);
       await assert.rejects(journal.append(late), rejected("journalEpochOld"));
-      // The one that was deposed takes nothing more, whatever it is given.
+      // The journal of the old epoch accepts nothing more.
       await assert.rejects(journal.append({ ...late, epoch }), rejected("journalEpochOld"));
       await journal.close();
       const next = await subject.open();

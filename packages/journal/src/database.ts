@@ -1,19 +1,19 @@
-/** Opening the journal's database: the few settings that durability and concurrent readers rest on. */
+/** Opens the journal's database with the settings that durability and concurrent readers depend on. */
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { makePrivateFile } from "@headroom/platform";
 
 export const databasePath = (directory: string): string => path.join(directory, "journal.db");
 
-/** Another program that looks at the journal with a SQLite shell holds it for moments; this is longer than they take. */
+/** A SQLite shell that looks at the journal holds it for moments; this timeout is longer. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** The write-ahead log shrinks back to this after a burst. */
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * For the writer. The file itself says that it has a write-ahead log (`schema.ts`); with that and `synchronous=FULL` a
- * commit returns after the log is synced, and readers see a commit only then. Checkpoints are asked for
- * (`wal_autocheckpoint = 0`), so that none delays an answer.
+ * Settings of the writer. The file is in WAL mode (`schema.ts`); with that and `synchronous=FULL` a commit returns
+ * after the log is synced, and readers see a commit only then. Checkpoints are explicit (`wal_autocheckpoint = 0`), so
+ * that none delays an answer.
  */
 export function openForWriting(directory: string, synchronous: "full" | "off"): DatabaseSync {
   const file = databasePath(directory);

@@ -1,7 +1,7 @@
 /**
- * One control plane per directory. The lock is a POSIX record lock that SQLite holds on an empty file (an open
- * `BEGIN EXCLUSIVE`): the kernel gives it up when the process ends, however it ends. Nothing can be stale, there is no
- * process id to be recycled, and two starters cannot both win. `owner.json` beside it only says who holds it.
+ * One control plane per directory. The lock is a POSIX record lock that SQLite holds on an empty file (an open `BEGIN
+ * EXCLUSIVE`): the kernel releases it when the process ends, however it ends. It cannot become stale, no process id can
+ * be recycled, and two starters cannot both win. `owner.json` beside it only names the holder.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -26,7 +26,7 @@ export function lockDirectory(directory: string, nowMs: number): DirectoryLock {
     throw journalError(error, "opening lock.db", directory);
   }
   try {
-    // In memory, or SQLite puts a rollback journal of no bytes beside the file.
+    // In memory; otherwise SQLite creates an empty rollback journal beside the file.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`, { mode: 0o600 });
   } catch (error) {
@@ -43,7 +43,7 @@ function alreadyRunning(directory: string, ownerPath: string): OperationalError 
     const owner: unknown = JSON.parse(readFileSync(ownerPath, "utf8"));
     if (typeof owner === "object" && owner !== null && "pid" in owner) who = `process ${String(owner.pid)}`;
   } catch {
-    // The owner is between taking the lock and writing who it is; "another process" is true either way.
+    // The owner holds the lock and has not written `owner.json` yet; "another process" is true either way.
   }
   return new OperationalError(
     "journalInUse",

@@ -1,6 +1,6 @@
 /**
- * Recorded events as the bytes that readers of the event stream get. A page is framed once, by the thread that reads the
- * journal where it can be, and shared by every reader of the same format.
+ * Recorded events as bytes for readers of the event stream. A page is framed once, if possible by the thread that reads
+ * the journal, and shared by all readers of the same format.
  */
 import { readEvents } from "@headroom/engine";
 import type { Event } from "@headroom/engine";
@@ -11,15 +11,15 @@ export type EventFormat = "ndjson" | "sse";
 
 export interface EventPage {
   readonly firstSequence: number;
-  /** The frames of the events, one after the other. */
+  /** The concatenated frames of the events. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Offset in `bytes` of the end of each event's frame, in order. */
   readonly ends: Uint32Array<ArrayBuffer>;
 }
 
-/** The events of a group as they lie in the journal. */
+/** A group's events as stored in the journal. */
 export function eventsOf({ text }: RecordedGroup): readonly Event[] {
-  // The hash chain vouches for what this program wrote; it is not validated again.
+  // The hash chain covers what this program wrote; it is not validated again.
   return readEvents(text);
 }
 
@@ -36,7 +36,7 @@ export function framePage(firstSequence: number, events: readonly Event[], forma
   return { firstSequence, bytes: new TextEncoder().encode(text), ends };
 }
 
-/** Groups that follow each other without a gap, as a page. */
+/** Consecutive groups as a page. */
 export function frameGroups(groups: readonly RecordedGroup[], format: EventFormat): EventPage {
   return framePage(groups[0]?.firstSequence ?? 1, groups.flatMap(eventsOf), format);
 }

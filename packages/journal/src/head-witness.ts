@@ -1,7 +1,8 @@
 /**
- * `head.witness`: the newest event that the journal has synced, kept outside of its database. SQLite takes a truncated write-ahead
- * log, or an empty database, for a journal that ends earlier; this file knows better. It is written after the sync of an append and
- * is not synced itself, so that it may lag behind the journal after a power cut and is never ahead of it.
+ * `head.witness`: the newest event that the journal has synced, stored outside its database. SQLite treats a truncated
+ * write-ahead log or an empty database as a journal that ends earlier; this file detects that. It is written after the
+ * sync of an append and is not synced itself, so it may lag behind the journal after a power cut and is never ahead of
+ * it.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
@@ -14,13 +15,13 @@ export interface HeadWitness {
   readonly chain: string;
 }
 
-/** One write of one length: a torn one fails its checksum. */
+/** A single write of fixed length: a torn one fails its checksum. */
 const LINE_BYTES = 256;
 const CHECKSUM_LENGTH = 16;
 
 export const witnessPath = (directory: string): string => path.join(directory, "head.witness");
 
-/** `null`: there is none, or it is damaged. */
+/** `null`: it is missing or damaged. */
 export function readWitness(directory: string): HeadWitness | null {
   try {
     const [body = "", checksum] = readFileSync(witnessPath(directory), "utf8").trimEnd().split("\t");
@@ -40,7 +41,7 @@ export class WitnessWriter {
     this.#file = openSync(witnessPath(directory), constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** The journal is on the disk up to here. */
+  /** The journal is durable up to this event. */
   write({ sequence, chain }: Pick<JournalHead, "sequence" | "chain">): void {
     if (chain === null) return;
     const body = JSON.stringify({ journalId: this.#journalId, sequence, chain } satisfies HeadWitness);

@@ -1,6 +1,7 @@
 /**
- * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). Nothing outside of this package knows
- * where or how it is kept; whoever composes the control plane chooses an implementation (`sqlite-journal.ts`).
+ * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). Nothing outside this
+ * package knows how it is stored; the code that assembles the control plane chooses an implementation
+ * (`sqlite-journal.ts`).
  */
 export * from "./ports.ts";
 export type { EventFormat, EventPage } from "./event-page.ts";

@@ -1,4 +1,4 @@
-/** Failures of the journal in words for the person who has to act, and their way across threads. */
+/** Failures of the journal as messages for operators, and their transfer between threads. */
 import { OperationalError } from "@headroom/platform";
 
 /** An error as plain data: `Error` subclasses lose their class and fields between threads. */
@@ -14,7 +14,10 @@ const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
-/** https://www.sqlite.org/rescode.html#ioerr_write: a write that the disk refused, a full disk included where the file system reports it late. */
+/**
+ * https://www.sqlite.org/rescode.html#ioerr_write: the disk refused a write, for example a full disk that the file
+ * system reports late.
+ */
 const PRIMARY_CODE_MASK = 0xff;
 
 interface SqliteFailure {
@@ -26,7 +29,7 @@ function isSqliteFailure(error: unknown): error is SqliteFailure {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** Turns whatever a journal operation threw into an `OperationalError`; `what` says what was being done. */
+/** Converts any error of a journal operation to an `OperationalError`; `what` names the operation. */
 export function journalError(error: unknown, what: string, directory: string): OperationalError {
   if (error instanceof OperationalError) return error;
   const said = error instanceof Error ? error.message : String(error);

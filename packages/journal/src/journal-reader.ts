@@ -1,4 +1,4 @@
-/** Reads of the journal's tables over one connection, synchronously: for recovery, and for threads that do nothing else. */
+/** Reads the journal's tables over one connection, synchronously: for recovery and for dedicated reader threads. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JournalHead, MentionPage, RecordedDigest, RecordedGroup, RecordedRound } from "./ports.ts";
 import { damaged } from "./journal-error.ts";
@@ -65,7 +65,7 @@ export class JournalReader {
     return { sequence: group.firstSequence + group.count - 1, chain: group.chain, atMs: group.atMs };
   }
 
-  /** The chain after `sequence`, `null` where no group ends there. */
+  /** The chain after `sequence`, `null` if no group ends there. */
   chainAt(sequence: number): string | null {
     const row = this.#database
       .prepare(`SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1`)
@@ -75,7 +75,7 @@ export class JournalReader {
     return group.firstSequence + group.count - 1 === sequence ? group.chain : null;
   }
 
-  /** Groups that begin after `afterSequence`, up to the one that begins at `lastSequence` at most, one in memory at a time. */
+  /** Groups that begin after `afterSequence` and no later than `lastSequence`, one in memory at a time. */
   *groups(afterSequence: number, lastSequence: number): Generator<RecordedGroup> {
     const statement = this.#database.prepare(
       `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence > ? AND first_sequence <= ? ORDER BY first_sequence`,
@@ -83,7 +83,7 @@ export class JournalReader {
     for (const row of statement.iterate(afterSequence, lastSequence)) yield groupOf(row);
   }
 
-  /** Groups from the one that holds `fromSequence`: at least one where there is one, then as many as fit in `textMax`. */
+  /** Groups from the one that contains `fromSequence`: at least one if it exists, then as many as fit in `textMax`. */
   page(fromSequence: number, textMax: number): RecordedGroup[] {
     const first = this.#database
       .prepare("SELECT max(first_sequence) AS first FROM groups WHERE first_sequence <= ?")
@@ -131,7 +131,7 @@ export class JournalReader {
     }
   }
 
-  /** Rounds from the first at or after `atMs` on; what each was given is read as it comes. */
+  /** Rounds from the first at or after `atMs` on; their inputs are read lazily. */
   *roundsFrom(atMs: number): Generator<RecordedRound> {
     const statement = this.#database.prepare(
       "SELECT round, at_ms, first_sequence, inputs FROM rounds WHERE round >= ? ORDER BY round",
@@ -145,7 +145,10 @@ export class JournalReader {
     return row === undefined || numberOf(row, "at_ms") >= atMs;
   }
 
-  /** The first round with at least this value. Both columns never fall from round to round, so halving finds it; inputs are not touched. */
+  /**
+   * The first round with at least this value. Both columns never fall from round to round, so a binary search works
+   * without reading inputs.
+   */
   #firstRoundWhere(column: "at_ms" | "bytes_before", least: number): number {
     const bounds = this.#database.prepare("SELECT min(round) AS first, max(round) AS last FROM rounds").get();
     if (bounds === undefined || bounds["first"] === null) return 0;
@@ -160,7 +163,7 @@ export class JournalReader {
     return low;
   }
 
-  /** The newest rounds, with not much more than so many bytes of inputs. */
+  /** The newest rounds, with little more than this number of bytes of inputs. */
   *roundsOfLast(bytesMax: number): Generator<CheckableRound> {
     const last = this.#database
       .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")

@@ -1,21 +1,21 @@
 /**
- * The ports of the journal: what the driver and the readers ask of it, whoever keeps it. Groups are facts and are never rewritten;
- * rounds (the inputs behind them) are kept beside them with a retention of their own. No type here knows a file or a directory.
+ * The ports of the journal for the driver and readers. Groups are facts and are never rewritten; rounds (the inputs
+ * behind them) are stored beside them with their own retention. No type here depends on a file or a directory.
  */
 import type { Engine, JournalGroup } from "@headroom/engine";
 import type { EventFormat, EventPage } from "./event-page.ts";
 
-/** A group as it lies in the journal. */
+/** A group as stored in the journal. */
 export interface RecordedGroup extends JournalGroup {
   readonly atMs: number;
 }
 
-/** What one call of `engine.receive` was given: enough to make the same decisions again. */
+/** The arguments of one `engine.receive` call: enough to repeat its decisions. */
 export interface RecordedRound {
   /** Counts from 1 over the life of the journal. */
   readonly round: number;
   readonly atMs: number;
-  /** First sequence of the group that came of it; `null`: nothing was recorded. */
+  /** First sequence of the resulting group; `null`: nothing was recorded. */
   readonly firstSequence: number | null;
   /** `JSON.stringify(inputs)`. */
   readonly inputs: string;
@@ -35,17 +35,17 @@ export interface JournalHead {
 
 /** Everything in one append is synced together or not at all. */
 export interface Append {
-  /** The `Leadership.epoch` under which it was decided. */
+  /** The `Leadership.epoch` of the decision. */
   readonly epoch: number;
-  /** In order; rounds that recorded nothing ride along with the next one that did. */
+  /** In order; rounds without events are appended with the next round that has some. */
   readonly rounds: readonly Omit<RecordedRound, "round">[];
   readonly group: RecordedGroup | null;
-  /** Digest of the state right after `group` (or at the head, where there is none). */
+  /** Digest of the state right after `group` (or at the head, if there is none). */
   readonly digest: RecordedDigest | null;
 }
 
 export interface AppendReceipt {
-  /** Time the writer spent from taking the append to the end of its sync. */
+  /** Writer's time from receiving the append to the end of its sync. */
   readonly syncMs: number;
   /** Size of the journal's files after it. */
   readonly journalBytes: number;
@@ -57,15 +57,18 @@ export interface SnapshotReceipt {
   readonly elapsedMs: number;
 }
 
-/** Who may append. Each opening takes the journal over with a higher epoch, which is durable before anything is decided under it. */
+/**
+ * Permission to append. Each opening takes the journal over with a higher epoch, which is durable before any decision
+ * under it.
+ */
 export interface Leadership {
   readonly epoch: number;
 }
 
 export interface JournalWriter {
   /**
-   * Resolves when the append is durable. Rejects with `OperationalError` (`journal…`), after which nothing more is taken: with
-   * `journalEpochOld` where another control plane has taken over since, and nothing of the append is recorded.
+   * Resolves when the append is durable. Rejects with `OperationalError` (`journal…`), after which no further append is
+   * accepted: with `journalEpochOld` if another control plane has taken over, and nothing of the append is recorded.
    */
   append(append: Append): Promise<AppendReceipt>;
 }
@@ -76,7 +79,7 @@ export interface MentionPage {
 }
 
 export interface EventReader {
-  /** Groups that hold the sequences from `fromSequence` on: at least one where there is one, at most about a page of text. */
+  /** Groups from the one that contains `fromSequence`: at least one, at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
   /**
    * A page of the groups from `fromSequence` on whose text contains `text` (an id as JSON holds it), and the sequence from which to ask
@@ -88,13 +91,18 @@ export interface EventReader {
 }
 
 export interface SnapshotStore {
-  /** Folds the journal up to its head on a thread of its own and writes a snapshot; the caller's loop is not touched. */
+  /**
+   * Folds the journal up to its head on its own thread and writes a snapshot without blocking the caller's event loop.
+   */
   snapshotInBackground(): Promise<SnapshotReceipt>;
-  /** Writes a snapshot that the caller already has; one that is being made in the background is not finished. */
+  /** Writes a snapshot that the caller has; cancels one that is being made in the background. */
   writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt>;
 }
 
-/** Where a journal can be read by another thread (`openRecorded`): plain data, and opaque to everybody but this package. */
+/**
+ * Handle with which another thread opens the journal for reading (`openRecorded`): plain data, opaque outside this
+ * package.
+ */
 export interface JournalAddress {
   readonly kind: "sqlite";
   readonly place: string;
@@ -113,9 +121,9 @@ export interface Journal extends JournalWriter, EventReader, SnapshotStore {
 export interface OpenedJournal {
   readonly journal: Journal;
   readonly engine: Engine;
-  /** Where the fold began; 0: from the first event. */
+  /** First sequence of the fold; 0: from the first event. */
   readonly snapshotSequence: number;
-  /** What was passed over or given up, one sentence each. */
+  /** Skipped or lost parts, one sentence each. */
   readonly warnings: readonly string[];
 }
 

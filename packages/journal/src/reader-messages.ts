@@ -1,4 +1,4 @@
-/** What the journal's reader thread and the driver's thread say to each other. */
+/** Messages between the journal's reader thread and the driver's thread. */
 import type { EventFormat, EventPage } from "./event-page.ts";
 import type { MentionPage, RecordedGroup } from "./ports.ts";
 import type { ErrorMessage } from "./journal-error.ts";

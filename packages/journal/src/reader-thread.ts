@@ -1,4 +1,4 @@
-/** Reads pages of the journal for readers that have fallen behind, away from the driver's event loop. */
+/** Reads journal pages for readers that have fallen behind, outside the driver's event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openForReading } from "./database.ts";
 import { frameGroups } from "./event-page.ts";
@@ -35,7 +35,7 @@ function answer(reader: JournalReader, request: ReaderRequest): void {
   tell({ kind: "page", page }, [page.bytes.buffer, page.ends.buffer]);
 }
 
-/** Transferred buffers are handed over without a copy. */
+/** Buffers are transferred without a copy. */
 function tell(answer: ReaderAnswer, transferred: ArrayBuffer[] = []): void {
   parentPort?.postMessage(answer, transferred);
 }

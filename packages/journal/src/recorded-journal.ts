@@ -1,4 +1,4 @@
-/** What a journal has recorded, for a thread that reads it beside the control plane that writes it. */
+/** Recorded contents of a journal, for a thread that reads while the control plane writes. */
 import { createEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { databasePath, openForReading } from "./database.ts";
@@ -10,11 +10,11 @@ import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
 
 export interface RecordedJournal {
   head(): JournalHead;
-  /** Rounds from the first at or after `atMs` on; what each was given is read as it comes. */
+  /** Rounds from the first at or after `atMs` on; their inputs are read lazily. */
   roundsFrom(atMs: number): Iterable<RecordedRound>;
   /** Whether no round before this instant is kept. */
   isFirstKept(atMs: number): boolean;
-  /** Groups that begin after `afterSequence`, up to the one that begins at `lastSequence` at most. */
+  /** Groups that begin after `afterSequence` and no later than `lastSequence`. */
   groups(afterSequence: number, lastSequence: number): Iterable<RecordedGroup>;
   /** An engine in the state right after this event: from the newest snapshot before it, else from the first event. */
   engineAt(sequence: number): Engine;

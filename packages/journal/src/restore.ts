@@ -1,6 +1,6 @@
 /**
- * From the journal to an engine: the newest usable snapshot, then the groups after it. Everything that can be checked on
- * the way is checked (chain, numbering, kinds, the newest digest), because what comes out decides about real work.
+ * Restores an engine from the journal: the newest usable snapshot, then the groups after it. Chain, numbering, kinds
+ * and the newest digest are checked on the way, because the result decides about real work.
  */
 import { createEngine, InvariantError, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -20,9 +20,9 @@ export interface RestoreSource {
 
 export interface Restored {
   readonly engine: Engine;
-  /** Where the fold began; 0: from the first event. */
+  /** First sequence of the fold; 0: from the first event. */
   readonly snapshotSequence: number;
-  /** Snapshots that were passed over, one sentence each. */
+  /** Snapshots that were skipped, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function restoreFromJournal(source: RestoreSource): Restored {
   return { engine, snapshotSequence, warnings };
 }
 
-/** The newest snapshot that is whole and lies on this journal's chain. */
+/** The newest intact snapshot that lies on this journal's chain. */
 function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile | null {
   const { directory, journalId, reader, head } = source;
   for (const sequence of snapshotSequences(directory)) {
@@ -49,7 +49,7 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
       warnings.push(`${snapshot.path} belongs to another journal; it was passed over`);
       continue;
     }
-    // A snapshot is only ever made of synced groups, so it is a witness of how far this journal once reached.
+    // Snapshots contain synced groups only, so a snapshot is a witness of how far this journal once reached.
     if (sequence > head.sequence) throw olderThan(directory, head.sequence, `the snapshot ${snapshot.path}`, sequence);
     if (reader.chainAt(sequence) !== snapshot.chain) {
       throw damaged(`the chain at sequence ${sequence} is not the one that the snapshot there was made of`);
@@ -59,7 +59,7 @@ function newestSnapshot(source: RestoreSource, warnings: string[]): SnapshotFile
   return null;
 }
 
-/** The refusal to start from a journal that something outside of it has outrun. */
+/** Refuses to start from a journal that ends before an event known elsewhere. */
 export function olderThan(directory: string, head: number, witness: string, sequence: number): OperationalError {
   return new OperationalError(
     "journalOlder",
@@ -75,7 +75,7 @@ function engineOf(snapshot: SnapshotFile, warnings: string[]): Engine {
     engine.state.chain !== snapshot.chain ||
     engine.digest() !== snapshot.digest
   ) {
-    // The bytes are the ones that were written, so this version reads them differently: the events are the truth.
+    // The bytes are intact, so this version reads them differently: the events are authoritative.
     warnings.push(
       `${snapshot.path} does not restore to the state it was made of; everything is folded from the first event`,
     );
@@ -118,7 +118,7 @@ export function foldTo({ directory, reader }: RestoreSource, engine: Engine, seq
   }
 }
 
-/** Remembers how far the reading came, for messages. */
+/** Counts progress for messages. */
 function* watched(groups: Iterable<RecordedGroup>, progress: { sequence: number }): Generator<RecordedGroup> {
   for (const group of groups) {
     yield group;

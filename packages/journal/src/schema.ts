@@ -1,19 +1,19 @@
 /**
  * The tables of the embedded journal and the rules of its format. A database of a newer format is refused; one of an
- * older format is brought forward here, in one transaction.
+ * older format is migrated here, in one transaction.
  */
 import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "@headroom/platform";
 
 const JOURNAL_FORMAT = 2;
-/** "HdRm": `file journal.db` tells whose it is, and an unrelated database is refused. */
+/** Application id "HdRm": `file journal.db` shows it, and an unrelated database is refused. */
 const APPLICATION_ID = 0x4864526d;
 
 /**
  * `rounds.bytes_before` is the running total of the inputs' length, so that the size of the stream is one subtraction.
- * `rounds.hash` covers the whole row (`check-rounds.ts`); it is NULL in rows that were written before there was one.
- * Keys are the rowids: appends go to the right-hand edge of the tree and a group is found without an index.
+ * `rounds.hash` covers the whole row (`check-rounds.ts`) and is NULL in rows of older versions. Keys are the rowids:
+ * appends go to the right-hand edge of the tree, and a group is found without an index.
  */
 const TABLES = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT;
@@ -41,7 +41,7 @@ function pragmaNumber(database: DatabaseSync, name: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** Whether nothing was ever written to it. */
+/** Whether the database was never written. */
 export function isEmptyDatabase(database: DatabaseSync): boolean {
   return pragmaNumber(database, "user_version") === 0 && tableCountOf(database) === 0;
 }
@@ -49,7 +49,7 @@ export function isEmptyDatabase(database: DatabaseSync): boolean {
 const tableCountOf = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS tables FROM sqlite_schema").get()?.["tables"]);
 
-/** Older versions read and write the table with this column, and without it. */
+/** Older versions work with this column and without it. */
 export const hasRoundHashes = (database: DatabaseSync): boolean =>
   database.prepare("SELECT 1 FROM pragma_table_info('rounds') WHERE name = 'hash'").get() !== undefined;
 
@@ -57,7 +57,7 @@ export function addRoundHashes(database: DatabaseSync): void {
   if (!hasRoundHashes(database)) database.exec("ALTER TABLE rounds ADD COLUMN hash TEXT");
 }
 
-/** Makes an empty database a journal, or checks that it is one of a format that this version reads. Returns its id. */
+/** Creates a journal in an empty database, or checks that the journal has a readable format. Returns its id. */
 export function prepareSchema(database: DatabaseSync, path: string, createdAtMs: number): string {
   const format = pragmaNumber(database, "user_version");
   const application = pragmaNumber(database, "application_id");
@@ -66,7 +66,8 @@ export function prepareSchema(database: DatabaseSync, path: string, createdAtMs:
   } else if (application !== APPLICATION_ID) {
     throw new OperationalError("journalForeign", `${path} is a SQLite database, but not a journal of Headroom.`);
   } else if (format === 1) {
-    // Events of format 1 are read through the engine's upcaster. Their state has other field names, so its digests do not compare.
+    // Events of format 1 are read through the engine's upcaster. Their states had other field names, so their digests
+    // do not compare.
     database.exec(`BEGIN IMMEDIATE; DELETE FROM digests; PRAGMA user_version = ${JOURNAL_FORMAT}; COMMIT`);
   } else if (format > JOURNAL_FORMAT) {
     throw new OperationalError(
@@ -80,8 +81,8 @@ export function prepareSchema(database: DatabaseSync, path: string, createdAtMs:
 }
 
 /**
- * Takes the journal over: whoever had it before can append nothing more. The lock of the directory keeps two control planes of one
- * machine apart; the epoch also does where a lock cannot (a file system that forgets it, a process that was suspended).
+ * Takes the journal over: an earlier holder can append nothing more. The directory lock separates control planes on one
+ * machine; the epoch also works where a lock cannot (a file system that loses it, a suspended process).
  */
 export function takeLeadership(database: DatabaseSync): number {
   database.exec("BEGIN IMMEDIATE");
@@ -91,7 +92,7 @@ export function takeLeadership(database: DatabaseSync): number {
   return epoch;
 }
 
-/** 0: nobody has taken it over since there are epochs. */
+/** 0: written before there were epochs. */
 function readEpoch(database: DatabaseSync): number {
   return Number(database.prepare("SELECT value FROM meta WHERE key = 'epoch'").get()?.["value"] ?? 0);
 }

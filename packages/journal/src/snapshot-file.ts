@@ -1,6 +1,6 @@
 /**
- * Snapshots as files: a line of JSON that says what the bytes are and what they hash to, then the bytes. They are
- * written beside their name and renamed, so that a name always stands for a whole file; a damaged one is passed over.
+ * Snapshots as files: a line of JSON with metadata and hash, then the bytes. A snapshot is written under a temporary
+ * name and renamed, so that a name always stands for a whole file; a damaged one is skipped.
  */
 import { createHash } from "node:crypto";
 import {
@@ -20,7 +20,7 @@ import { syncPath } from "@headroom/platform";
 export interface SnapshotHeader {
   readonly journalId: string;
   readonly sequence: number;
-  /** Head of the hash chain at `sequence`: ties the snapshot to the journal that it was folded from. */
+  /** Head of the hash chain at `sequence`: ties the snapshot to its journal. */
   readonly chain: string;
   /** The engine's digest of the state, so that a restored engine can be checked. */
   readonly digest: string;
@@ -32,14 +32,14 @@ export interface SnapshotFile extends SnapshotHeader {
 }
 
 const SNAPSHOT_FORMAT = 1;
-/** The newest, and the one before it in case the newest turns out to be damaged. */
+/** Kept snapshots: the newest, and the one before it in case the newest is damaged. */
 const SNAPSHOTS_KEPT = 2;
 const NEWLINE = 10;
 
 const snapshotDirectory = (directory: string): string => path.join(directory, "snapshots");
 const NAME = /^(?<sequence>\d+)\.snapshot$/;
 
-/** Writes all of `bytes`, however many calls the kernel wants for that. */
+/** Writes all of `bytes`, with as many system calls as needed. */
 function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let offset = 0; offset < bytes.length;) offset += writeSync(descriptor, bytes, offset);
 }
@@ -91,12 +91,12 @@ function sequencesIn(folder: string): number[] {
   });
 }
 
-/** Sequences of the snapshots that lie there, newest first. */
+/** Sequences of the existing snapshots, newest first. */
 export function snapshotSequences(directory: string): number[] {
   return sequencesIn(snapshotDirectory(directory)).toSorted((a, b) => b - a);
 }
 
-/** Of a journal that goes on from an earlier event, after a loss that somebody accepted. */
+/** Base of a journal that continues from an earlier event, after an accepted loss. */
 export function dropSnapshotsAfter(directory: string, sequence: number): void {
   for (const each of snapshotSequences(directory))
     if (each > sequence) rmSync(path.join(snapshotDirectory(directory), `${each}.snapshot`), { force: true });
@@ -112,7 +112,7 @@ function dropOld(folder: string): void {
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(path.join(folder, name), { force: true });
 }
 
-/** The snapshot at `sequence`, or one sentence that says why it cannot be used. */
+/** The snapshot at `sequence`, or one sentence with the reason why it cannot be used. */
 export function readSnapshotFile(directory: string, sequence: number): SnapshotFile | string {
   const name = path.join(snapshotDirectory(directory), `${sequence}.snapshot`);
   const file = readFileSync(name);

@@ -1,11 +1,11 @@
-/** What the snapshot thread is given and what it says. */
+/** Messages to and from the snapshot thread. */
 import type { JournalHead, SnapshotReceipt } from "./ports.ts";
 import type { ErrorMessage } from "./journal-error.ts";
 
 export interface SnapshotData {
   readonly directory: string;
   readonly journalId: string;
-  /** How far to fold: the head when the snapshot was asked for. */
+  /** Last sequence to fold: the head when the snapshot was requested. */
   readonly head: JournalHead;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes one snapshot: folds the journal on a thread of its own, exactly as a restart would, and writes what comes out. The
- * driver's loop pays nothing for it, and each snapshot proves that the journal restores.
+ * Makes one snapshot: folds the journal on its own thread, exactly like a restart, and writes the result. The driver's
+ * event loop is not blocked, and each snapshot proves that the journal restores.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { openForReading } from "./database.ts";

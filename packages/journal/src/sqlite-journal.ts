@@ -1,6 +1,6 @@
 /**
- * The embedded journal: one SQLite database in a directory that one control plane holds. Writing, reading behind and
- * making snapshots happen on threads, so that neither a sync nor a long read holds up the driver's event loop.
+ * The embedded journal: one SQLite database in a directory that one control plane holds. Writing, reading old events
+ * and making snapshots happen on threads, so that neither a sync nor a long read blocks the driver's event loop.
  */
 import { accessSync, constants, existsSync } from "node:fs";
 import path from "node:path";
@@ -41,7 +41,7 @@ import type { SnapshotAnswer, SnapshotData } from "./snapshot-messages.ts";
 import { ThreadCalls } from "@headroom/platform";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-/** Of the journal in a directory, whether or not it is open. */
+/** Paths of the journal in a directory, open or not. */
 export const sqliteAddress = (directory: string): JournalAddress => ({ kind: "sqlite", place: directory });
 
 /** The port for a journal in this directory. */
@@ -49,7 +49,7 @@ export function sqliteJournal(directory: string, options: Partial<Omit<SqliteOpt
   return (nowMs) => openSqliteJournal({ ...sqliteDefaults, ...options, directory }, nowMs);
 }
 
-/** Takes the directory, checks the journal in it (or makes one), folds it into an engine, and takes the journal over. */
+/** Locks the directory, checks its journal (or creates one), folds it into an engine, and takes the journal over. */
 async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise<OpenedJournal> {
   const directory = path.resolve(options.directory);
   prepareDirectory(directory);
@@ -67,7 +67,7 @@ async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise
     const lost = checkEnd(directory, { journalId, head }, options.acceptsLoss);
     if (lost.length > 0) dropSnapshotsAfter(directory, head.sequence);
     const data: WriterData = { options: { ...options, directory }, journalId, head };
-    // The thread starts while this one folds the journal.
+    // The thread starts while this thread folds the journal.
     writer = startWriter(data);
     const restored = restoreFromJournal({ directory, journalId, reader, head });
     checkHistory({ directory, reader }, restored.snapshotSequence);
@@ -98,12 +98,12 @@ async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise
 function startWriter(data: WriterData): { readonly calls: WriterCalls; readonly ready: Promise<WriterAnswer> } {
   const calls = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
   const ready = calls.first();
-  // A journal that is refused meanwhile ends the thread, and then nobody asks whether it was ready.
+  // If the journal is refused meanwhile, the thread is ended and its readiness is irrelevant.
   ready.catch(() => undefined);
   return { calls, ready };
 }
 
-/** False where the recorded inputs are damaged and that loss is accepted; throws where it is not. */
+/** False if the recorded inputs are damaged and that loss is accepted; throws if it is not. */
 function hasSoundInputs(
   { directory, reader }: Pick<RestoreSource, "directory" | "reader">,
   acceptsLoss: boolean,
@@ -118,8 +118,9 @@ function hasSoundInputs(
 }
 
 /**
- * What a control plane wrote that was killed before it synced can be read, and a power cut could still take it away: it has to be
- * on the disk before anybody acts on it. Done while SQLite has no file open, for its locks go when any descriptor of one is closed.
+ * Events of a control plane that was killed before a sync can be read, and a power cut could still lose them: they are
+ * synced before anything acts on them. Done while SQLite has no file open, because its locks are released when any
+ * descriptor of a file is closed.
  */
 function syncWhatIsThere(directory: string): void {
   const database = databasePath(directory);
@@ -242,7 +243,7 @@ class SqliteJournal implements Journal {
   }
 
   async writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt> {
-    // Whoever has written one clears away what others left, and what another is writing looks the same.
+    // The writer of a snapshot deletes old temporary files; one that another writer is writing looks the same.
     await this.#snapshot?.terminate();
     const beganMs = performance.now();
     try {

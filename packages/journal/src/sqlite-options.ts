@@ -1,19 +1,19 @@
-/** How the embedded journal is set up. */
+/** Options of the embedded journal. */
 export interface SqliteOptions {
   readonly directory: string;
   /**
-   * `full`: an append is durable when it resolves. `off` leaves that to the kernel: a power cut loses what was
-   * acknowledged. It exists to measure what durability costs, and to prove that the crash tests notice.
+   * `full`: an append is durable when it resolves. `off` leaves that to the kernel: a power cut loses acknowledged
+   * events. It exists to measure the cost of durability, and to prove that the crash tests detect it.
    */
   readonly synchronous: "full" | "off";
   /**
-   * False: a journal that lost its end, or recorded inputs that are damaged, are refused. True: the journal goes on from what it
-   * still has, with a warning. Never past attempts on disk that know more.
+   * False: a journal that lost its end, or recorded inputs that are damaged, are refused. True: the journal continues
+   * from what is left, with a warning, but never if attempts on disk know later events.
    */
   readonly acceptsLoss: boolean;
-  /** The inputs stream is cut at its old end beyond this. 1 GiB is days of heavy use and what a laptop has to spare. */
+  /** Size above which the oldest inputs are dropped. 1 GiB is days of heavy use and affordable on a laptop. */
   readonly roundsBytesMax: number;
-  /** After so many bytes of appends the write-ahead log is folded into the database: milliseconds during which nothing is appended. */
+  /** Bytes of appends after which the write-ahead log is folded into the database: milliseconds without an append. */
   readonly checkpointBytes: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Everything that can be checked of a journal that lies still: the whole chain from the first event, every recorded
- * digest, every snapshot, and that the recorded inputs, decided again by a fresh engine, give the same groups.
+ * Verifies a journal that is not in use: the whole chain from the first event, every recorded digest, every snapshot,
+ * and that the recorded inputs give the same groups in a fresh engine.
  */
 import { createEngine, readInputs } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
@@ -21,7 +21,7 @@ export interface Verified {
   readonly engine: Engine;
 }
 
-/** Folds from the first event on, without snapshots, and compares every digest on the way. Throws where something is wrong. */
+/** Folds from the first event on, without snapshots, and compares every digest on the way. Throws on a difference. */
 export function verifyJournal(directory: string): Verified {
   const database = openForReading(directory);
   try {
@@ -53,8 +53,8 @@ export interface Redecided {
 }
 
 /**
- * Hands the recorded inputs, round by round, to a fresh engine with nothing live around it, as the simulator's driver
- * does, and compares each group with the recorded one byte for byte. Needs the inputs from the first round on.
+ * Feeds the recorded inputs, round by round, to a fresh engine, as the simulator's driver does, and compares each group
+ * with the recorded one byte for byte. Needs the inputs from the first round on.
  */
 export function redecideJournal(directory: string): Redecided {
   const database = openForReading(directory);

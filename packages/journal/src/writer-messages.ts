@@ -1,4 +1,4 @@
-/** What the journal's writer thread and the driver's thread say to each other. */
+/** Messages between the journal's writer thread and the driver's thread. */
 import type { Append, AppendReceipt, JournalHead } from "./ports.ts";
 import type { SqliteOptions } from "./sqlite-options.ts";
 import type { ErrorMessage } from "./journal-error.ts";
@@ -6,7 +6,7 @@ import type { ErrorMessage } from "./journal-error.ts";
 export interface WriterData {
   readonly options: SqliteOptions;
   readonly journalId: string;
-  /** The head as the opener read it; the writer checks that it sees the same. */
+  /** The head as the opener read it; the writer checks that it reads the same. */
   readonly head: JournalHead;
 }
 

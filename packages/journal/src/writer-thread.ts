@@ -1,6 +1,6 @@
 /**
- * The one thread that writes the journal. It takes one append at a time: one transaction, one sync, one answer. Work that
- * nobody waits for (folding the write-ahead log, cutting old inputs) is done after the answer.
+ * The only thread that writes the journal. It handles one append at a time: one transaction, one sync, one answer.
+ * Checkpoints and the removal of old inputs follow the answer.
  */
 import { statSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
@@ -14,7 +14,7 @@ import { OperationalError } from "@headroom/platform";
 import { JournalReader } from "./journal-reader.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-/** Rows of the inputs stream that are cut at a time: few enough to stay within milliseconds. */
+/** Rows of the inputs stream that are removed at a time: few enough for milliseconds. */
 const ROUNDS_CUT_COUNT = 512;
 
 interface Statements {
@@ -112,7 +112,9 @@ class Writer {
     if (digest !== null) this.#statements.digest.run(digest.sequence, digest.digest);
   }
 
-  /** In the transaction of the append, so that nobody takes over between the check and the commit. */
+  /**
+   * In the transaction of the append, so that no other control plane can take over between the check and the commit.
+   */
   #refuseOldEpoch(epoch: number): void {
     const current = Number(this.#statements.epoch.get()?.["value"] ?? 0);
     if (epoch === current) return;
@@ -123,7 +125,7 @@ class Writer {
     );
   }
 
-  /** What can wait until after the answer. */
+  /** Work after the answer. */
   tidy(): void {
     const { options } = this.#data;
     if (this.#bytesSinceCheckpoint < options.checkpointBytes) return;

@@ -1,4 +1,7 @@
-/** Opens every journal of `test/history` as an older build left it on disk: format 1, with digests of states that had other names. */
+/**
+ * Opens every journal of `test/history` in the form that an older build left on disk: format 1, with digests of states
+ * that had other field names.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

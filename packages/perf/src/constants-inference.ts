@@ -25,8 +25,8 @@ export type InferenceConstantName =
 
 /**
  * The fitted constants of the inference model. Fitted by `npm run validate:inference -- FILE.csv --refit` on the macro
- * average over groups of sources; none belongs to a source of measurements or to an accelerator. A fit starts in the
- * middle of every range, and a constant of which no row speaks stays there.
+ * average over groups of sources; none is specific to a source of measurements or to an accelerator. A fit starts in
+ * the middle of every range, and a constant that no row depends on stays there.
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
@@ -165,10 +165,10 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
-/** Constants that only the time to the first token knows: they are fitted after the others, to that time. */
+/** Constants that affect only the time to the first token: they are fitted after the others, to that time. */
 export const firstTokenConstants: readonly InferenceConstantName[] = ["frontEndMs", "firstTokenSteps"];
 
-/** Constants that widen the interval and do not move the prediction: they follow from what is left out of a fit. */
+/** Constants that widen the interval and do not move the prediction: fitted to rows left out of a fit. */
 export const spreadConstants: readonly InferenceConstantName[] = ["stepSpread", "firstTokenSpread"];
 
 /** The constants' values, as the model takes them. */

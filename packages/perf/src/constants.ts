@@ -1,14 +1,15 @@
 /**
- * A number that was fitted to measurements. Training and inference together have at most 45 of them; everything else comes
- * from datasheets, architectures and formulas. None belongs to a source of measurements or to one accelerator.
+ * A number that was fitted to measurements. Training and inference together have at most 45 of them; everything else
+ * comes from datasheets, architectures and formulas. None is specific to a source of measurements or to one
+ * accelerator.
  */
 export interface FittedConstant {
   readonly value: number;
   readonly unit: string;
-  /** Values outside this range would have no physical sense; the fitting commands stay inside. */
+  /** Values outside this range are physically impossible; the fitting commands stay inside. */
   readonly range: readonly [low: number, high: number];
   readonly meaning: string;
-  /** The value before any measurement was seen: where a fit starts, and stays if no row speaks of it. */
+  /** The value before any measurement: a fit starts there, and stays there if no row depends on it. */
   readonly prior?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Accounts of the teams that have a budget, as events change how fast it is used up. The only writers of `state.accounts`. */
+/** Budget accounts of teams, updated by events that change the rate of use. The only writers of `state.accounts`. */
 import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
 import { daysFrom } from "../usage/days.ts";
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
@@ -8,14 +8,14 @@ import { canonicalJson } from "../base/canonical.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** Brings the accounts of the team and of every team above it up to now: what runs is about to change. */
+/** Brings the accounts of the team and of every team above it up to now, before running work changes. */
 export function accrueLine(world: WritableWorld, team: TeamName): void {
   const { accounts, teams } = world.state;
   if (accounts.size === 0) return;
   for (let at: TeamName | null = team; at !== null; at = teams.get(at)?.parent ?? null) accrue(world, at);
 }
 
-/** Brings every account up to now: teams or prices are about to change. */
+/** Brings every account up to now, before teams or prices change. */
 export function accrueAll(world: WritableWorld): void {
   for (const team of world.state.accounts.keys()) accrue(world, team);
 }
@@ -27,7 +27,7 @@ function accrue({ state, budgets }: WritableWorld, team: TeamName): void {
   state.accounts.set(team, accrued(account, budget, { rate: budgets.rate(team), nowMs: state.nowMs }));
 }
 
-/** A team's budget is as it says now; what was used up under another one counts for the new one. */
+/** Takes over the team's new budget; usage under the old one counts for the new one. */
 export function openAccount({ state }: WritableWorld, { name, budget }: Team, before: Team | undefined): void {
   const known = state.accounts.get(name);
   if (budget === undefined) {
@@ -40,21 +40,24 @@ export function openAccount({ state }: WritableWorld, { name, budget }: Team, be
   }
 }
 
-/** From now on what the team uses up is counted by day, too; no more than that where it is already, or there is no budget. */
+/** From now on the team's use is also counted by day, if it has a budget. */
 export function countDays({ state }: WritableWorld, team: TeamName): void {
   const account = state.accounts.get(team);
   if (account !== undefined && account.days === undefined)
     state.accounts.set(team, { ...account, days: daysFrom(state.nowMs) });
 }
 
-/** After teams or prices changed: rates are counted anew and the engine looks at every budget at once. */
+/** After teams or prices changed: recomputes rates and checks every budget at once. */
 export function recountAccounts(world: WritableWorld): void {
   world.budgets.rebuild();
   world.budgets.wakes.clear();
   for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
 }
 
-/** Wakes the engine when the next part of the team's and its ancestors' budgets will be used up, or a budget is renewed. */
+/**
+ * Schedules a wakeup when the next part of the team's and its ancestors' budgets will be used up, or a budget is
+ * renewed.
+ */
 export function wakeForBudgets(world: WritableWorld, team: TeamName): void {
   const { accounts, teams, nowMs } = world.state;
   if (accounts.size === 0) return;
@@ -68,14 +71,14 @@ export function nextLook({ state, budgets }: World, team: TeamName, nowMs: numbe
   if (account === undefined || budget === undefined) return null;
   const percent = account.crossed === undefined ? BUDGET_WARNING_PERCENT : BUDGET_SPENT_PERCENT;
   const isSpent = account.crossed?.percent === BUDGET_SPENT_PERCENT;
-  // What was used up in a period that is over counts no more, whether or not anything was recorded at its end.
+  // Usage of an ended period no longer counts, whether or not its end was recorded.
   const rate = budgets.rate(team);
   const reaches = isSpent ? null : reachesMs(accrued(account, budget, { rate, nowMs }), budget, { rate, percent });
   const renewed = renewalMs(budget, nowMs);
   return reaches === null || (renewed !== null && renewed < reaches) ? renewed : reaches;
 }
 
-/** Wake-ups may be early and are looked at again then; one that would come later than what is under way is not needed. */
+/** Wakeups may be early and are re-checked then; one later than a pending wakeup is not needed. */
 export function wakeForBudget({ budgets, timers }: World, team: TeamName, atMs: number | null): void {
   if (atMs === null || (budgets.wakes.get(team) ?? Number.POSITIVE_INFINITY) <= atMs) return;
   budgets.wakes.set(team, atMs);

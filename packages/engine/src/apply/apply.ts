@@ -1,6 +1,6 @@
 /**
- * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all come
- * through here, so what an event means is decided once. One file for each family of events.
+ * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all
+ * use it, so an event has one meaning. One file for each family of events.
  */
 import { EVENT_VERSIONS } from "../contract/events.ts";
 import type { Event } from "../contract/events.ts";
@@ -18,7 +18,7 @@ import { applyWorkloadEvent } from "./workload-events.ts";
 export function applyEvent(readonlyWorld: World, event: Event): void {
   const world = writable(readonlyWorld);
   const { state } = world;
-  // A kind that is not known has no newest version, and nothing is at most that.
+  // An unknown kind has no newest version, and no version compares as at most that.
   if (!(event.version <= EVENT_VERSIONS[event.kind])) throw unknownEvent(event);
   if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
   state.sequence++;
@@ -98,7 +98,7 @@ export function recordChain(world: World, chain: string): void {
   writable(world).state.chain = chain;
 }
 
-/** A journal written by a newer version: refuse rather than skip a fact. */
+/** The journal is from a newer version: refuse it instead of skipping a fact. */
 const unknownEvent = (event: { readonly kind?: unknown; readonly version?: unknown }): InvariantError =>
   new InvariantError(
     `the journal holds an event of kind ${JSON.stringify(event.kind)}, version ${JSON.stringify(event.version)}, which this version of Headroom does not know; start the version that wrote it`,

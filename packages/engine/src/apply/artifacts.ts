@@ -1,10 +1,10 @@
-/** Things that work produced, and who waited for them. */
+/** Artifacts that work produced, and the work that waits for them. */
 import type { Artifact, Workload } from "../model/workload.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
-/** The newest report of a name counts, for those who wait for it now and those who will. */
+/** The newest report of a name counts, for current and future waiting work. */
 export function recordArtifact(
   world: WritableWorld,
   workload: WritableWorkload,

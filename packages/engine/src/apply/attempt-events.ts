@@ -101,12 +101,12 @@ function recordCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly
   const attempt = touchedAttempt(world, attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   workload.checkpoint = { step, path, atMs, attemptId };
-  // The next attempt goes on from here: what was lost before is made up for.
+  // The next attempt resumes here, so earlier losses no longer count.
   setLosses(workload, attempt.task, 0);
   workload.revision = world.state.sequence;
 }
 
-/** Somebody holds more: who is first, which starts are protected, and how groups lie beside it may be another matter now. */
+/** Usage changed: the head, protected starts and the fit of groups may change. */
 function markDirty({ queue, rules }: WritableWorld): void {
   if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
 }
@@ -170,7 +170,7 @@ function recordUtilization(
 const larger = (left: number | null, right: number | null): number | null =>
   left === null || right === null ? (left ?? right) : Math.max(left, right);
 
-/** Who was moved rests; who has rested is forgotten, the oldest first. */
+/** Migrated work rests; entries whose rest is over are dropped, oldest first. */
 function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {
   const { moved } = world.state;
   const restMs = world.rules.defragment?.restMs ?? HOUR_MS;
@@ -194,7 +194,7 @@ function waitForCheckpoint(world: WritableWorld, event: AttemptEvent & { readonl
   refileCompletion(world, attempt);
 }
 
-/** It ends at another time than was expected: what waits beside protected starts may be judged otherwise. */
+/** The expected end changed: requests beside protected starts may be judged differently. */
 function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
   world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
   if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
@@ -213,7 +213,7 @@ interface TaskTaken {
   readonly atMs: number;
 }
 
-/** The task leaves the fresh or the retried ones, and its workload the queue if none is left. */
+/** Removes the task from the fresh or retry set, and its workload from the queue if none is left. */
 function takeTask(world: WritableWorld, workload: WritableWorkload, { task, number, atMs }: TaskTaken): void {
   if (number > 1) {
     workload.retries = workload.retries.filter((retry) => retry.task !== task);
@@ -255,11 +255,11 @@ function withdraw(
   const withdrawn = takeNomination(world, attemptId);
   world.capacity.freedEpoch++;
   if (withdrawn.growth) askAgain(world, attemptId);
-  // Until the attempt that was to move has ended, its task is not back to be given.
+  // The task cannot be placed again until the migrating attempt has ended.
   else if (withdrawn.afterAttempt === undefined) returnTask(world, withdrawn, atMs);
 }
 
-/** The task waits again: as one to retry at once, since its number was given out. */
+/** The task waits again, as one to retry at once, because its number was already used. */
 function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs: number): void {
   const workload = workloadOf(world, workloadId);
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
@@ -267,7 +267,7 @@ function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs
   if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
 }
 
-/** A gang whose growth was promised and is not any more asks for it again. */
+/** A gang whose growth is no longer nominated requests it again. */
 function askAgain(world: WritableWorld, id: AttemptId): void {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) return;
@@ -307,7 +307,7 @@ function keepFirst(attempt: WritableAttempt, workers: number): void {
   else delete attempt.joining;
 }
 
-/** It goes on as it is until its next attempt: what did not come once would be asked for again and again. */
+/** The gang keeps its size until its next attempt: a failed growth would otherwise be retried without end. */
 function failJoin(world: WritableWorld, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -339,7 +339,7 @@ function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "att
     workload.firstStartedAtMs = event.atMs;
     workload.revision = world.state.sequence;
   }
-  // Its end is expected later than it was: what waits beside protected starts may be judged otherwise.
+  // The expected end moved back: requests beside protected starts may be judged differently.
   if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
@@ -370,13 +370,13 @@ function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attem
   if (event.retryAtMs !== null && world.hotSparesStated > 0 && workload.spec.kind === "train")
     countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
-    // The task goes on in the place that is kept for it.
+    // The task continues in its nominated place.
   } else if (event.retryAtMs !== null) {
     workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
     else if (!queue.has(workload) && readyTask(workload, event.atMs) !== null) queue.add(workload);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
-  // What was stopped because somebody cancelled it has neither succeeded nor failed.
+  // Work stopped by a cancellation has neither succeeded nor failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
@@ -389,7 +389,9 @@ function setLosses(workload: WritableWorkload, task: number, count: number): voi
   else delete workload.losses;
 }
 
-/** A gang that starts again because its nodes were lost, drained or will be away may take spares in the place of what lay there. */
+/**
+ * A gang that restarts because its nodes were lost, drained or will be away may use hot spares for the workers there.
+ */
 function countLost(world: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): void {
   const { state, calendar, rules } = world;
   const { spec, actor } = workload;
@@ -406,7 +408,7 @@ function countLost(world: WritableWorld, workload: WritableWorkload, attempt: Wr
   if (lost > 0) workload.lostWorkers = lost;
 }
 
-/** Where the task of an ended attempt has a place to move to, the promise is its own from now on. */
+/** If the task of an ended attempt will migrate, the nomination now stands alone. */
 function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): boolean {
   for (const place of state.nominations.values()) {
     if (place.afterAttempt !== attempt.id) continue;
@@ -426,7 +428,7 @@ function without({ attempts }: WritableWorld["state"], active: AttemptId[], atte
   return active;
 }
 
-/** They are in the order in which they were placed: of the thousands of an array one is found by halving. */
+/** Sorted by placement, so that one of an array's thousands is found by binary search. */
 function positionOf(
   attempts: WritableWorld["state"]["attempts"],
   active: readonly AttemptId[],

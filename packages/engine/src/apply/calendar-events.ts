@@ -37,7 +37,7 @@ export function applyCalendarEvent(world: WritableWorld, event: CalendarEvent): 
   }
 }
 
-/** What waits is filed by how long it lasts while there are windows, and what did not fit beside the old ones may fit now. */
+/** Waiting work is bucketed by duration while there are windows, and rejected requests may fit beside the new ones. */
 function refile(world: WritableWorld): void {
   world.startWindow.lookAtMs = -1;
   world.calendar.rebuild();

@@ -1,23 +1,23 @@
-/** The record of past use as events change what is held. The only writers of `state.decayedUsage`. */
+/** Usage history, updated by events that change usage. The only writers of `state.decayedUsage`. */
 import type { TeamName } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import { freshUse, rebased, useAsOf } from "../usage/decayed-usage.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** Brings the record up to now for everybody for whom the work counts: what it holds is about to change. */
+/** Brings the entries of all accounts of the work up to now, before its usage changes. */
 export function recordDecayedUsage(world: WritableWorld, workload: Workload): void {
   if (world.decayedUsage.halfLife === null) return;
   forgetOldest(world);
   for (const key of world.decayedUsage.keysOf(workload)) record(world, key);
 }
 
-/** Brings everything up to now: teams are about to change. */
+/** Brings all entries up to now, before teams change. */
 export function recordAllDecayedUsage(world: WritableWorld): void {
   if (world.decayedUsage.halfLife === null) return;
   for (const key of Array.from(world.state.decayedUsage.keys())) record(world, key);
 }
 
-/** After teams changed: what is held counts for others, from now on. */
+/** After teams changed: usage counts for other teams from now on. */
 export function recountDecayedUsage(world: WritableWorld): void {
   const { decayedUsage, rules } = world;
   if (decayedUsage.halfLife === null) return;
@@ -25,7 +25,7 @@ export function recountDecayedUsage(world: WritableWorld): void {
   for (const key of decayedUsage.rates().keys()) record(world, key);
 }
 
-/** After the policy changed: without a half-life nothing is remembered; with another one the averages stay. */
+/** After the policy changed: without a half-life the history is dropped; with another one the averages stay. */
 export function renewDecayedUsage(world: WritableWorld): void {
   const { state, decayedUsage, rules } = world;
   const before = decayedUsage.halfLife;
@@ -38,13 +38,13 @@ export function renewDecayedUsage(world: WritableWorld): void {
   for (const key of decayedUsage.rates().keys()) record(world, key);
 }
 
-/** The team is gone, and with it all that was remembered of it. */
+/** Drops the history of a removed team. */
 export function forgetDecayedUsage({ state }: WritableWorld, team: TeamName): void {
   for (const key of Array.from(state.decayedUsage.keys()))
     if (key === team || key.startsWith(`${team}\n`)) state.decayedUsage.delete(key);
 }
 
-/** Whoever is recorded goes to the end: the first is the one that was not looked at for longest. */
+/** An updated entry moves to the end: the first is the least recently updated. */
 function record({ state, decayedUsage }: WritableWorld, key: string): void {
   const { halfLife } = decayedUsage;
   if (halfLife === null) return;
@@ -57,7 +57,10 @@ function record({ state, decayedUsage }: WritableWorld, key: string): void {
   );
 }
 
-/** With every change one of the others is looked at, and dropped where nothing is left: so users who are gone are forgotten. */
+/**
+ * Every change also updates one other entry, which is dropped if it has decayed to zero: so entries of departed users
+ * disappear.
+ */
 function forgetOldest(world: WritableWorld): void {
   const { state, decayedUsage } = world;
   const [key] = state.decayedUsage.keys();

@@ -14,13 +14,13 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
     case "siteDefined":
       world.startWindow.lookAtMs = -1;
       state.sites.set(event.site.name, event.site);
-      // Its levels may be others: what did not fit as it wished may fit now.
+      // The fabric levels may have changed: rejected requests may fit now.
       capacity.nodesEpoch++;
       capacity.freedEpoch++;
       capacity.fleetEpoch++;
       return;
     case "poolDefined":
-      // Its price may be another.
+      // The price may have changed.
       accrueAll(world);
       openOtherwise(world, event.pool);
       world.hotSparesStated += (event.pool.hotSpares ?? 0) - (state.pools.get(event.pool.name)?.hotSpares ?? 0);
@@ -57,7 +57,7 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
   }
 }
 
-/** What work may run in the pool, or how many of its nodes are kept as spares, may be other: what did not fit may fit now. */
+/** The pool's data rules or hot spares may have changed: rejected requests may fit now. */
 function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   const known = state.pools.get(pool.name);
   if (known === undefined) return;
@@ -68,7 +68,7 @@ function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   capacity.fleetEpoch++;
 }
 
-/** The accelerators of a pool may be divided as they were not before: what did not fit may fit now. */
+/** The pool's MIG device may have changed: rejected requests may fit now. */
 function divideOtherwise({ state, capacity }: WritableWorld, { name, mig }: Pool): void {
   for (const node of state.nodes.values()) {
     if (node.pool !== name || node.mig === mig) continue;
@@ -101,7 +101,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
   world.calendar.rebuild();
 }
 
-/** Takes over changed amounts of a node that holds nothing. */
+/** Takes over changed amounts of an empty node. */
 function change(world: WritableWorld, spec: NodeSpec): void {
   const { state, capacity } = world;
   const node = state.nodes.get(spec.id);
@@ -115,7 +115,7 @@ function change(world: WritableWorld, spec: NodeSpec): void {
 }
 
 interface NodeChanges extends Partial<Pick<WritableNode, "health" | "draining">> {
-  /** `undefined`, where it is said: no longer. */
+  /** `undefined` in the event removes the field. */
   readonly hotSpare?: true | undefined;
 }
 

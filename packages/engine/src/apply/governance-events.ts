@@ -12,7 +12,7 @@ import { unreachable } from "../base/unreachable.ts";
 import { waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** Since these versions budgets are counted by day: what was recorded before gives the state that it gave. */
+/** From these versions on budgets are counted by day; older events give the same state as before. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
 export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEvent): void {
@@ -45,7 +45,6 @@ export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEven
       renewRunTimes(world);
       queue.reorder(world.rules);
       recount(world);
-      // More time for checkpoints moves the instants at which nodes have to be cleared for windows.
       for (const attempt of state.attempts.values()) waitForWindows(world, attempt);
       for (const nomination of state.nominations.values()) waitForWindowsAhead(world, nomination);
       renewDecayedUsage(world);
@@ -55,7 +54,7 @@ export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEven
       accrueAll(world);
       const { team, percent, periodStartMs } = event;
       state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
-      // Who may start no more holds up nobody behind it.
+      // A workload that can no longer start no longer blocks the work behind it.
       if (heedsHead(world.rules)) world.queue.markDirty();
       return;
     }
@@ -80,8 +79,8 @@ export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEven
 }
 
 /**
- * What is held counts for the teams as they are defined now; work is filed by user from the first limit for users on. Otherwise only
- * a team that moves changes what users hold anywhere: what is booked tentatively while amounts of teams are tried stays booked.
+ * Usage counts for the teams as they are defined now; usage is tracked by user from the first user limit on. Otherwise
+ * only a moved team changes what users hold anywhere: tentative bookings made while team amounts are tried stay.
  */
 function refreshTeams(world: WritableWorld, isMoved: boolean): void {
   const { teamUse, queue, rules } = world;

@@ -1,4 +1,4 @@
-/** Workers that are lost with a node while their gang goes on, and those in their places. */
+/** Workers that are lost with a node while their gang continues, and their replacements. */
 import type { AttemptEvent } from "../contract/events.ts";
 import { ranksOf } from "../model/workload.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -10,7 +10,7 @@ import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { touchedAttempt } from "./touched.ts";
 
-/** What lay on the lost node is held no more; the others keep their places and their ranks. */
+/** Releases workers on the lost node; the others keep their places and ranks. */
 export function loseRanks(world: WritableWorld, event: AttemptEvent & { readonly kind: "ranksLost" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -30,7 +30,7 @@ export function replaceWorkers(world: WritableWorld, event: AttemptEvent & { rea
   settleUse(world, workload);
   releaseAttempt(world, attempt);
   const workers = [...attempt.workers];
-  // In ascending order each goes where its rank will be, since all before it are there.
+  // In ascending order, each is inserted at its rank, because all lower ranks are present.
   missing.forEach((rank, index) => workers.splice(rank, 0, event.workers[index] as WorkerAllocation));
   attempt.workers = workers;
   attempt.joining = [...new Set([...(attempt.joining ?? []), ...missing])].sort((left, right) => left - right);

@@ -1,4 +1,4 @@
-/** The record of how long work took, as attempts end. The only writers of `state.runTimes`. */
+/** Observed run times, recorded as attempts end. The only writers of `state.runTimes`. */
 import type { AttemptEvent } from "../contract/events.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
@@ -6,8 +6,8 @@ import { workloadOf } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";
 
 /**
- * A task has come to its end by itself, or by its walltime: what its attempts ran, in all, is what such work takes. `workload`
- * knows of the end already.
+ * Records a task that ended by itself or by its walltime: the run time is the sum over its attempts. `workload` already
+ * includes the end.
  */
 export function recordRunTime(
   world: WritableWorld,
@@ -27,7 +27,7 @@ function rememberRun(world: WritableWorld, workload: Workload, attempt: Attempt)
   world.queue.predictAnew(changed);
 }
 
-/** Answers the kinds of which something else is known now. */
+/** Returns the kinds whose statistics changed. */
 function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: number): readonly string[] {
   const known = runTimes.get(kind) ?? [];
   runTimes.delete(kind);
@@ -38,7 +38,7 @@ function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: 
   return [kind, oldest];
 }
 
-/** After the policy changed: where nothing is predicted nothing is remembered, and what was predicted of what runs is forgotten. */
+/** After the policy changed: without predictions no run times are kept, and predictions of running work are dropped. */
 export function renewRunTimes(world: WritableWorld): void {
   const { state, rules } = world;
   if (predictsRuns(rules)) return;

@@ -4,7 +4,7 @@ import { InvariantError } from "../base/invariant.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableAttempt } from "../state/mutable-state.ts";
 
-/** The attempt that an event is about, marked as written to. */
+/** The attempt of an event, marked as modified. */
 export function touchedAttempt(world: WritableWorld, id: AttemptId): WritableAttempt {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) throw new InvariantError(`no active attempt ${id}`);

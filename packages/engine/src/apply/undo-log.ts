@@ -1,7 +1,7 @@
 /**
- * Takes back what was recorded that was only tried, on a fork that goes on with the next trial: what a round decided, and ends that
- * came before it. Everything that was written to leaves the indexes and comes back as it was, by the same steps by which indexes are
- * built from the state. All of it happens at one instant, so that nothing was used up in between.
+ * Undoes events of a counterfactual run on a fork that continues with the next run: decisions of a round, and ends
+ * before it. Modified entities are removed from the indexes and restored by the same steps that build indexes from the
+ * state. Everything happens at one instant, so no usage accrues in between.
  */
 import type { Event } from "../contract/events.ts";
 import type { Account } from "../model/budget.ts";
@@ -16,7 +16,7 @@ import type { WritableWorld } from "./writable.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 
-/** What is written to, and what it said before that. */
+/** A modified entity and its earlier value. */
 interface RecordedAttempt<Entity> {
   readonly entity: Entity;
   readonly before: Entity;
@@ -30,23 +30,23 @@ export class UndoLog {
   readonly #endedCount: number;
   readonly #endedKeptCount: number;
   readonly #endedDropped: number;
-  /** `null`: it was not there. */
+  /** `null`: it did not exist. */
   readonly #attempts = new Map<AttemptId, RecordedAttempt<WritableAttempt> | null>();
-  /** All attempts in their order, once any of them ends. */
+  /** All attempts in their order, once one of them ends. */
   #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WritableWorkload>();
-  /** All promises in their order, once any of them is written to. */
+  /** All nominations in their order, once one of them is modified. */
   #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
-  /** What was used up as of when it was last looked at; it is the same, looked at or not. */
+  /** Accounts as of their last update; updating them changes nothing at the same instant. */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
-  /** Past use, in its order; `null`: none is kept. */
+  /** Usage history in its order; `null`: none is kept. */
   readonly #decayedUsage: WritableWorld["state"]["decayedUsage"] | null;
   readonly #submitted = new Set<WorkloadId>();
-  /** What was asked for until anything was submitted. */
+  /** The demand sample, until something is submitted. */
   #demand: DemandMix | null = null;
   #isKnown = true;
 
-  /** Of what is recorded from now on. */
+  /** Recording starts now. */
   constructor(world: World) {
     this.#world = writable(world);
     this.#sequence = world.state.sequence;
@@ -60,7 +60,7 @@ export class UndoLog {
     this.#endedDropped = world.endedDropped;
   }
 
-  /** Told of every event before it is applied. */
+  /** Called with every event before it is applied. */
   note(event: Event): void {
     switch (event.kind) {
       case "gangPlaced":
@@ -89,7 +89,7 @@ export class UndoLog {
         this.#isKnown &&= isForItself(this.#world, event.workloadId);
         return this.#noteWorkload(event.workloadId);
       case "evictionPlanned":
-        // What was moved for others' sake rests, and that is remembered in an order.
+        // Migrated work rests, and that is kept in an order.
         this.#isKnown &&= event.pairsGathered === undefined;
         return;
       default:
@@ -106,7 +106,7 @@ export class UndoLog {
     if (attempt !== undefined) this.#noteWorkload(attempt.workloadId);
   }
 
-  /** What such work takes is learned from an end where runs are predicted, and a retry has its own time. */
+  /** An end changes run-time statistics where durations are predicted, and a retry has its own time. */
   #noteEnd({ attemptId, outcome }: Event & { readonly kind: "attemptEnded" }): void {
     const { state, rules } = this.#world;
     this.#isKnown &&= outcome === "succeeded" && !predictsRuns(rules);
@@ -135,7 +135,7 @@ export class UndoLog {
     this.#noteWorkload(workloadId);
   }
 
-  /** False: more was recorded than can be taken back, and nothing is. */
+  /** False: more was recorded than can be undone; nothing is undone. */
   undo(): boolean {
     const world = this.#world;
     const { state, capacity, queue } = world;
@@ -163,7 +163,7 @@ export class UndoLog {
     state.endedCount = this.#endedCount;
     world.endedKept.length = this.#endedKeptCount;
     world.queueEventCount = this.#queueEventCount;
-    // What was remembered of a sequence is of another one now.
+    // Caches keyed by this sequence are invalid, because it will be reused.
     world.scratch.forgetUndone();
     world.cells.forget();
     capacity.freedEpoch++;
@@ -182,7 +182,7 @@ export class UndoLog {
     }
   }
 
-  /** Those that have ended stand where they stood among the others. */
+  /** Restored attempts return to their old positions. */
   #restoreAttempts(): void {
     const { attempts } = this.#world.state;
     for (const known of this.#attempts.values()) if (known !== null) restore(known.entity, known.before);
@@ -230,11 +230,11 @@ export class UndoLog {
   }
 }
 
-/** Whether nothing but itself changes when it ends: nobody waits for it, and it has no times of its own. */
+/** Whether its end changes nothing else: no work depends on it, and it has no timers. */
 const isForItself = ({ dependents, state }: WritableWorld, id: WorkloadId): boolean =>
   !dependents.has(id) && state.workloads.get(id)?.spec.startWindow === undefined;
 
-/** What an entity says is what it said before, and nothing else. */
+/** Restores only the entity's fields. */
 function restore<Entity extends object>(entity: Entity, before: Entity): void {
   for (const key of Object.keys(entity) as (keyof Entity)[]) if (!(key in before)) delete entity[key];
   Object.assign(entity, before);

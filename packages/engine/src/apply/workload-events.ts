@@ -13,7 +13,7 @@ import { waitForOthers, waitForTime } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
-/** Shared by all workloads that have none: whoever adds the first makes a list of its own. */
+/** Shared by all workloads without entries; the first write replaces it by a new list. */
 const NO_RETRIES = [] as const;
 const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
@@ -96,7 +96,7 @@ function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "w
     placementClass: null,
   };
   if (event.spec.hold === true) workload.held = true;
-  // Whether it may start at once is decided in the round, and recorded.
+  // The round decides whether it may start at once, and records that.
   if (event.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
   world.startWindow.add(workload);
   if (event.given !== undefined) workload.given = event.given;
@@ -150,12 +150,14 @@ function forgetEnd({ endedKept, endedDropped }: WritableWorld, id: WorkloadId): 
   endedKept.splice(at, 1);
 }
 
-/** Puts work in the queue that may start now and is not there. */
+/** Adds eligible work to the queue unless it is there. */
 function askAgain({ queue }: WritableWorld, workload: WritableWorkload, atMs: number): void {
   if (workload.endedAtMs === null && readyTask(workload, atMs) !== null && !queue.has(workload)) queue.add(workload);
 }
 
-/** What waited for this end alone may start; what waited for another outcome waits on, for the decision about it. */
+/**
+ * Work that waited for this end alone may start; work that waited for another outcome stays, for the decision about it.
+ */
 function tellDependents(world: WritableWorld, { id, phase }: WritableWorkload, atMs: number): void {
   if (world.dependents.size === 0) return;
   const dependents = world.dependents.get(id);
@@ -194,7 +196,7 @@ function dropOldestEnded(world: WritableWorld): void {
   const { endedKept } = world;
   const id = endedKept[world.endedDropped++] as WorkloadId;
   removeWorkload(world, id);
-  // The array gives its front back once half of it is gone, so that dropping stays constant time on average.
+  // Truncates the array's front once half of it is unused, so that dropping is amortised constant time.
   if (world.endedDropped * 2 <= endedKept.length) return;
   endedKept.splice(0, world.endedDropped);
   world.endedDropped = 0;

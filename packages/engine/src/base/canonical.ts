@@ -1,6 +1,6 @@
 /**
- * JSON with sorted keys and nothing left to chance: the form that digests and fingerprints are taken of. Maps become
- * arrays of entries in key order. Accepts what the state holds: strings, integers, booleans, null, arrays, records, maps.
+ * Canonical JSON with sorted keys: the form that digests and fingerprints are computed from. Maps become arrays of
+ * entries in key order. Accepts the types of the state: strings, integers, booleans, null, arrays, records, maps.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";

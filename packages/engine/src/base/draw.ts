@@ -1,9 +1,9 @@
 import { finalMix, hashInto } from "./hash.ts";
 
 /**
- * A uniform 32-bit unsigned integer that depends on nothing but its arguments: the engine's and the simulator's only
- * source of randomness. No generator is kept, so a fork or a replay draws the same numbers. The words of seed and
- * sequence are mixed in one after the other, so that no two of them can stand for each other.
+ * A uniform 32-bit unsigned integer that depends only on its arguments: the only source of randomness of engine and
+ * simulator. There is no generator state, so a fork or a replay draws the same numbers. The words of seed and sequence
+ * are mixed in one after the other, so that no two of them are interchangeable.
  */
 export function draw(seed: number, sequence: number, purpose: string): number {
   const lanes = { a: 0, b: 0, c: 0, d: 0 };
@@ -14,5 +14,5 @@ export function draw(seed: number, sequence: number, purpose: string): number {
 
 const highWord = (value: number): number => Math.floor(value / 4294967296) | 0;
 
-/** MurmurHash3's step with its final mix: for a fixed word a bijection of the hash, and the other way round. */
+/** MurmurHash3's step with its final mix: bijective in either argument when the other is fixed. */
 const mixIn = (hash: number, word: number): number => finalMix((Math.imul(hash, 5) + 0xe6546b64) ^ word);

@@ -1,10 +1,10 @@
 /**
  * Products and quotients of safe integers without rounding. Shares are compared by cross-multiplication, and a product
- * of two or three amounts (memory in MiB, cores in thousandths) can pass 2^53: where a double could have rounded, the
- * few cases that are too close to tell are settled in big integers, so that ties are ties in every engine.
+ * of two or three amounts (memory in MiB, cores in thousandths) can exceed 2^53. Comparisons that a double might round
+ * wrongly are repeated in big integers, so that ties are ties in every JavaScript engine.
  */
 
-/** Four roundings of a double (2^-53 each), with room to spare: what differs by more, relatively, differs in truth. */
+/** Four roundings of a double (2^-53 each), with a margin: a larger relative difference is real. */
 const DOUBT = 1e-15;
 
 /** Whole part and remainder of `left * right / divisor`; all three are safe integers, none negative, the divisor not 0. */

@@ -17,7 +17,7 @@ const KEY_TURNS = [15n, 16n, 17n, 18n] as const;
 const LANE_TURNS = [19n, 17n, 15n, 13n] as const;
 const ADDENDS = [0x561ccd1bn, 0x0bcaa747n, 0x96cd1c35n, 0x32ac3b17n] as const;
 
-/** MurmurHash3_x86_128 as smhasher has it, byte by byte and in big integers; a seed for each lane and the length apart. */
+/** MurmurHash3_x86_128 as in smhasher, byte by byte in big integers; one seed for each lane. */
 function murmur128(bytes: Uint8Array, seeds: Seeds, length: number): string {
   const lanes = [...seeds];
   const at = (index: number): bigint => BigInt(bytes[index] ?? 0);

@@ -1,7 +1,8 @@
 /**
- * 128-bit hashing of texts: MurmurHash3 x86-128 (Austin Appleby, public domain, smhasher `MurmurHash3.cpp`) of their UTF-8
- * bytes, with a seed for each lane. It finds damage and disagreement; it does not resist forgery. Only 32-bit integer
- * arithmetic, so every JavaScript engine gives the same bits (on little-endian machines, which are all that it runs on).
+ * 128-bit hashes of texts: MurmurHash3 x86-128 (Austin Appleby, public domain, smhasher `MurmurHash3.cpp`) of their
+ * UTF-8 bytes, with a seed for each lane. It detects damage and disagreement; it does not resist forgery. Only 32-bit
+ * integer arithmetic, so every JavaScript engine gives the same bits (on little-endian machines, the only supported
+ * ones).
  */
 import { utf8EncodeInto } from "./utf8.ts";
 
@@ -47,7 +48,9 @@ export function finalMix(value: number): number {
 let scratch: Int32Array = new Int32Array(1 << 14);
 let scratchBytes: Uint8Array = new Uint8Array(scratch.buffer);
 
-/** Fills `scratch` with the bytes of the text and zeros up to a whole block; returns how many bytes the text has. */
+/**
+ * Fills `scratch` with the bytes of the text, zero-padded to a whole block; returns the number of bytes of the text.
+ */
 function loadBytes(text: string): number {
   const wordsNeeded = ((text.length * 3) >>> 2) + BLOCK_WORDS + 1;
   if (scratch.length < wordsNeeded) {
@@ -83,7 +86,7 @@ export function hashInto(into: Lanes, text: string): void {
     d ^= Math.imul((k << 18) | (k >>> 14), C1);
     d = (Math.imul(((d << 13) | (d >>> 19)) + a, 5) + 0x32ac3b17) | 0;
   }
-  // The rest is filled up with zeros, which mix to nothing.
+  // The rest is zero-padded; zeros do not change the hash.
   d ^= mixD(words[blockEnd + 3] as number);
   c ^= mixC(words[blockEnd + 2] as number);
   b ^= mixB(words[blockEnd + 1] as number);

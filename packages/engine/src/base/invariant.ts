@@ -1,9 +1,12 @@
-/** A broken invariant: a bug or a damaged journal. The process stops and recovers by replay; it is never handled. */
+/**
+ * A broken invariant is a bug or a damaged journal. The process stops and recovers by replay; the error is never
+ * handled.
+ */
 export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
 
-/** The message is put together even where the condition holds: what is done for every event of a run throws by itself. */
+/** The message is built even if the condition holds: code that runs for every event throws by itself instead. */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);
 }

@@ -1,4 +1,7 @@
-/** One call of `receive` in progress: what was decided so far. Events are applied as they are emitted, so decisions see each other. */
+/**
+ * One call of `receive` in progress: decisions so far. Events are applied as they are emitted, so later decisions see
+ * earlier ones.
+ */
 import { applyEvent } from "../apply/apply.ts";
 import type { Effect } from "../contract/effects.ts";
 import type { Event } from "../contract/events.ts";
@@ -13,21 +16,21 @@ import type { World } from "../cluster/world.ts";
 export class Batch {
   readonly world: World;
   readonly nowMs: number;
-  /** Gangs that lost workers with a node in this batch and may have them replaced. */
+  /** Gangs that lost workers with a node in this batch and may get replacements. */
   degraded: readonly Attempt[] = [];
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
-  /** Memo data of other rooms, kept until the batch ends. */
+  /** Caches of other rooms, kept until the batch ends. */
   readonly scratch: Scratch = new Scratch();
   #ledger: Ledger | null = null;
-  /** In a trial: whether the round has told what it is about, now that a class was asked. */
+  /** In a counterfactual run: whether the answer is known because the bucket was asked. */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
-  /** Nothing that the round would still do is asked for. */
+  /** The rest of the round is not needed. */
   isOver = false;
-  /** In a trial: told of every event before it is applied. */
+  /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
-  /** By now work may be taken for others that could not be before. */
+  /** Newly preemptible work since the last round. */
   freesVictims = false;
   readonly #queueChanges: number;
 
@@ -38,28 +41,28 @@ export class Batch {
     this.#queueChanges = world.queue.changes;
   }
 
-  /** Whether anything is otherwise than before the batch: a wake-up for what is no longer so changes nothing. */
+  /** Whether anything changed since the batch began: an obsolete wakeup changes nothing. */
   get changesAnything(): boolean {
     return this.events.length > 0 || this.freesVictims || this.world.queue.changes !== this.#queueChanges;
   }
 
-  /** Whether it is tried for the sake of one workload: then only what is recorded counts. */
+  /** Whether the batch is a counterfactual run for one workload: then only records count. */
   get isCounterfactual(): boolean {
     return this.#tells !== null;
   }
 
-  /** A class was asked whether its head starts. */
+  /** A bucket was asked whether its head starts. */
   asked(bucket: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
   }
 
-  /** What is set aside until the round ends. */
+  /** Buckets that are skipped until the round ends. */
   get ledger(): Ledger {
     this.#ledger ??= new Ledger(this.world);
     return this.#ledger;
   }
 
-  /** Nothing is set aside any more. */
+  /** No bucket is skipped any more. */
   endRound(): void {
     this.#ledger?.rollback();
   }
@@ -70,12 +73,12 @@ export class Batch {
     this.events = appended(this.events, event);
   }
 
-  /** The gang lost workers and asks for others. */
+  /** The gang lost workers and requests replacements. */
   markDegraded(attempt: Attempt): void {
     if (!this.degraded.includes(attempt)) this.degraded = appended(this.degraded, attempt);
   }
 
-  /** Asks an executor for something. */
+  /** Adds an effect for an executor. */
   ask(effect: Effect): void {
     this.effects = appended(this.effects, effect);
   }
@@ -90,8 +93,7 @@ export class Batch {
 }
 
 /**
- * Most rounds come to one or two of each. A list made with these has room for just them; pushing makes room for seventeen
- * more.
+ * Most rounds have one or two of each. A literal list has capacity for exactly these; pushing allocates seventeen more.
  */
 function appended<T>(list: readonly T[], item: T): readonly T[] {
   if (list.length === 0) return [item];

@@ -1,4 +1,4 @@
-/** What workers that have a place hold, by the types of the nodes on which they are. */
+/** Resources held by placed workers, by the accelerator type of their nodes. */
 import { partsOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
@@ -19,7 +19,7 @@ export function amountHeld(
   return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
 }
 
-/** The workers of each kind with their type; what has no workers is left out. */
+/** The workers of each kind with their type; kinds without workers are omitted. */
 export function partsByType(
   { capacity }: Pick<World, "capacity">,
   gang: GangSpec,
@@ -36,7 +36,7 @@ function typeOfPart(capacity: World["capacity"], { workers }: Held, { group }: G
   return first === undefined ? "" : capacity.slot(first.node).node.acceleratorType;
 }
 
-/** As much less. */
+/** Subtracts the same amount. */
 export const negative = ({ typeAt, acceleratorsMilli, coresMilli, memoryMib, byType }: Amount): Amount => ({
   typeAt,
   acceleratorsMilli: -acceleratorsMilli,

@@ -1,4 +1,4 @@
-/** How fast what runs uses up the budgets of the teams that have one, and which wake-ups are under way for them. */
+/** Rates at which running work uses up budgets, and the pending wakeups for them. */
 import type { Rate } from "../model/budget.ts";
 import { milliOf, shapeOf } from "../model/gang.ts";
 import type { TeamName } from "../model/ids.ts";
@@ -10,7 +10,7 @@ const NO_RATE: Rate = { milli: 0, moneyMilli: 0 };
 export class BudgetIndex {
   readonly #state: Pick<ReadonlyState, "accounts" | "teams" | "pools" | "nodes" | "workloads" | "attempts">;
   readonly #rates = new Map<TeamName, { milli: number; moneyMilli: number }>();
-  /** The earliest wake-up that is under way for a team. */
+  /** The earliest pending wakeup of a team. */
   readonly wakes: Map<TeamName, number> = new Map();
 
   constructor(state: ReadonlyState) {
@@ -21,14 +21,14 @@ export class BudgetIndex {
     return this.#rates.get(team) ?? NO_RATE;
   }
 
-  /** Counts everything anew, after teams or prices changed. */
+  /** Recomputes everything, after teams or prices changed. */
   rebuild(): void {
     this.#rates.clear();
     if (this.#state.accounts.size === 0) return;
     for (const attempt of this.#state.attempts.values()) this.count(attempt, 1);
   }
 
-  /** Adds what an attempt uses up (`sign` -1: takes it away), from its placing until it has ended. */
+  /** Adds an attempt's rate (`sign` -1: subtracts it), from its placement until its end. */
   count(attempt: Attempt, sign: 1 | -1): void {
     const { accounts, teams, workloads } = this.#state;
     const spec = accounts.size === 0 ? undefined : workloads.get(attempt.workloadId)?.spec;

@@ -1,4 +1,7 @@
-/** Which nodes the calendar closes to whom and from when on: rebuilt when an entry or the fleet changes, asked by every placement. */
+/**
+ * Nodes that the calendar closes, for which work and from when on: rebuilt when an entry or the fleet changes, read by
+ * every placement.
+ */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
 import type { ReadonlyState } from "../state/state.ts";
@@ -8,7 +11,7 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
-/** A window with its nodes; `chosen`: those that a reservation by amount was given. */
+/** A window with its nodes; `chosen`: those given to a reservation by amount. */
 export function indexedWindow(
   { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
@@ -20,7 +23,7 @@ export function indexedWindow(
   return { window, nodes: named };
 }
 
-/** Whose placement is asked about. */
+/** Team and user of the placement. */
 export interface Asking {
   readonly team: TeamName;
   readonly actor: string;
@@ -33,7 +36,7 @@ export class CalendarIndex {
   #firstStartMs = Number.POSITIVE_INFINITY;
   #isLeftAside = false;
   #without: IndexedWindow | null = null;
-  /** The instant for which placements are asked: the round's own, or one to come while a protected start is looked for. */
+  /** The instant of the placement: the round's own, or a future one while a protected start is searched. */
   nowMs: number;
 
   constructor(state: ReadonlyState) {
@@ -62,12 +65,12 @@ export class CalendarIndex {
     return this.#windows.length > 0;
   }
 
-  /** Whether something is reserved for this user, so that it matters who submitted the work. */
+  /** Whether something is reserved for this user, so that the submitter matters. */
   isNamed(actor: string): boolean {
     return this.#users.has(actor);
   }
 
-  /** The windows whose nodes are closed to work that would run from now until then; most often none. */
+  /** The windows whose nodes are closed to work that would run from now until then; usually none. */
   closedTo(asking: Asking, untilMs: number): readonly IndexedWindow[] {
     if (this.#firstStartMs >= untilMs || this.#isLeftAside) return NONE;
     const { nowMs } = this;
@@ -78,7 +81,7 @@ export class CalendarIndex {
     );
   }
 
-  /** Whether the window is kept for this work. */
+  /** Whether the window is reserved for this work. */
   isFor(window: TimeWindow, { team, actor }: Asking): boolean {
     if (window.kind === "maintenance") return false;
     return window.users?.includes(actor) === true || this.#isBelow(team, window);
@@ -90,7 +93,7 @@ export class CalendarIndex {
     return false;
   }
 
-  /** What would be if the calendar were empty. */
+  /** Runs `change` with an empty calendar. */
   leftAside<T>(ask: () => T): T {
     this.#isLeftAside = true;
     try {
@@ -100,7 +103,7 @@ export class CalendarIndex {
     }
   }
 
-  /** What would be if this window were not in it. */
+  /** Runs `change` without this window. */
   without<T>(window: IndexedWindow, ask: () => T): T {
     this.#without = window;
     try {
@@ -110,7 +113,7 @@ export class CalendarIndex {
     }
   }
 
-  /** What would be at another instant. */
+  /** Runs `change` at another instant. */
   at<T>(instantMs: number, ask: () => T): T {
     const { nowMs } = this;
     this.nowMs = instantMs;

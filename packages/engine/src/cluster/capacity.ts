@@ -1,7 +1,7 @@
 /**
- * Capacity by accelerator type, indexed so that "where does this worker fit" visits no node that has too few free
- * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators, and apart those
- * on which somebody was asked to leave and those with an accelerator of which a part is free.
+ * Capacity by accelerator type, indexed so that "where does this worker fit" visits no node with too few free
+ * accelerators: for each type, the usable nodes (up, not draining) by their count of free accelerators, and separately
+ * those with terminating work and those with a partly free accelerator.
  */
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import type { Node } from "../model/fleet.ts";
@@ -15,7 +15,7 @@ import { NodeSet } from "../base/collections/node-set.ts";
 import { NodeSlot } from "./node-slot.ts";
 import type { Layer } from "./node-slot.ts";
 
-/** Looking at so many nodes in turn is as quick as finding one by its count. */
+/** Below this number a scan of the nodes is as fast as a lookup by count. */
 const SCANNED_PER_FOUND = 8;
 
 /** All nodes of one accelerator type (`""`: nodes without). */
@@ -24,15 +24,15 @@ export class TypeCapacity {
   readonly slots: NodeSlot[] = [];
   /** Usable nodes by count of free accelerators. */
   readonly byFree: NodeSet[] = [new NodeSet()];
-  /** The counts of free accelerators that any usable node has: on a pool of one large node nearly all sets are empty. */
+  /** The counts of free accelerators that occur: on a pool of one large node nearly all sets are empty. */
   readonly freeCounts: NodeSet = new NodeSet();
   /** Free accelerators on usable nodes. */
   freeCount = 0;
   /** Accelerators on usable nodes, free or not. */
   usableCount = 0;
-  /** Usable nodes on which somebody was asked to leave. */
+  /** Usable nodes with terminating work. */
   readonly releasing: NodeSet = new NodeSet();
-  /** Accelerators on usable nodes that will be free, whole, when those have left. */
+  /** Whole accelerators on usable nodes that terminating work will free. */
   releasingCount = 0;
   /** Cores (thousandths) and memory (MiB) of all usable nodes. */
   usableCoresMilli = 0;
@@ -47,8 +47,8 @@ export class TypeCapacity {
   }
 
   /**
-   * Every node on which so many whole accelerators are free, or will be, in the order of joining; where these are too many for
-   * the counts to tell quickly, all nodes.
+   * Every node with this number of whole accelerators free or releasing, in the order of joining; all nodes if a lookup
+   * by count would be slower.
    */
   roomy(accelerators: number, layer: Layer): readonly NodeSlot[] {
     const free = this.freeCount + (layer === "idle" ? 0 : this.releasingCount);
@@ -87,7 +87,7 @@ export class TypeCapacity {
     this.usableMemoryMib += sign * slot.node.memoryMib;
   }
 
-  /** Files a slot anew after its amounts changed from these counts. */
+  /** Updates the index after a slot's amounts changed from these counts. */
   refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
     if (!slot.usable) return;
     if (slot.freeCount !== freeBefore) {
@@ -115,30 +115,30 @@ export class TypeCapacity {
 export class Capacity {
   readonly #types = new Map<string, TypeCapacity>();
   readonly #slots = new Map<NodeId, NodeSlot>();
-  /** Those that were looked up last. */
+  /** Cache of the last lookup. */
   #lastSlot: NodeSlot | null = null;
   #lastType: TypeCapacity | null = null;
   #sortedTypes: readonly TypeCapacity[] = [];
-  /** Who keeps away from whom, by node. */
+  /** Anti-affinity marks by node. */
   readonly marks: Marks = new Marks();
-  /** Grows whenever something that did not fit may fit now: capacity freed or added. */
+  /** Capacity epoch: grows whenever a rejected request may fit now, because capacity was freed or added. */
   freedEpoch = 0;
-  /** Grows whenever the set of usable nodes changes: what the empty fleet could hold may have changed. */
+  /** Grows whenever the set of usable nodes changes, so that the empty fleet could hold other work. */
   fleetEpoch = 0;
-  /** The `fleetEpoch` of the next plan with spares in it; below all others, and never the same again. */
+  /** The `fleetEpoch` of the next plan that may use spares; below all others and unique. */
   #openedEpoch = -2;
   readonly #hotSpares = new Set<NodeSlot>();
-  /** The `freedEpoch` as of which every pool had its spares, or no empty node left to be one. */
+  /** The `freedEpoch` at which every pool had its spares, or no empty node left. */
   hotSparesSettledAt = -1;
 
-  /** Told of every change of what a node has free; for the scores, if the policy has any. */
+  /** Called for every change of a node's free capacity; for the scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
 
-  /** Grows whenever a node joins or changes: where nodes lie in the fabric may have changed. */
+  /** Grows whenever a node joins or changes, because fabric positions may have changed. */
   nodesEpoch = 0;
 
   slot(id: NodeId): NodeSlot {
-    // What happens to an attempt comes as a run of bookings on its node.
+    // Cache: an attempt causes several bookings on its node in a row.
     if (this.#lastSlot !== null && this.#lastSlot.node.id === id) return this.#lastSlot;
     const slot = this.#slots.get(id);
     if (slot === undefined) throw new InvariantError(`no node ${id}`);
@@ -155,13 +155,13 @@ export class Capacity {
     return this.#sortedTypes;
   }
 
-  /** The types a gang may use, most preferred first; an empty preference means any type, in order of name. */
+  /** The accepted types of a gang, most preferred first; without preference all types, by name. */
   acceptable(types: readonly string[]): readonly TypeCapacity[] {
     if (types.length === 0) return this.#sortedTypes;
     return types.flatMap((name) => this.#types.get(name) ?? []);
   }
 
-  /** `isOpened`: in a plan, which sees a spare as a node like any other. */
+  /** `isOpened`: in a plan, which treats a spare like any other node. */
   join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
     if (type === undefined) {
@@ -180,12 +180,12 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Nodes that are kept as spares, whatever became of them since. */
+  /** Nodes that are hot spares, whatever their current health. */
   get hotSpares(): ReadonlySet<NodeSlot> {
     return this.#hotSpares;
   }
 
-  /** What would be if these spares were nodes like any other. Nothing is recorded meanwhile. */
+  /** Runs `change` with these spares as ordinary nodes. Nothing is recorded meanwhile. */
   opened<T>(hotSpares: readonly NodeSlot[], ask: () => T): T {
     const { fleetEpoch } = this;
     this.fleetEpoch = this.#openedEpoch--;
@@ -205,7 +205,7 @@ export class Capacity {
     if (slot.usable) type.list(slot);
   }
 
-  /** Lets `change` write whether a node takes work (`health`, `draining`, `spare`) and files the node anew. */
+  /** Lets `change` modify whether a node takes work (`health`, `draining`, `spare`) and updates the index. */
   update(node: Node, change: () => void): void {
     const slot = this.slot(node.id);
     const type = this.#typeOf(slot);
@@ -218,7 +218,7 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Lets `change` write the amounts of a node that holds nothing, and takes them over. */
+  /** Lets `change` modify the amounts of an empty node and updates the index. */
   resize(node: Node, change: () => void): void {
     const old = this.slot(node.id);
     invariant(old.attempts.size === 0, `node ${node.id} changes size while it holds work`);
@@ -236,7 +236,7 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Books a gang's workers. Throws if any of it is taken: the independent half of the pair with `place`. */
+  /** Books a gang's workers. Throws if any of it is taken: the independent counterpart of `place`. */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
     for (const worker of workers) {
       const { node, accelerators } = worker;
@@ -253,7 +253,7 @@ export class Capacity {
     }
   }
 
-  /** Gives workers back. `leaving`: they had been asked to leave. */
+  /** Releases workers. `leaving`: they were terminating. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], terminating: boolean): void {
     for (const worker of workers) {
       const shape = shapeOf(gang, worker);
@@ -273,7 +273,7 @@ export class Capacity {
     this.freedEpoch++;
   }
 
-  /** Workers are asked to leave (1), or that is taken back (-1). */
+  /** Marks workers as terminating (1), or undoes that (-1). */
   leave(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     for (const worker of workers) {
       const slot = this.slot(worker.node);
@@ -284,7 +284,7 @@ export class Capacity {
     }
   }
 
-  /** A place is promised (1); the promise is kept or withdrawn (-1). */
+  /** Books a nomination (1), or removes it (-1). */
   nomination(gang: GangSpec, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     for (const worker of workers) {
       const slot = this.slot(worker.node);

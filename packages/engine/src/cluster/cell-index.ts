@@ -1,4 +1,4 @@
-/** The cells of each accelerator type; built when they are first asked for after nodes joined or changed. */
+/** The topology cells of each accelerator type; built lazily after nodes joined or changed. */
 import type { TypeCapacity } from "./capacity.ts";
 import { CellTree } from "./cell-tree.ts";
 
@@ -25,7 +25,7 @@ export class CellIndex {
     return tree;
   }
 
-  /** What was worked out about a tree, as long as nothing is recorded. `make` is of one kind for all callers. */
+  /** Values computed from a tree, cached until an event is recorded. `make` is the same for all callers. */
   remembered<T>(tree: CellTree, sequence: number, make: () => T): T {
     if (sequence !== this.#keptSequence) this.#kept = new Map();
     this.#keptSequence = sequence;
@@ -36,7 +36,7 @@ export class CellIndex {
     return made;
   }
 
-  /** A sequence may come to stand for other events than before. */
+  /** After an undo, a sequence may stand for other events. */
   forget(): void {
     this.#keptSequence = -1;
   }

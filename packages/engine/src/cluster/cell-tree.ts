@@ -1,7 +1,8 @@
 /**
- * The cells of one accelerator type: domains of the fabric, nodes, groups of accelerators inside a node, single accelerators,
- * each cell divided into the next smaller ones. Sizes count accelerators, whether their nodes are up or not: what a cell is
- * does not change when hardware fails. The accelerators of a cell are neighbours in one numbering, `first` to before `end`.
+ * The topology cells of one accelerator type: fabric domains, nodes, groups of accelerators inside a node, single
+ * accelerators; each cell is divided into the next smaller ones. Sizes count accelerators whether their nodes are up or
+ * not: a cell does not change when hardware fails. The accelerators of a cell are numbered consecutively, from `first`
+ * to before `end`.
  */
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { NodeId, PoolName, SiteName } from "../model/ids.ts";
@@ -15,13 +16,13 @@ export interface Cell {
   readonly id: number;
   /** A level of the site's fabric, `node` or `group`; `""` for the whole site. */
   readonly level: string;
-  /** Domains of the fabric from the widest level down; of a cell inside a node all of the node's. */
+  /** Fabric domains from the widest level down; for a cell inside a node all of the node's. */
   readonly path: readonly string[];
   readonly parent: Cell | null;
   readonly children: Cell[];
   readonly first: number;
   end: number;
-  /** The node that it is or lies in; `null`: it is wider. */
+  /** The node that the cell is or is part of; `null`: it is wider. */
   readonly slot: NodeSlot | null;
 }
 
@@ -36,7 +37,7 @@ interface DeclaredCells {
 
 export class CellTree {
   readonly cells: Cell[] = [];
-  /** By accelerator: its own cell, and its index within its node. */
+  /** By accelerator: its smallest cell, and its index within its node. */
   readonly leaves: Cell[] = [];
   readonly indices: number[] = [];
   /** Nodes in the order of their accelerators. */
@@ -86,7 +87,7 @@ export class CellTree {
     return cell;
   }
 
-  /** The site and the domains that the node lies in; those it shares with the node before it are there already. */
+  /** Site and domains of the node; those shared with the previous node exist already. */
   #descend(
     open: readonly Cell[],
     place: { readonly site: SiteName; readonly levels: readonly string[]; readonly slot: NodeSlot },
@@ -127,7 +128,7 @@ export class CellTree {
     return at;
   }
 
-  /** The cells that a shape means, in order; of pinned shapes those on its nodes. */
+  /** The cells that match a reserved topology, in order; for a pinned one those on its nodes. */
   cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology, type: string): Cell[] {
     if (acceleratorType !== undefined && acceleratorType !== type) return [];
     const alike = this.#byKind.get(kindOf(within, accelerators)) ?? [];
@@ -138,7 +139,7 @@ export class CellTree {
     );
   }
 
-  /** The smallest cell that holds all of these accelerators. */
+  /** The smallest cell that contains all of these accelerators. */
   enclosing(leaves: readonly number[]): Cell {
     const first = Math.min(...leaves);
     const last = Math.max(...leaves);
@@ -148,7 +149,7 @@ export class CellTree {
   }
 }
 
-/** The cell itself and every one around it. */
+/** The cell itself and every enclosing one. */
 export function* around(cell: Cell): Generator<Cell> {
   for (let at: Cell | null = cell; at !== null; at = at.parent) yield at;
 }

@@ -1,6 +1,6 @@
 /**
- * Running work by when it is expected to end: as was predicted of it, by its walltime, else as long as the policy assumes. Kept up to date as attempts
- * come and go, so that a protected start is found by looking at the next ends alone. Empty while nothing is protected.
+ * Running work by expected end: predicted, by walltime, else by the policy's assumption. Updated as attempts start and
+ * end, so that a protected start is found by reading the next ends only. Empty while no starts are protected.
  */
 import type { AttemptId } from "../model/ids.ts";
 import type { Attempt, GangSpec, WorkloadSpec } from "../model/workload.ts";
@@ -11,14 +11,14 @@ import { SortedList } from "../base/collections/sorted-list.ts";
 export interface ExpectedCompletion {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
-  /** May lie in the past: work that runs over its time ends at any moment. */
+  /** May be in the past: work beyond its expected end may end at any moment. */
   readonly endMs: number;
 }
 
 export class CompletionIndex {
   #rules: Rules;
   #list: SortedList<ExpectedCompletion> = new SortedList(compareCompletions);
-  /** Filed since anybody asked for the order: where there is room for all, most work ends before anybody does. */
+  /** Added since the order was last needed: on an idle fleet most work ends before the order is read. */
   readonly #unsorted = new Set<ExpectedCompletion>();
   readonly #byAttempt = new Map<AttemptId, ExpectedCompletion>();
 
@@ -26,17 +26,17 @@ export class CompletionIndex {
     this.#rules = rules;
   }
 
-  /** The next first. */
+  /** Sorted by expected end. */
   inOrder(): Iterator<ExpectedCompletion, void> {
     return this.#sorted().from(0);
   }
 
-  /** The first end that is expected, whether or not it is overdue; `null`: none. */
+  /** The first expected end, overdue or not; `null`: none. */
   first(): number | null {
     return this.#sorted().first()?.endMs ?? null;
   }
 
-  /** The first end that is expected after an instant; `null`: none. */
+  /** The first expected end after an instant; `null`: none. */
   nextAfter(atMs: number): number | null {
     const list = this.#sorted();
     if (list.length === 0) return null;
@@ -51,12 +51,12 @@ export class CompletionIndex {
     return this.#list;
   }
 
-  /** Files an attempt by what is known of it now. */
+  /** Adds an attempt with its current expected end. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
     if (this.#rules.backfill.reserve === "none") return;
     const endMs = expectedEndMs(this.#rules, attempt, spec);
     const known = this.#byAttempt.get(attempt.id);
-    // Most that start do so when they are placed: nothing else is known of their ends then.
+    // Most attempts have a known end when they are placed.
     if (known?.endMs === endMs && known.attempt === attempt) return;
     if (known !== undefined) this.#unlist(known);
     const completion: ExpectedCompletion = { attempt, gang: spec.gang, endMs };
@@ -75,7 +75,7 @@ export class CompletionIndex {
     if (!this.#unsorted.delete(completion)) this.#list.remove(completion);
   }
 
-  /** Starts over, with nothing filed. */
+  /** Clears the index. */
   reset(rules: Rules): void {
     this.#rules = rules;
     this.#list = new SortedList(compareCompletions);
@@ -84,7 +84,7 @@ export class CompletionIndex {
   }
 }
 
-/** Comes after every ending at the instant and before all later ones. */
+/** Sorts after every end at the instant and before all later ones. */
 const justAfter = (endMs: number): ExpectedCompletion =>
   ({ endMs, attempt: { placedSequence: Number.MAX_SAFE_INTEGER } }) as ExpectedCompletion;
 

@@ -1,4 +1,4 @@
-/** What is held now by teams and by users in teams, for the record of past use: counted only while a policy wants it. */
+/** Current usage of teams and of users in teams, for the usage history: kept only while a policy needs it. */
 import { milliOf, partsOf } from "../model/gang.ts";
 import { NO_USE } from "../model/usage-history.ts";
 import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
@@ -10,7 +10,7 @@ import { isSteady, useAsOf } from "../usage/decayed-usage.ts";
 import type { Rules } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** Under which a team's past use is kept, or that of one user in the team; no name has a line break. */
+/** Key of a team's history, or of one user's in the team; no name contains a line break. */
 export const usageKey = (team: TeamName, user?: string): string => (user === undefined ? team : `${team}\n${user}`);
 
 export class DecayedUsageIndex {
@@ -26,7 +26,7 @@ export class DecayedUsageIndex {
     this.#halfLife = halfLifeUnder(rules);
   }
 
-  /** `null`: past use does not count. */
+  /** `null`: usage history does not count. */
   get halfLife(): HalfLife | null {
     return this.#halfLife;
   }
@@ -39,14 +39,14 @@ export class DecayedUsageIndex {
     return this.#rates;
   }
 
-  /** The average as of the step that the instant lies in, in 2^-16 of the units; the instant of the round, if none is given. */
+  /** The average at the step that contains the instant, in 2^-16 of the units; default: the instant of the round. */
   average(key: string, nowMs: number = this.nowMs): UseVector {
     const use = this.#state.decayedUsage.get(key);
     if (use === undefined || this.#halfLife === null) return NO_USE;
     return useAsOf(use, this.#halfLife, { rate: this.rate(key), nowMs: Math.max(use.atMs, nowMs) }).average;
   }
 
-  /** Numbers the steps: within one, past use is what it is. */
+  /** Number of the step: within one, usage history is constant. */
   get step(): number {
     return this.#halfLife === null ? 0 : Math.floor(this.nowMs / this.#halfLife.stepMs);
   }
@@ -56,7 +56,7 @@ export class DecayedUsageIndex {
     return this.#halfLife !== null && Math.floor(atMs / this.#halfLife.stepMs) !== this.step;
   }
 
-  /** When past use may be another, if nothing happens; `null`: never. */
+  /** Next instant at which usage history may change without events; `null`: never. */
   nextStepAtMs(nowMs: number): number | null {
     const halfLife = this.#halfLife;
     if (halfLife === null) return null;
@@ -67,14 +67,14 @@ export class DecayedUsageIndex {
       : null;
   }
 
-  /** Counts everything anew, under the rules as they are now. */
+  /** Recomputes everything under the active rules. */
   rebuild(rules: Rules): void {
     this.#halfLife = halfLifeUnder(rules);
     this.#rates.clear();
     for (const attempt of this.#state.attempts.values()) this.count(attempt, 1);
   }
 
-  /** Adds what an attempt holds (`sign` -1: takes it away), from its placing until it has ended. */
+  /** Adds an attempt's usage (`sign` -1: subtracts it), from its placement until its end. */
   count(attempt: Attempt, sign: 1 | -1): void {
     if (this.#halfLife === null) return;
     const workload = this.#state.workloads.get(attempt.workloadId);
@@ -92,7 +92,7 @@ export class DecayedUsageIndex {
     }
   }
 
-  /** For whom its use counts: its user in its team, the team, and every team above it. */
+  /** Accounts of its usage: the user in the team, the team, and every team above it. */
   keysOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly string[] {
     const keys = [usageKey(spec.team, actor)];
     for (let at: TeamName | null = spec.team; at !== null; at = this.#state.teams.get(at)?.parent ?? null)
@@ -101,7 +101,7 @@ export class DecayedUsageIndex {
   }
 }
 
-/** What is filled up anew follows what is held now: otherwise it would be taken and given back as time goes by. */
+/** Rebalancing uses current usage only: otherwise work would be evicted and returned as time passes. */
 function halfLifeUnder({ teams: { usageHalfLifeMs }, phases }: Rules): HalfLife | null {
   return usageHalfLifeMs === null || phases.includes("rebalance") ? null : halfLifeOf(usageHalfLifeMs);
 }

@@ -1,6 +1,6 @@
 /**
- * Which memory slices of a node's divided accelerators are held, are about to be given back, and are promised: a hexadecimal digit
- * for each slice says how often. Amounts in thousandths stand beside them in `node-slot.ts`, by which a device is whole or not.
+ * Memory slices of a node's divided accelerators that are held, releasing or nominated: one hexadecimal digit per slice
+ * counts them. Amounts in thousandths are in `node-slot.ts`, which decides whether a device is whole.
  */
 import type { MigPart } from "../model/mig.ts";
 import { migTable } from "../model/mig.ts";
@@ -30,7 +30,7 @@ export class DeviceSlices {
     return this.#layers.held[index] as number;
   }
 
-  /** Held or promised, without what leaves where that is not counted. */
+  /** Held or nominated, without releasing slices if those do not count. */
   taken(index: number, countsTerminating: boolean): number {
     const { held, terminating, nominated } = this.#layers;
     const stay = countsTerminating
@@ -40,12 +40,12 @@ export class DeviceSlices {
   }
 }
 
-/** The part of this node's accelerators that a worker takes; `undefined`: they have none of that profile. */
+/** The slices that a worker would take on this node's accelerators; `undefined`: the profile is not available. */
 export function partOn(node: Node, { profile }: WorkerShape): MigPart | undefined {
   return profile === undefined ? undefined : migTable(node.mig)?.get(profile);
 }
 
-/** The slices that a worker has which begins at this one. */
+/** The slices of a worker that begin at this one. */
 export function digitsAt(node: Node, shape: WorkerShape, slice: number | undefined): number {
   const place = partOn(node, shape)?.places.find(({ start }) => start === slice);
   invariant(place !== undefined, `node ${node.id} has no ${shape.profile} that begins at slice ${slice}`);

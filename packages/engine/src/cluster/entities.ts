@@ -1,6 +1,6 @@
 /**
- * Lookups of entities that must exist. What happens to an attempt or a workload comes as a run of events about it, so the
- * last one found is remembered: it saves most of the map lookups of a workload's life.
+ * Lookups of entities that must exist. Events about one attempt or workload come in runs, so the last result is cached:
+ * it saves most map lookups of a workload's life.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { InvariantError } from "../base/invariant.ts";
@@ -17,7 +17,7 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   return workload;
 }
 
-/** The attempt, if it has not ended. */
+/** The attempt, unless it has ended. */
 export function activeAttempt(world: World, id: AttemptId): Attempt | undefined {
   const { recent } = world;
   if (recent.attempt !== null && recent.attempt.id === id) return recent.attempt;

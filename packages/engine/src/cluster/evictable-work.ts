@@ -1,8 +1,10 @@
-/** A team's attempts that may be evicted and were not asked to leave, in the order of placing, with sums that bound what any plan could take. */
+/**
+ * A team's preemptible, non-terminating attempts in the order of placement, with sums that bound the yield of any plan.
+ */
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 
-/** What an attempt was counted with. */
+/** The amounts with which an attempt was counted. */
 interface CountedWork {
   readonly workers: readonly WorkerAllocation[];
   readonly perWorker: number;
@@ -12,7 +14,7 @@ export class EvictableWork {
   readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
   #sum = 0;
-  /** Kept up to date once somebody has asked. */
+  /** Maintained from the first read on. */
   #byNode: Map<NodeId, number> | null = null;
 
   get size(): number {
@@ -23,7 +25,7 @@ export class EvictableWork {
     return this.#counted.keys();
   }
 
-  /** At most: a share counts as the accelerator that it is of. */
+  /** An upper bound: a fraction counts as a whole accelerator. */
   get accelerators(): number {
     return this.#sum;
   }
@@ -34,7 +36,7 @@ export class EvictableWork {
     return least;
   }
 
-  /** The same by the nodes on which they are. */
+  /** The same by node. */
   get byNode(): ReadonlyMap<NodeId, number> {
     if (this.#byNode === null) {
       this.#byNode = new Map();
@@ -47,7 +49,7 @@ export class EvictableWork {
     return this.#counted.has(attempt);
   }
 
-  /** Files it, or counts it anew. */
+  /** Adds the attempt, or updates its amounts. */
   add(attempt: Attempt, { gang, priority }: WorkloadSpec): void {
     if (!this.#uncount(attempt)) this.#byPriority.set(priority, (this.#byPriority.get(priority) ?? 0) + 1);
     const counted = { workers: attempt.workers, perWorker: gang.accelerators };
@@ -55,7 +57,7 @@ export class EvictableWork {
     this.#count(counted, 1);
   }
 
-  /** Takes it out, if it is filed. */
+  /** Removes the attempt, if present. */
   delete(attempt: Attempt, { priority }: WorkloadSpec): void {
     if (!this.#uncount(attempt)) return;
     this.#counted.delete(attempt);
@@ -64,7 +66,7 @@ export class EvictableWork {
     else this.#byPriority.delete(priority);
   }
 
-  /** False: it is not filed. */
+  /** False: it is not in the index. */
   #uncount(attempt: Attempt): boolean {
     const before = this.#counted.get(attempt);
     if (before !== undefined) this.#count(before, -1);

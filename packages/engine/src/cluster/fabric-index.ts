@@ -1,17 +1,20 @@
-/** The placement tree of each site, from its fabric levels down to its nodes; built when it is first asked for after nodes joined or changed. */
+/**
+ * The placement tree of each site, from its fabric levels down to its nodes; built lazily after nodes joined or
+ * changed.
+ */
 import { DomainTree } from "../topology/domain-tree.ts";
 import type { NodeId, SiteName } from "../model/ids.ts";
 import type { Node, Pool, Site } from "../model/fleet.ts";
 import type { PoolName } from "../model/ids.ts";
 
-/** The level below all that a site names. */
+/** The level below all named levels. */
 export const NODE_LEVEL = "node";
 
 export interface SiteFabric {
   readonly site: SiteName;
   readonly tree: DomainTree;
   readonly leafOf: ReadonlyMap<NodeId, number>;
-  /** By leaf. */
+  /** Nodes by leaf. */
   readonly nodes: readonly NodeId[];
 }
 
@@ -30,7 +33,7 @@ export class FabricIndex {
     this.#declared = declared;
   }
 
-  /** Sites in order of definition, those without nodes left out. `epoch`: of the nodes as they are. */
+  /** Sites in order of definition, without those that have no nodes. `epoch`: of the nodes as they are. */
   sites(epoch: number): readonly SiteFabric[] {
     if (epoch !== this.#epoch) {
       this.#sites = this.#build();

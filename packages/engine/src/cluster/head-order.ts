@@ -1,4 +1,4 @@
-/** The order between the heads of two classes. */
+/** The order between the heads of two buckets. */
 import type { QueueBucket } from "./queue.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Workload } from "../model/workload.ts";
@@ -11,7 +11,7 @@ import { growingAttempt } from "./request.ts";
 
 export type CompareClasses = (left: QueueBucket, right: QueueBucket) => number;
 
-/** Whose turn it is among requests of one workload: a task that runs already, one that is to start, then growth, by attempt. */
+/** Order among requests of one workload: a running task, one to start, then growth, by attempt. */
 function compareRequests(left: QueueBucket, right: QueueBucket): number {
   return (
     Number(left.request.holds === null) - Number(right.request.holds === null) ||
@@ -25,7 +25,7 @@ function compareRequests(left: QueueBucket, right: QueueBucket): number {
 
 const head = (bucket: QueueBucket): Workload => bucket.waiting.first() as Workload;
 
-/** Where the heads alone decide, by the policy's order between workloads; `null`: more is to be looked at. */
+/** The policy's order between workloads, if the heads alone decide; `null`: more must be compared. */
 export function plainHeadOrder(
   { phases, order }: Rules,
   compare: (left: Workload, right: Workload) => number,
@@ -39,7 +39,7 @@ export const headOrder = (world: World): CompareClasses => world.queue.compareHe
 
 function orderBeyondHeads(world: World): CompareClasses {
   const { order } = world.rules;
-  /** 0: does not run yet; 1: runs with its least number of workers; 2: has grown beyond. */
+  /** 0: not running; 1: runs with its minimum; 2: has grown beyond. */
   const stage = (bucket: QueueBucket): number => {
     if (!bucket.request.isGrowth) return 0;
     const running = growingAttempt(world, bucket.request)?.workers.length ?? 0;

@@ -1,6 +1,6 @@
 /**
- * What attempts and promises hold, booked into the indexes: for `apply/` as events come, for `indexState` from the state,
- * and for tentative plans. Every booking here has its exact reverse.
+ * Books what attempts and nominations hold into the indexes: for `apply/`, for `indexState`, and for tentative plans.
+ * Every booking has an exact inverse.
  */
 import { REPLACING_EXECUTORS, RESIZING_EXECUTORS } from "../model/fleet.ts";
 import type { ExecutorKind } from "../model/fleet.ts";
@@ -19,28 +19,28 @@ import { invariant } from "../base/invariant.ts";
 import type { Holder } from "./user-use.ts";
 import type { World } from "./world.ts";
 
-/** Reasons for which a plan takes what somebody holds: such work stops counting for its team at once. */
+/** Stop reasons by which a plan evicts work: such work stops counting for its team at once. */
 export const isEviction = (reason: StopReason): boolean =>
   reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
 
 export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
 
-/** Whose work it is. */
+/** Team and user of the work. */
 export const holderOf = ({ spec: { team }, actor }: Pick<Workload, "spec" | "actor">): Holder => ({ team, actor });
 
-/** Adds workers on one type to what their team holds (1), or takes them away (-1). */
+/** Adds workers on one type to their team's usage (1), or removes them (-1). */
 function countWorkers(world: World, workload: Workload, held: Held, sign: 1 | -1): void {
   const { teamUse, rules } = world;
   const { spec } = workload;
   teamUse.add(holderOf(workload), amountHeld(world, spec.gang, held), !isPreemptible(rules, spec), sign);
 }
 
-/** Everything an attempt holds, as its phase says. */
+/** Books everything an attempt holds, by its phase. */
 export function holdAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const { capacity } = world;
-  // That somebody leaves is known before it is booked: what it holds may be promised to others already.
+  // A termination is known before it is booked: its capacity may already be nominated for others.
   if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
   capacity.take(attempt.id, gang, attempt.workers);
   if (attempt.terminating !== undefined) {
@@ -55,7 +55,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   world.decayedUsage.count(attempt, 1);
 }
 
-/** Files an attempt among those that may be evicted, or takes it out. */
+/** Adds an attempt to the preemptible ones, or removes it. */
 function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
   const isEvictable = attempt.stop === null && mayEvict(rules) && isPreemptible(rules, spec);
   if (!isEvictable) return unfileEvictable(evictable, attempt, spec);
@@ -72,13 +72,13 @@ function unfileEvictable(evictable: World["evictable"], attempt: Attempt, spec: 
   if (known.size === 0) evictable.delete(spec.team);
 }
 
-/** Files an attempt that a plan asked to leave, whole or in part, or takes it out. */
+/** Adds a fully or partly evicted attempt to the index, or removes it. */
 function fileTerminating({ terminating }: World, attempt: Attempt): void {
   if (attempt.terminating !== undefined || !countsForTeam(attempt)) terminating.add(attempt);
   else terminating.delete(attempt);
 }
 
-/** The reverse of `holdAttempt`. */
+/** The inverse of `holdAttempt`. */
 export function releaseAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
@@ -93,7 +93,7 @@ export function releaseAttempt(world: World, attempt: Attempt): void {
   unfileEvictable(world.evictable, attempt, workload.spec);
 }
 
-/** All workers of a running attempt are asked to leave for this reason (1), or that is taken back (-1). */
+/** Marks all workers of a running attempt as terminating for this reason (1), or undoes that (-1). */
 export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason, sign: 1 | -1): void {
   const workload = workloadOf(world, attempt.workloadId);
   world.capacity.leave(workload.spec.gang, attempt.workers, sign);
@@ -105,14 +105,14 @@ export function leaveAttempt(world: World, attempt: Attempt, reason: StopReason,
   if (sign === 1) world.teamUse.limitEpoch++;
 }
 
-/** A promised place is booked (1), or given up (-1). */
+/** Books a nomination (1), or removes it (-1). */
 export function holdNomination(world: World, nomination: Nomination, sign: 1 | -1): void {
   const workload = workloadOf(world, nomination.workloadId);
   world.capacity.nomination(workload.spec.gang, nomination.workers, sign);
   countWorkers(world, workload, nomination, sign);
 }
 
-/** Whether nobody who was asked to leave is still in the promised place. */
+/** Whether no terminating work is left in the nominated place. */
 export function canKeepNomination({ capacity, state }: World, { workers }: Nomination): boolean {
   return workers.every(({ node, accelerators }) => {
     const slot = capacity.slot(node);
@@ -122,7 +122,10 @@ export function canKeepNomination({ capacity, state }: World, { workers }: Nomin
   });
 }
 
-/** How many further workers a gang that runs asks for at once: what its minimum lacks, else one or a slice, or the best step of its curve; 0 if it may have none. */
+/**
+ * Workers that a running gang requests at once: those missing to its minimum, else one or a slice, or the best step of
+ * its throughput curve; 0 if it may have none.
+ */
 export function growthOf(
   { rules, state }: Pick<World, "rules" | "state">,
   { spec, stopRequested }: Workload,
@@ -140,11 +143,11 @@ export function growthOf(
   return rules.elastic.by === "throughput" ? (growthSteps(spec, length, usual)[0]?.workers ?? 0) : usual;
 }
 
-/** Whether a gang may have workers more or less where it runs. */
+/** Whether a gang may change its size while it runs. */
 export const canResize = (state: World["state"], attempt: Attempt): boolean =>
   runsUnder(state, attempt, RESIZING_EXECUTORS);
 
-/** Whether workers that a gang lost with a node may start again in other places where it runs. */
+/** Whether a gang's lost workers may be replaced on other nodes while it runs. */
 export const canReplace = (state: World["state"], attempt: Attempt): boolean =>
   runsUnder(state, attempt, REPLACING_EXECUTORS);
 
@@ -158,7 +161,7 @@ function runsUnder(
   return pool !== undefined && executors.has(pool.executor);
 }
 
-/** Counts anew what may be evicted, and which gangs may grow, after the rules about it changed. */
+/** Recomputes preemptible work and growth requests after their rules changed. */
 export function recount(world: World): void {
   const { teamUse, state, queue, rules } = world;
   world.completions.reset(rules);
@@ -175,7 +178,7 @@ export function recount(world: World): void {
   teamUse.limitEpoch++;
 }
 
-/** Counts anew what users hold, after teams changed. */
+/** Recomputes user usage after teams changed. */
 export function recountUsers(world: World): void {
   const { teamUse, state } = world;
   teamUse.users.clear();

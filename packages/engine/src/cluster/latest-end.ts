@@ -1,12 +1,12 @@
-/** When work has to be asked to leave for a window of the calendar: early enough for its checkpoint and its grace. */
+/** Instant at which work must be stopped for a calendar window: early enough for its checkpoint and grace period. */
 import type { TimeWindow } from "../model/calendar.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import type { Rules } from "../policy/rules.ts";
 
 /**
- * `null`: it has ended by its walltime when the window begins. What has not started yet has nothing to save, and neither has what would
- * have ended by then had it started when it was placed: there was room for its walltime, not for its launch.
+ * `null`: its walltime ends it before the window begins. Work that has not started has nothing to save, and neither has
+ * work that would have ended by then had it started when it was placed: its walltime fitted, only its launch did not.
  */
 export function latestEndMs(
   rules: Pick<Rules, "eviction">,

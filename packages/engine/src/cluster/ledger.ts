@@ -1,6 +1,6 @@
 /**
- * Tentative plans on the live indexes: whoever looks for a plan lets work leave, gives places away, asks the same placing code
- * as the round, and takes everything back. Nothing of it is an event; only a plan that holds is carried out, by events.
+ * Tentative plans on the live indexes: a search evicts work, books places, asks the same placing code as the round, and
+ * undoes everything. None of this is an event; only a verified plan is carried out, by events.
  */
 import type { Attempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
@@ -22,7 +22,7 @@ export class Ledger {
     this.#world = world;
   }
 
-  /** A point to which everything after it can be taken back. */
+  /** A point to which later changes can be undone. */
   mark(): number {
     return this.#undo.length;
   }
@@ -31,17 +31,19 @@ export class Ledger {
     while (this.#undo.length > mark) (this.#undo.pop() as () => void)();
   }
 
-  /** The attempt keeps its first `keeps` workers; the others leave: their places are coming, and its team holds them no more. */
+  /**
+   * The attempt keeps its first `keeps` workers; the others count as releasing, and no longer as used by their team.
+   */
   vacate(attempt: Attempt, keeps: number): void {
     this.vacateWorkers(attempt, keeps, attempt.workers.length);
   }
 
-  /** The workers from `first` to before `end` leave. */
+  /** Marks the workers from `first` to before `end` as terminating. */
   vacateWorkers(attempt: Attempt, first: number, end: number): void {
     this.#move(attempt, attempt.workers.slice(first, end), 1);
   }
 
-  /** Workers leave (1) or stay after all (-1). */
+  /** Marks workers as terminating (1), or undoes that (-1). */
   #move(attempt: Attempt, workers: readonly WorkerAllocation[], sign: 1 | -1): void {
     const { capacity, teamUse, rules } = this.#world;
     const workload = workloadOf(this.#world, attempt.workloadId);
@@ -58,12 +60,12 @@ export class Ledger {
     });
   }
 
-  /** The reverse of `vacateWorkers`, whatever was done since. */
+  /** The inverse of `vacateWorkers`, whatever happened since. */
   stay(attempt: Attempt, first: number, end: number): void {
     this.#move(attempt, attempt.workers.slice(first, end), -1);
   }
 
-  /** All workers leave their places; for its team the attempt counts as before. */
+  /** Releases the places of all workers; the team's usage stays. */
   leaveOnly(attempt: Attempt): void {
     const { capacity } = this.#world;
     const { gang } = workloadOf(this.#world, attempt.workloadId).spec;
@@ -71,7 +73,7 @@ export class Ledger {
     this.#undo.push(() => capacity.leave(gang, attempt.workers, -1));
   }
 
-  /** A promised place is given up. */
+  /** Removes a nomination. */
   withdraw(nomination: Nomination): void {
     const workload = workloadOf(this.#world, nomination.workloadId);
     const { spec } = workload;
@@ -79,12 +81,12 @@ export class Ledger {
     this.#nomination(request, nomination, -1);
   }
 
-  /** Workers are given a place, which counts for their team. */
+  /** Books workers in a place, counting for their team. */
   occupy(request: LedgerHolder, placement: Placement): void {
     this.#nomination(request, placement, 1);
   }
 
-  /** A place is kept for workers (1), or not any more (-1). */
+  /** Books a nomination for workers (1), or removes it (-1). */
   #nomination(request: LedgerHolder, placement: Placement, sign: 1 | -1): void {
     const { capacity, teamUse } = this.#world;
     const { workers } = placement;
@@ -100,7 +102,7 @@ export class Ledger {
   }
 }
 
-/** Whether there is room for all of these workers of a gang at once, as of the layer. */
+/** Whether all of these workers of a gang fit at once in the capacity view. */
 export function haveRoomTogether(
   { capacity }: World,
   gang: PlacementRequest["gang"],
@@ -112,7 +114,7 @@ export function haveRoomTogether(
   return fits;
 }
 
-/** Whether all of these workers could be bound now: nobody has to leave for them. */
+/** Whether all of these workers could be bound now, without waiting for terminating work. */
 export function isIdle({ capacity }: World, workers: readonly WorkerAllocation[]): boolean {
   return workers.every(({ node, accelerators }) => capacity.slot(node).canKeep(accelerators));
 }

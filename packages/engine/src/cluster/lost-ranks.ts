@@ -1,4 +1,4 @@
-/** Whether a gang goes on with other workers in the place of lost ones, and which ranks lie on a node. */
+/** Whether a gang continues with replacements for lost workers, and the ranks on a node. */
 
 import type { NodeId } from "../model/ids.ts";
 import { type Attempt, ranksOf } from "../model/workload.ts";
@@ -6,7 +6,7 @@ import { workloadOf } from "./entities.ts";
 import { canReplace } from "./holdings.ts";
 import type { World } from "./world.ts";
 
-/** It said so, its workers are alike, it runs, and nothing else changes about it. */
+/** It opted in, its workers are alike, it runs, and nothing else changes about it. */
 export function mayReplace(world: World, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
   const isSteady = attempt.stop === null && attempt.terminating === undefined && attempt.startedAtMs !== null;

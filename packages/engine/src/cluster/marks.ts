@@ -1,6 +1,6 @@
 /**
- * Which nodes hold work that others keep away from, or that keeps away from others: counts of workers by what is said, in the
- * same three layers as everything else of a node (`node-slot.ts`), so that tentative plans see what they would lead to.
+ * Anti-affinity marks of nodes: counts of workers by set and by term, in the same three layers as the rest of a node
+ * (`node-slot.ts`), so that tentative plans see their effect.
  */
 import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
 import type { Layer, NodeSlot } from "./node-slot.ts";
@@ -20,7 +20,7 @@ export const avoiderKey = (from: AntiAffinityFrom): string =>
 
 export class Marks {
   readonly #counts = new Map<string, Map<NodeSlot, MarkCounts>>();
-  /** What is said of a set by whoever keeps away from it. */
+  /** The mark of work with anti-affinity to a set. */
   readonly #avoiders = new Map<string, Map<string, AntiAffinityFrom>>();
 
   get isEmpty(): boolean {
@@ -50,7 +50,7 @@ export class Marks {
     if (slots.size === 0) this.#counts.delete(key);
   }
 
-  /** Nodes with workers of which this is said, and how many, as of the layer. */
+  /** Nodes with workers of this mark, and their number, in the capacity view. */
   *on(key: string, layer: Layer): Generator<readonly [NodeSlot, number]> {
     for (const [slot, { held, terminating, nominated }] of this.#counts.get(key) ?? [])
       yield [slot, held + nominated - (layer === "idle" ? 0 : terminating)];

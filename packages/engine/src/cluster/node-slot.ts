@@ -1,8 +1,7 @@
 /**
- * One node's capacity as the phases of a round see it. Three layers for every accelerator, in thousandths of it: what is
- * held, what of that is about to be given back (its holder was asked to leave), and what is promised to somebody who
- * waits for that. Cores, memory and workers are sums. Every change is a signed amount, so that any can be taken back:
- * that is what makes tentative plans on the live indexes possible (`ledger.ts`).
+ * One node's capacity in the phases of a round. Every accelerator has three layers, in thousandths: held, releasing
+ * (held by terminating work), and nominated. Cores, memory and workers are sums. Every change is a signed amount with
+ * an exact inverse, which makes tentative plans on the live indexes possible (`ledger.ts`).
  */
 import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
@@ -19,8 +18,8 @@ import { InvariantError } from "../base/invariant.ts";
 import { lowestBit } from "../base/collections/node-set.ts";
 
 /**
- * `idle`: what can be bound now. `coming`: that, and what those who were asked to leave still hold, the idle first. `later`: the same
- * with the idle last, for plans that leave what is idle to others until then.
+ * Capacity view. `idle`: can be bound now. `coming`: idle first, then releasing. `later`: the same with idle capacity
+ * last, for plans that leave it to others until then.
  */
 export type Layer = "idle" | "releasing" | "eventual";
 
@@ -31,34 +30,37 @@ export class NodeSlot {
   /** Position within its type, in order of joining. */
   readonly position: number;
   readonly totalCount: number;
-  /** One bit for each accelerator of which nothing is held or promised. */
+  /** One bit for each accelerator with nothing held or nominated. */
   readonly free: Int32Array;
-  /** One bit for each accelerator that is not free and will be, whole, when those who were asked to leave have left. */
+  /** One bit for each accelerator that is not free and will be, whole, when terminating work has ended. */
   readonly releasing: Int32Array;
   /** Thousandths held, by accelerator. */
   readonly held: Int32Array;
   readonly #terminating: Int32Array;
   readonly #nominated: Int32Array;
-  /** Of accelerators that are divided by profiles; `null`: none ever was. */
+  /** Slices of divided accelerators; `null`: none was ever divided. */
   #slices: DeviceSlices | null = null;
   #coresNominatedMilli = 0;
   #memoryNominatedMib = 0;
   #workersNominated = 0;
   freeCount: number;
   releasingCount = 0;
-  /** Negative while a promise waits for what its place still holds. */
+  /** Negative while a nomination waits for terminating work. */
   coresFreeMilli: number;
   coresReleasingMilli = 0;
   memoryFreeMib: number;
   memoryReleasingMib = 0;
   workersFree: number;
   workersReleasing = 0;
-  /** Attempts that hold something here, with how many workers. */
+  /** Attempts on the node, with their number of workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
-  /** Of the last booking: how many accelerators, and whether any is now held twice, or held and promised beyond what leaves. */
+  /**
+   * The last booking's number of accelerators, and whether any is now held twice, or held and nominated beyond what is
+   * releasing.
+   */
   bookedCount = 0;
   bookedOver = false;
-  /** In a plan: the spare is seen as a node like any other. */
+  /** In a plan: the spare counts as an ordinary node. */
   isOpened = false;
 
   constructor(node: Node, position: number) {
@@ -82,23 +84,23 @@ export class NodeSlot {
     return takesWork(this.node) && (this.node.hotSpare !== true || this.isOpened);
   }
 
-  /** Whether nothing of it is held or promised. */
+  /** Whether the node is empty and without nominations. */
   get isEmpty(): boolean {
     return this.attempts.size === 0 && this.workersBooked("idle") === 0;
   }
 
-  /** Workers that are held or promised, as of the layer. */
+  /** Held or nominated workers, in the capacity view. */
   workersBooked(layer: Layer): number {
     const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
     return booked - (layer === "idle" ? 0 : this.workersReleasing);
   }
 
-  /** Whether anybody on it was asked to leave. */
+  /** Whether the node has terminating work. */
   get hasReleasing(): boolean {
     return this.workersReleasing > 0;
   }
 
-  /** Whether more cores, memory or workers are held than there are; what is promised waits for what is held. */
+  /** Whether more cores, memory or workers are held than exist; a nomination waits for held amounts. */
   get isOverHeld(): boolean {
     return (
       this.coresFreeMilli + this.#coresNominatedMilli < 0 ||
@@ -107,26 +109,34 @@ export class NodeSlot {
     );
   }
 
-  /** Thousandths of an accelerator that a share could have: nothing of one that is divided. Negative: more is promised than leaves. */
+  /**
+   * Thousandths of an accelerator available to a fraction: none if it is divided. Negative: more is nominated than
+   * releasing.
+   */
   room(index: number, layer: Layer): number {
     const left = this.left(index, layer);
     return this.#slices === null || this.#slices.taken(index, layer === "idle") === 0 ? left : Math.min(0, left);
   }
 
-  /** Thousandths of an accelerator that are neither held nor promised. */
+  /** Thousandths of an accelerator that are neither held nor nominated. */
   left(index: number, layer: Layer): number {
     const taken = (this.held[index] as number) + (this.#nominated[index] as number);
     return WHOLE_MILLI - taken + (layer === "idle" ? 0 : (this.#terminating[index] as number));
   }
 
-  /** The slices of an accelerator that no part could have, a hexadecimal digit for each: all where it is not divided, or shared. */
+  /**
+   * Slices of an accelerator that are not available, one hexadecimal digit each: all if it is not divided, or has
+   * fractions.
+   */
   slicesTaken(index: number, layer: Layer): number {
     if (this.node.mig === undefined) return ALL_SLICES;
     const taken = this.#slices?.taken(index, layer === "idle") ?? 0;
     return WHOLE_MILLI - this.left(index, layer) === SLICE_MILLI * slicesIn(taken) ? taken : ALL_SLICES;
   }
 
-  /** Whether what is held and promised of the accelerator goes together: nothing twice, and no shares beside parts. */
+  /**
+   * Whether the accelerator's held and nominated amounts are consistent: nothing twice, and no fractions beside slices.
+   */
   #isSound(index: number, layer: Layer): boolean {
     const left = this.left(index, layer);
     if (left < 0 || this.#slices === null) return left >= 0;
@@ -134,12 +144,12 @@ export class NodeSlot {
     return taken === 0 || (!isTakenTwice(taken) && WHOLE_MILLI - left === SLICE_MILLI * slicesIn(taken));
   }
 
-  /** Whether a slice is promised and held by somebody who stays. That others leave may be known before what they hold is booked. */
+  /** Whether a slice is both nominated and held by work that stays. A termination may be known before it is booked. */
   #isNominatedTwice(index: number): boolean {
     return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
   }
 
-  /** The same of what is held alone, whoever of them leaves. */
+  /** The same for held amounts alone. */
   #isHeldSoundly(index: number): boolean {
     const held = this.held[index] as number;
     const slices = this.#slices?.held(index) ?? 0;
@@ -147,7 +157,7 @@ export class NodeSlot {
     return !isTakenTwice(slices) && held === SLICE_MILLI * slicesIn(slices);
   }
 
-  /** Whether nothing of the accelerator is held or promised beyond what leaves, as of the layer. */
+  /** Whether nothing of the accelerator is held or nominated beyond what is releasing, in the capacity view. */
   isWhole(index: number, layer: Layer): boolean {
     return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.releasing, index));
   }
@@ -175,7 +185,7 @@ export class NodeSlot {
     return gang.shareMilli === undefined ? this.isWhole(index, layer) : this.room(index, layer) >= gang.shareMilli;
   }
 
-  /** Whether a promise of these amounts, which is booked, could be kept now, or when those who were asked to leave have left. */
+  /** Whether a booked nomination of these amounts could be bound now, or when terminating work has ended. */
   canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
     const terminating = layer === "releasing" ? 1 : 0;
     if (this.coresFreeMilli + terminating * this.coresReleasingMilli < 0) return false;
@@ -188,13 +198,13 @@ export class NodeSlot {
     return ready;
   }
 
-  /** A worker's amounts are held (`sign` 1) or given back (-1). */
+  /** Books a worker's amounts (`sign` 1) or releases them (-1). */
   hold(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#bookPlace("held", place, gang, sign);
   }
 
-  /** A worker that holds its amounts is asked to leave (1), or has left, or stays after all (-1). */
+  /** Marks a worker as terminating (1); it has ended or stays after all (-1). */
   leave(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.coresReleasingMilli += sign * gang.coresMilli;
     this.memoryReleasingMib += sign * gang.memoryMib;
@@ -202,7 +212,7 @@ export class NodeSlot {
     this.#bookPlace("terminating", place, gang, sign);
   }
 
-  /** A worker's place is promised (1); the promise is kept or withdrawn (-1). */
+  /** Books a nomination (1), or removes it (-1). */
   nomination(place: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     this.#amounts(gang, -sign);
     this.#coresNominatedMilli += sign * gang.coresMilli;
@@ -230,7 +240,7 @@ export class NodeSlot {
   #book(layer: Int32Array, set: AcceleratorSet, milli: number): void {
     this.bookedCount = 0;
     this.bookedOver = false;
-    // Read in place, as in `forEachRange`: this is done four times in the life of every worker.
+    // Parsed in place, as in `forEachRange`: this runs four times in the life of every worker.
     let value = 0;
     let first = -1;
     for (let position = 0; position <= set.length; position++) {
@@ -269,7 +279,7 @@ export class NodeSlot {
     }
   }
 
-  /** The `count` lowest whole accelerators after the first `skip`, those first that the layer takes first. */
+  /** The `count` lowest whole accelerators after the first `skip`, in the order of the capacity view. */
   pick(skip: number, count: number, layer: Layer = "idle"): AcceleratorSet {
     if (layer === "idle") return this.#pickIdle(skip, count);
     const [first, second] = layer === "eventual" ? [this.releasing, this.free] : [this.free, this.releasing];
@@ -283,7 +293,7 @@ export class NodeSlot {
     return acceleratorSetOf(indices);
   }
 
-  /** Written down as they are found: done for every worker that starts. */
+  /** Collected while scanning: runs for every worker that starts. */
   #pickIdle(skip: number, count: number): AcceleratorSet {
     let set = "";
     let first = -1;
@@ -311,7 +321,7 @@ export class NodeSlot {
     );
   }
 
-  /** How many workers of the gang fit on what is free, at most `max`. */
+  /** Number of workers of the gang that fit on free capacity, at most `max`. */
   workersThatFit(gang: WorkerShape, max: number, layer: Layer = "idle"): number {
     const isReleasing = layer !== "idle";
     let count = Math.min(max, this.workersFree + (isReleasing ? this.workersReleasing : 0));
@@ -339,7 +349,7 @@ export class NodeSlot {
     return count;
   }
 
-  /** The positions of one profile do not overlap, so as many fit as are open. */
+  /** The positions of one profile do not overlap, so the count of open positions is the answer. */
   #partsThatFit(gang: WorkerShape, layer: Layer): number {
     const part = partOn(this.node, gang);
     let count = 0;
@@ -349,14 +359,14 @@ export class NodeSlot {
   }
 }
 
-/** The accelerators of a worker, and where its part of one begins. */
+/** A worker's accelerators, and the first slice of its MIG instance. */
 type SliceSpot = Pick<WorkerAllocation, "accelerators" | "slice">;
 
-/** Whether a worker needs a part of an accelerator: a share, or one that the hardware divides. */
+/** Whether a worker needs a part of an accelerator: a fraction or a MIG instance. */
 export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
   shareMilli !== undefined || profile !== undefined;
 
-/** Thousandths of accelerators in sum, a part counting as its part. */
+/** Sum of accelerators in thousandths; a fraction counts as such. */
 export const milliIn = (parts: readonly GangPart[]): number =>
   parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
 
@@ -371,7 +381,7 @@ function flipBit(mask: Int32Array, index: number): void {
   mask[index >>> 5] = (mask[index >>> 5] as number) ^ (1 << (index & 31));
 }
 
-/** The `count` lowest bits of a mask after the first `skip`, or as many as there are. */
+/** The `count` lowest bits of a mask after the first `skip`, or all there are. */
 function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
   const found: number[] = [];
   let passed = 0;
@@ -390,7 +400,7 @@ function withRange(set: AcceleratorSet, first: number, last: number): Accelerato
   return set === "" ? range : `${set},${range}`;
 }
 
-/** The text of ascending indices. */
+/** Ascending indices as text. */
 export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
   let set = "";
   for (let position = 0; position < indices.length;) {

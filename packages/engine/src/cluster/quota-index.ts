@@ -1,6 +1,6 @@
 /**
- * What teams may use of each other's guarantees: the quota tree of `quota/tree.ts` over the teams as they are defined, kept up to
- * date with what they hold. It is there only while the policy in force lets teams borrow.
+ * Borrowable capacity: the quota tree of `quota/tree.ts` over the defined teams, updated with their usage. It exists
+ * only while the active policy allows borrowing.
  */
 import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
@@ -11,7 +11,7 @@ import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
   readonly tree: QuotaTree;
-  /** Resource positions, as in `team-use.ts`, by the tree's resources: those of which some team states a guarantee. */
+  /** Resource positions, as in `team-use.ts`, by the tree's resources: those with a stated guarantee. */
   readonly positions: readonly number[];
   readonly #leaves = new Map<TeamName, number>();
 
@@ -28,7 +28,7 @@ export class QuotaIndex {
       this.#leaves.set(node.name, list.length);
       list.push(this.#quotaOf(node.team, parent, position));
     }
-    // A team with children runs its own work in a leaf that has no quota of its own.
+    // A team with children runs its own work in a leaf without a quota.
     for (const node of nodes) {
       if (node.children.length === 0) continue;
       this.#leaves.set(node.name, list.length);
@@ -83,7 +83,7 @@ export class QuotaIndex {
   }
 }
 
-/** Cores, memory, all accelerators and single types are each compared with their like. */
+/** Cores, memory, all accelerators and single types are each compared separately. */
 const kindOf = (position: number): number => Math.min(position, ACCELERATORS_AT + 1);
 
 function parentsFirst(nodes: readonly TeamNode[]): TeamNode[] {

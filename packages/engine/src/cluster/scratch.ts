@@ -1,13 +1,13 @@
 /**
- * Memo data that rooms keep beside the indexes: fair shares of the last round, protected starts, scores. A room declares a slot and
- * is its only writer, so the indexes do not have to know its types. Nothing here is state: a rebuilt world starts with empty slots
- * and decides the same.
+ * Caches that rooms keep beside the indexes: fair shares of the last round, protected starts, scores. A room declares a
+ * slot and is its only writer, so the indexes do not depend on its types. None of it is state: a rebuilt world starts
+ * with empty slots and decides the same.
  */
 export class Slot<T> {
   static #count = 0;
   readonly index: number = Slot.#count++;
   readonly initial: () => T;
-  /** Whether the value stays true when recorded events are undone (`apply/take-back.ts`). */
+  /** Whether the value stays valid when recorded events are undone (`apply/undo-log.ts`). */
   readonly survivesUndo: boolean;
 
   constructor(initial: () => T, options: { readonly survivesUndo: boolean }) {
@@ -31,7 +31,7 @@ export class Scratch {
     this.#values[slot.index] = value;
   }
 
-  /** Resets the slots whose value may rest on events that are undone. */
+  /** Resets the slots whose value may depend on undone events. */
   forgetUndone(): void {
     for (const slot of this.#slots) if (slot !== undefined && !slot.survivesUndo) this.set(slot, slot.initial());
   }

@@ -1,10 +1,10 @@
-/** Work that has not ended and starts only off-peak, and when it has to be looked at next. */
+/** Active work with a start window, and when it must be re-checked. */
 import type { WorkloadId } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 
 export class StartWindowIndex {
   readonly waiting: Set<WorkloadId> = new Set();
-  /** Before this instant nothing changes; -1: something has. */
+  /** Nothing changes before this instant; -1: something has changed. */
   lookAtMs = -1;
 
   add({ id, spec }: Pick<Workload, "id" | "spec">): void {

@@ -1,11 +1,11 @@
-/** When work that waits for cheap or clean power may start: in such a window, or when it can wait no longer. */
+/** When work with a start window on price or carbon may start: in such a window, or at its latest start. */
 import type { WorkloadSpec } from "../model/workload.ts";
 import { statedDurationMs } from "../usage/expected-duration.ts";
 import type { World } from "./world.ts";
 import type { PowerForecast } from "../energy/power-forecast.ts";
 import { nextTariffChangeMs } from "../energy/tariffs.ts";
 
-/** When it starts anyway: at its latest start, or so that it is expected to be done by its deadline; `null`: never. */
+/** Its latest start: stated, or derived from its deadline and expected run time; `null`: none. */
 export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null {
   const { startWindow, deadlineMs } = spec;
   const byDeadlineMs = deadlineMs === undefined ? null : Math.max(0, deadlineMs - statedDurationMs(world.rules, spec));
@@ -14,7 +14,7 @@ export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null
   return Math.min(byDeadlineMs, latestMs);
 }
 
-/** Whether power is as wanted in a piece of what is to come. A figure that no tariff states is not met. */
+/** Whether a piece of the forecast meets the conditions. A figure that no tariff states does not meet one. */
 function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPoint): boolean {
   const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs } = spec.startWindow ?? {};
   const { microUsdPerKwh, gramsPerKwh } = forecast.at(index)?.figures ?? { microUsdPerKwh: null, gramsPerKwh: null };
@@ -22,7 +22,7 @@ function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPo
     most === undefined || (figure !== null && figure <= most);
   if (!within(microUsdPerKwh, microUsdPerKwhMax) || !within(gramsPerKwh, gramsPerKwhMax)) return false;
   if (cheapestMs === undefined && cleanestMs === undefined) return true;
-  // The time that it can wait is what the least is taken of; without an end to it all is taken that tariffs tell.
+  // The minimum is taken over the time until its latest start; without one, over all known tariffs.
   const untilMs = latestStartAtMs(world, spec) ?? Number.POSITIVE_INFINITY;
   if ((forecast.at(index)?.fromMs ?? untilMs) >= untilMs) return false;
   const isLeast = (figure: "microUsdPerKwh" | "gramsPerKwh", leastMs: number | undefined): boolean =>
@@ -42,14 +42,14 @@ export function mayStart(world: World, spec: WorkloadSpec, forecast: PowerForeca
   return latestStartMs !== null && latestStartMs <= nowMs;
 }
 
-/** When the next window opens, as far as tariffs are known; `null`: none is known. */
+/** Start of the next window, as far as tariffs are known; `null`: none is known. */
 export function opensAtMs(world: World, spec: WorkloadSpec, forecast: PowerForecast): number | null {
   for (let index = 1, piece = forecast.at(index); piece !== undefined; piece = forecast.at(++index))
     if (isMet(world, spec, { forecast, index })) return piece.fromMs;
   return null;
 }
 
-/** The next instant at which any of the work may have to be told apart anew; `null`: time alone changes nothing. */
+/** The next instant at which a start window may open or close for any of the work; `null`: none. */
 export function nextLookMs(world: World, nowMs: number): number | null {
   const { waiting } = world.startWindow;
   if (waiting.size === 0) return null;

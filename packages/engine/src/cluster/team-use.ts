@@ -1,6 +1,6 @@
 /**
- * What each team and everything below it holds, by resource. Work counts from the moment it is placed or promised a place
- * until it ends; what a plan evicts stops counting at once, since its place is given to somebody else.
+ * Usage of each team with all teams below it, by resource. Work counts from its placement or nomination until it ends;
+ * evicted work stops counting at once, because its capacity is given to the preemptor.
  */
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
@@ -18,8 +18,8 @@ import type { Holder } from "./user-use.ts";
 import type { QuotaBound } from "../contract/verdicts.ts";
 
 /**
- * What bounds a team: its limit, what one user of it may hold, its guarantee for work that is not preemptible, what the others
- * would lend it, or a budget that is used up.
+ * A bound of a team: its limit, a user limit, its guarantee for non-preemptible work, its borrowing limit, or a spent
+ * budget.
  */
 
 export interface QuotaReached {
@@ -29,13 +29,13 @@ export interface QuotaReached {
   readonly resource: string;
   /** In the unit in which the team states it. */
   readonly limit: number;
-  /** What counts towards the bound: of a guarantee what is not preemptible, of a user what is the user's. */
+  /** Usage that counts towards the bound: for a guarantee the non-preemptible part, for a user limit the user's. */
   readonly used: number;
-  /** Whose work has come to what one user may hold. */
+  /** The user whose limit is reached. */
   readonly user?: string;
 }
 
-/** What some work of a team would not hold any more. */
+/** Usage that would be released if some work of a team ended. */
 export interface Freed extends Holder {
   readonly amount: Amount;
 }
@@ -47,18 +47,21 @@ export class TeamUse {
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS];
   readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
   #ordinals = 0;
-  /** Grows whenever a limit may have moved up, or an eviction made room below one; a release shows in `Capacity.freedEpoch`. */
+  /**
+   * Grows whenever a limit may have been raised, or an eviction freed quota below one; a release shows in
+   * `Capacity.freedEpoch`.
+   */
   limitEpoch = 0;
-  /** Grows whenever what any team holds changes, tentatively or not. */
+  /** Grows whenever any team's usage changes, tentatively or not. */
   useEpoch = 0;
 
-  /** What teams may borrow of each other; `null` while the policy knows no borrowing. */
+  /** Borrowable capacity; `null` while the policy has no borrowing. */
   quota: QuotaIndex | null = null;
   #isBounded = false;
   #borrows: boolean;
 
   readonly users: UserUse = new UserUse();
-  /** Positions by which teams are compared: cores, memory, accelerators, and the types of which any team states an amount. */
+  /** Positions by which teams are compared: cores, memory, accelerators, and the types that any team states. */
   compared: readonly number[] = COMPARED;
   #ranksUsers = false;
 
@@ -102,7 +105,7 @@ export class TeamUse {
     return this.#nodes.values();
   }
 
-  /** Whether any quota is stated that a team or a user could reach, whatever is held. */
+  /** Whether any quota is stated that a team or a user could reach. */
   get isBounded(): boolean {
     return this.#isBounded || this.users.isKept;
   }
@@ -124,14 +127,14 @@ export class TeamUse {
     };
   }
 
-  /** What workers of several kinds hold together; `typeOf`: on which type a part is, `""` where that is open. */
+  /** Resources of workers of several kinds; `typeOf`: the type of a part, `""` if it is open. */
   amountOfParts(parts: readonly GangPart[], typeOf: (part: GangPart) => string): Amount {
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return this.amountOf(only.shape, only.workers, typeOf(only));
     return sumOf(parts.map((part) => this.amountOf(part.shape, part.workers, typeOf(part))));
   }
 
-  /** Adds an amount (`sign` -1: takes it away) to the team and all of its ancestors. */
+  /** Adds an amount (`sign` -1: subtracts it) to the team and all of its ancestors. */
   add(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
     const { team } = holder;
     this.useEpoch++;
@@ -145,13 +148,13 @@ export class TeamUse {
     }
   }
 
-  /** Adds what a plan in the making books, or takes it away: it counts like the rest, and is known as tentative. */
+  /** Adds or removes the bookings of a tentative plan: they count like the rest and are marked as tentative. */
   try(holder: Holder, amount: Amount, isFixed: boolean, sign: 1 | -1): void {
     this.add(holder, amount, isFixed, sign);
     addCompared(this.node(holder.team).tentative, amount, sign);
   }
 
-  /** Accelerators of a type that the team and everything below it holds; shares count as the part that they are. */
+  /** Accelerators of a type that the team with all teams below it holds; a fraction counts as such. */
   used(team: TeamName, type: string): number {
     return (this.#nodes.get(team)?.used[this.position(type)] ?? 0) / 1000;
   }
@@ -164,7 +167,10 @@ export class TeamUse {
     return types;
   }
 
-  /** The first limit, from the team up, that this much more would pass, if what is freed were not held; then what one user may hold. */
+  /**
+   * The first limit exceeded by `amount`, walking from the team to the root and treating `freed` as released; then user
+   * limits.
+   */
   limitReached({ team, actor }: Holder, amount: Amount, freed: readonly Freed[] = []): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       const position = passes(freed.length === 0 ? at.used : this.#without(at, at.used, freed), at.limit, amount);
@@ -173,7 +179,7 @@ export class TeamUse {
     return this.users.isKept ? this.#userLimitReached({ team, actor }, amount, freed) : null;
   }
 
-  /** Whether this much passes a limit of the team, of one above it or of what one user may hold there, though nothing is held. */
+  /** Whether this amount alone exceeds a limit of the team, of one above it or of a user there. */
   isTooMuch(team: TeamName, amount: Amount, heeded: "limits" | "guarantees"): boolean {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       const { limit, userLimit, guarantee } = at;
@@ -202,7 +208,7 @@ export class TeamUse {
     return null;
   }
 
-  /** Adds an amount to what the user holds of the team and of all of its ancestors. */
+  /** Adds an amount to the user's usage of the team and of all of its ancestors. */
   addForUser({ team, actor }: Holder, amount: Amount, sign: 1 | -1): void {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       addAmount(this.users.of(at, actor), amount, sign);
@@ -217,8 +223,8 @@ export class TeamUse {
   }
 
   /**
-   * The first guarantee, from the team up, that this much more work that cannot be preempted would pass; a guarantee stated by type
-   * alone is none of other types.
+   * The first guarantee, walking from the team to the root, that this amount of non-preemptible work would exceed; a
+   * guarantee stated by type alone is zero for other types.
    */
   guaranteePassed(team: TeamName, amount: Amount): QuotaReached | null {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
@@ -249,7 +255,7 @@ export class TeamUse {
 
   #stated = (position: number, amount: number): number => (position >= ACCELERATORS_AT ? amount / 1000 : amount);
 
-  /** Nobody holds anything, until it is counted anew under these rules. */
+  /** Resets all usage, before it is recounted under these rules. */
   forget(rules: Rules): void {
     this.#borrows = borrowsUnder(rules);
     this.users.clear();
@@ -260,7 +266,7 @@ export class TeamUse {
     this.#indexQuota();
   }
 
-  /** Builds the quota tree anew from what the teams' own work holds. */
+  /** Rebuilds the quota tree from the usage of the teams' own work. */
   #indexQuota(): void {
     const nodes = [...this.#nodes.values()];
     this.quota = this.#borrows ? new QuotaIndex(nodes, (resource) => this.position(resource)) : null;
@@ -277,7 +283,7 @@ export class TeamUse {
     }
   }
 
-  /** Takes over the teams as they are defined now; what they hold moves with those that moved. */
+  /** Takes over the current team definitions; usage moves with teams that moved. */
   refresh(): void {
     this.useEpoch++;
     const own = new Map<TeamName, { used: number[]; fixed: number[] }>();
@@ -337,7 +343,7 @@ export class TeamUse {
     });
   }
 
-  /** Stated amounts by position, in the units of use; what is not stated is `missing`. */
+  /** Stated amounts by position, in the units of usage; `missing` for those not stated. */
   #vector(amounts: Amounts, missing: number): number[] {
     const vector: number[] = [];
     for (const [resource, amount] of Object.entries(amounts)) {
@@ -373,7 +379,10 @@ function setGuaranteed(node: TeamNode, positions: readonly number[]): void {
 
 const borrowsUnder = ({ teams }: Rules): boolean => teams.overGuarantee === "borrow";
 
-/** The first position at which use and amount together pass a bound; -1 if none. What is not asked for passes nothing. */
+/**
+ * The first position at which usage and amount together exceed a bound; -1 if none. Resources with amount 0 exceed
+ * nothing.
+ */
 function passes(used: readonly number[], bound: readonly number[], amount: Amount): number {
   const over = (position: number, more: number): boolean =>
     more > 0 && position < bound.length && (used[position] ?? 0) + more > (bound[position] as number);
@@ -385,7 +394,7 @@ function passes(used: readonly number[], bound: readonly number[], amount: Amoun
   return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
 }
 
-/** The type of the amount that a team does not name which states its guarantee by type alone, and so is guaranteed none of; else -1. */
+/** The type of the amount that a guarantee stated by type alone does not name, so that it is zero; else -1. */
 function passesOtherType(
   { guarantee, isByTypeAlone }: TeamNode,
   { typeAt, acceleratorsMilli, byType }: Amount,
@@ -407,7 +416,7 @@ function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
   }
 }
 
-/** All but the count by type. */
+/** All but the amounts by type. */
 function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
   while (vector.length <= ACCELERATORS_AT) vector.push(0);
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
@@ -438,7 +447,7 @@ function addVector(into: number[], from: readonly number[]): void {
   from.forEach((amount, position) => (into[position] = (into[position] as number) + amount));
 }
 
-/** What the team's own work holds: its use without that of its children. */
+/** Usage of the team's own work, without that of its children. */
 function ownPart(node: TeamNode): { used: number[]; fixed: number[] } {
   const used = [...node.used];
   const fixed = [...node.fixed];

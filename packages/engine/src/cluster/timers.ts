@@ -1,17 +1,17 @@
 /**
- * What happens by time alone: walltimes that run out and back-offs that end. A binary heap by instant; entries are not
- * removed when their reason goes away but checked when they come due, so a wake-up can be early and is never late.
+ * Timers: walltimes and back-offs that end. A binary heap by instant; entries are not removed when their reason
+ * disappears but re-checked when they are due, so a wakeup can be early and is never late.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
-  /** It was predicted to be over by now. */
+  /** Its predicted end has come. */
   | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
   /** The time for a checkpoint before a stop is over. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
-  /** Something that the calendar says is due. */
+  /** A calendar entry is due. */
   | { readonly kind: "calendar"; readonly atMs: number }
   /** A schedule is due. */
   | { readonly kind: "schedule"; readonly atMs: number }

@@ -1,4 +1,4 @@
-/** How much users hold of their teams, for those who go by it: now, and lately where past use counts. */
+/** Users' shares of their teams: current usage, and usage history if it counts. */
 import type { PlacementRequest } from "./placement-request.ts";
 import { usageKey } from "./decayed-usage-index.ts";
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
@@ -7,8 +7,7 @@ import { COMPARED } from "./team-node.ts";
 import { fleetTotal } from "./fleet-total.ts";
 
 /**
- * The largest part of the fleet's cores, memory or accelerators that the user's work of the team holds, with what it held on
- * average added where past use counts.
+ * The user's largest share of the fleet's cores, memory or accelerators in the team, with usage history if it counts.
  */
 export function userShare(world: World): (request: Pick<PlacementRequest, "team" | "actor">) => number {
   const total = fleetTotal(world);

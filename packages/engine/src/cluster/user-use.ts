@@ -1,9 +1,9 @@
-/** What each user's work holds of a team and of everything below it: kept only while a policy or a team asks for it. */
+/** Usage of each user in a team with all teams below it: kept only while a policy or a team needs it. */
 import type { TeamName } from "../model/ids.ts";
 import { usageKey } from "./decayed-usage-index.ts";
 import type { TeamNode } from "./team-node.ts";
 
-/** Whose work it is. */
+/** Team and user of the work. */
 export interface Holder {
   readonly team: TeamName;
   /** The user who submitted it. */
@@ -12,7 +12,7 @@ export interface Holder {
 
 export class UserUse {
   readonly #used = new Map<string, number[]>();
-  /** Whether it is kept at all. */
+  /** Whether it is maintained. */
   isKept = false;
 
   used(team: TeamName, user: string): readonly number[] {
@@ -27,7 +27,7 @@ export class UserUse {
     this.#used.clear();
   }
 
-  /** The vector of the user in the team, to be written to. */
+  /** The vector of the user in the team, for writing. */
   of({ name }: TeamNode, user: string): number[] {
     const key = usageKey(name, user);
     let vector = this.#used.get(key);
@@ -35,7 +35,7 @@ export class UserUse {
     return vector;
   }
 
-  /** Forgets a user who holds nothing there. */
+  /** Removes a user without usage. */
   markClean({ name }: TeamNode, user: string): void {
     const key = usageKey(name, user);
     if (this.#used.get(key)?.every((amount) => amount === 0) === true) this.#used.delete(key);

@@ -33,7 +33,7 @@ import type { ReadonlyState, WorkloadEntity } from "../state/state.ts";
 
 export interface World {
   readonly state: ReadonlyState;
-  /** The policy in force with what it leaves out filled in. */
+  /** The active policy with its defaults filled in. */
   rules: Rules;
   readonly capacity: Capacity;
   readonly queue: Queue;
@@ -46,35 +46,35 @@ export interface World {
   readonly fabric: FabricIndex;
   readonly cells: CellIndex;
   readonly completions: CompletionIndex;
-  /** What may be evicted, by team; nothing while no phase asks anybody to leave. */
+  /** Preemptible work by team; empty while no phase evicts. */
   readonly evictable: Map<TeamName, EvictableWork>;
-  /** Attempts that a plan asked to leave, whole or some of their workers. */
+  /** Attempts that a plan evicted, fully or partly. */
   readonly terminating: Set<Attempt>;
-  /** Memo data of other rooms. */
+  /** Caches of other rooms. */
   readonly scratch: Scratch;
-  /** Events of what waits, and not of what is held, promised or defined, among all of them since the world was indexed. */
+  /** Number of queue-only events since the world was indexed. */
   queueEventCount: number;
-  /** The entities that were looked up last (`entities.ts`). */
+  /** Cache of the last lookups (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
-  /** How many nodes the pools state as spares, in all. */
+  /** Declared number of hot spares of all pools. */
   hotSparesStated: number;
-  /** Who waits for the end of a workload that has not ended. */
+  /** Work that waits for the end of an active workload. */
   readonly dependents: Map<WorkloadId, WorkloadId[]>;
   /** Ended workloads that are still kept, oldest end first. */
   readonly endedKept: WorkloadId[];
-  /** Positions at the front of `endedKept` that were dropped already. */
+  /** Positions at the front of `endedKept` that were removed. */
   endedDropped: number;
   /** Keys of `state.answers`, oldest first. */
   readonly answerKeys: Fifo<string>;
 }
 
-/** Moves on with every event that is not of what waits alone: as long as it stands, everybody holds what they held. */
+/** Changes whenever any allocation may have changed; queue-only events do not advance it. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
 
 const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
 
-/** Builds every index from the state: after a restore, and in tests to check the ones kept up to date. */
+/** Builds every index from the state: after a restore, and in tests to check the incrementally updated ones. */
 export function indexState(state: ReadonlyState): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
@@ -141,7 +141,7 @@ export function indexState(state: ReadonlyState): World {
   return world;
 }
 
-/** Wakes the engine for what comes by the clock alone. */
+/** Schedules the wakeups of time-driven entities. */
 function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
   for (const { window } of calendar.windows) waitForWindow(timers, window);
@@ -150,7 +150,7 @@ function waitForTheClock(world: World): void {
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 
-/** Files work under everything whose end it waits for. */
+/** Indexes work under every end that it waits for. */
 export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
   for (const { workloadId } of waitsFor ?? []) {
     const known = dependents.get(workloadId);
@@ -159,33 +159,33 @@ export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload)
   }
 }
 
-/** Wakes the engine when work may be taken for others that was promised to run until then. */
+/** Schedules a wakeup when a minimum runtime ends and work becomes preemptible. */
 export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Attempt, nowMs: number): void {
   const { minRuntimeMs } = workloadOf(world, workloadId).spec;
   if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
     world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
 }
 
-/** Wakes the engine when back-offs are over. */
+/** Schedules a wakeup for the end of back-offs. */
 function waitForRetries({ state, timers }: World, { id, retries }: Workload): void {
   for (const { notBeforeMs } of retries)
     if (notBeforeMs > state.nowMs) timers.add({ kind: "retry", atMs: notBeforeMs, workloadId: id });
 }
 
-/** Wakes the engine when the time of work comes that may not start before. */
+/** Schedules a wakeup for the earliest start of work with `notBefore`. */
 export function waitForTime({ timers }: World, { id, spec, endedAtMs }: Workload, nowMs: number): void {
   if (spec.notBeforeMs !== undefined && spec.notBeforeMs > nowMs && endedAtMs === null)
     timers.add({ kind: "retry", atMs: spec.notBeforeMs, workloadId: id });
 }
 
-/** Wakes the engine when work that runs has run for its walltime, or as long as was predicted. */
+/** Schedules a wakeup for the walltime or the predicted end of running work. */
 export function waitForItsTime(timers: Timers, attempt: Attempt, walltimeMs: number | null): void {
   if (attempt.startedAtMs !== null && walltimeMs !== null)
     timers.add({ kind: "walltime", atMs: attempt.startedAtMs + walltimeMs, attemptId: attempt.id });
   waitForPrediction(timers, attempt, walltimeMs);
 }
 
-/** Wakes the engine when work that runs outlives what was predicted of it; at its walltime it is stopped. */
+/** Schedules a wakeup for running work that outlives its prediction; at its walltime it is stopped. */
 export function waitForPrediction(
   timers: Timers,
   { id, startedAtMs, prediction }: Attempt,
@@ -196,19 +196,19 @@ export function waitForPrediction(
     timers.add({ kind: "prediction", atMs: startedAtMs + prediction.durationMs, attemptId: id });
 }
 
-/** Wakes the engine when more may be moved, and when what was moved may move again. */
+/** Schedules a wakeup when the migration rate allows more, and when a migrated workload's rest is over. */
 export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
   timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
   timers.add({ kind: "calendar", atMs: movedAtMs + (rules.defragment?.restMs ?? HOUR_MS) });
 }
 
-/** Wakes the engine when a schedule is due. */
+/** Schedules a wakeup for a due schedule. */
 export function waitForSchedule({ timers }: World, { schedule, lookedAtMs }: ScheduleItem): void {
   const atMs = nextDueMs(schedule.times, lookedAtMs);
   if (atMs !== null) timers.add({ kind: "schedule", atMs });
 }
 
-/** Wakes the engine when tariffs leave the calendar, and when work that starts only off-peak has to be looked at. */
+/** Schedules a wakeup when tariffs expire, and when start windows must be re-checked. */
 function waitForPower(world: World): void {
   const { state, timers } = world;
   for (const { entry } of state.calendar.values()) if (entry.kind === "tariff") waitForTariff(timers, entry);
@@ -216,18 +216,18 @@ function waitForPower(world: World): void {
   if (lookAtMs !== null) timers.add({ kind: "calendar", atMs: lookAtMs });
 }
 
-/** Wakes the engine when a tariff that does not come back is over and leaves the calendar. */
+/** Schedules a wakeup when a tariff that does not recur expires. */
 export function waitForTariff(timers: Timers, { when }: Tariff): void {
   if (when.kind !== "recurring") timers.add({ kind: "calendar", atMs: tariffEndMs(when) });
 }
 
-/** Wakes the engine when a window begins and ends. */
+/** Schedules a wakeup for the begin and the end of a window. */
 export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): void {
   timers.add({ kind: "calendar", atMs: startMs });
   timers.add({ kind: "calendar", atMs: endMs });
 }
 
-/** Wakes the engine when what is promised a place would run into a window there. */
+/** Schedules a wakeup when a nomination would overlap a window there. */
 export function waitForWindowsAhead(
   { calendar, rules, state, timers }: World,
   { workloadId, workers }: Nomination,
@@ -242,7 +242,7 @@ export function waitForWindowsAhead(
   }
 }
 
-/** Wakes the engine when an attempt would have to be stopped for a window on one of its nodes. */
+/** Schedules a wakeup when an attempt must be stopped for a window on one of its nodes. */
 export function waitForWindows({ calendar, rules, state, timers }: World, attempt: Attempt): void {
   if (!calendar.hasWindows) return;
   const { workloadId, workers } = attempt;

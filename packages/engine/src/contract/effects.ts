@@ -1,5 +1,5 @@
 /**
- * What the engine asks of an executor. Every effect may be asked again after a restart, so executors treat them as
+ * Requests of the engine to an executor. Every effect may be repeated after a restart, so executors treat them as
  * idempotent by attempt: launching an attempt that was ever claimed, or stopping one that has ended, does nothing.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
@@ -16,9 +16,9 @@ export interface LaunchGang {
   readonly spec: WorkloadSpec;
   /** In rank order. */
   readonly workers: readonly WorkerAllocation[];
-  /** What it waited for and was produced by others; absent: nothing. */
+  /** Artifacts of other work that it waited for; absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** The journal sequence of the `gangPlaced` behind it; executors keep it with the attempt and give it back in `inventory`. */
+  /** The journal sequence of its `gangPlaced`; executors store it with the attempt and return it in `inventory`. */
   readonly sequence: number;
 }
 
@@ -30,16 +30,19 @@ export interface StopGang {
   readonly reason: StopReason;
 }
 
-/** The gang is asked to write a checkpoint and to report it; it goes on meanwhile, and is stopped by a `stopGang` of its own. */
+/** Asks the gang to write and report a checkpoint; it continues meanwhile, and a separate `stopGang` stops it. */
 export interface CheckpointGang {
   readonly kind: "checkpointGang";
   readonly executor: ExecutorKind;
   readonly attemptId: AttemptId;
-  /** How long it will be waited for. */
+  /** How long the engine waits for the checkpoint. */
   readonly untilMs: number;
 }
 
-/** More workers for a gang that runs, with the ranks from `firstRank` on. A rank that it has is left alone: so this may be asked again. */
+/**
+ * Starts more workers for a running gang, with the ranks from `firstRank` on. Existing ranks are left alone, so this
+ * may be repeated.
+ */
 export interface GrowGang {
   readonly kind: "growGang";
   readonly executor: ExecutorKind;
@@ -47,18 +50,21 @@ export interface GrowGang {
   readonly workloadId: WorkloadId;
   readonly firstRank: number;
   readonly workers: readonly WorkerAllocation[];
-  /** As the gang would be launched at its new size: what the further workers are to find is told from it. */
+  /** The launch of the gang at its new size, from which the environment of the further workers is derived. */
   readonly launch: LaunchGang;
 }
 
-/** The gang goes on with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
+/** The gang continues with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
 export interface ShrinkGang {
   readonly kind: "shrinkGang";
   readonly executor: ExecutorKind;
   readonly attemptId: AttemptId;
   readonly workers: number;
   readonly graceTimeoutMs: number;
-  /** The gang is asked for a checkpoint first, and the others are told to leave when it has reported one, or after this time; absent: at once. */
+  /**
+   * The gang is first asked for a checkpoint, and the other workers are stopped when it reports one, or after this
+   * time; absent: at once.
+   */
   readonly checkpointTimeoutMs?: number;
 }
 
@@ -68,9 +74,9 @@ export interface ReplacedWorker {
 }
 
 /**
- * Workers were lost with their node, or leave it before it goes: these start in their places, with the same ranks, while the others
- * wait for them or go on. What still runs of the old ones is stopped first, and where the node is only cut off it must not come
- * back: the executor sees to that.
+ * Replaces workers that were lost with their node, or that leave it before it goes: new ones start with the same ranks,
+ * while the others wait or continue. Remaining old processes are stopped first. If the node is only cut off, the
+ * executor must prevent it from coming back.
  */
 export interface ReplaceWorkers {
   readonly kind: "replaceWorkers";

@@ -1,6 +1,6 @@
 /**
- * Everything the engine records: facts in the past tense. The journal is these, in this form, as JSON. A kind's `version`
- * grows when its fields change; `apply/` still reads the older ones, and a kind it does not know refuses to start.
+ * Everything the engine records: facts in the past tense. The journal holds them in this form, as JSON. A kind's
+ * `version` grows when its fields change; `apply/` still reads the older ones, and an unknown kind prevents the start.
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { UtilizationReport } from "./inputs.ts";
@@ -40,23 +40,26 @@ export type FleetEvent =
   | (Fact<"nodeReturned"> & { readonly nodeId: NodeId })
   | (Fact<"nodeDrainStarted"> & { readonly nodeId: NodeId; readonly actor: string })
   | (Fact<"nodeResumed"> & { readonly nodeId: NodeId; readonly actor: string })
-  /** From now on the node is kept for work that loses nodes. */
+  /** The node becomes a hot spare for work that loses nodes. */
   | (Fact<"hotSpareReserved"> & { readonly nodeId: NodeId })
-  /** It is a node like any other again. `workloadId`: for whom, where it was taken. */
+  /** The node is no longer a hot spare. `workloadId`: the workload that took it. */
   | (Fact<"hotSpareReleased"> & {
       readonly nodeId: NodeId;
       readonly reason: HotSpareEnd;
       readonly workloadId: WorkloadId | null;
     });
 
-/** `taken` by work that lost a node; the node itself was lost or drained, or the `calendar` has it; its pool wants `fewer`. */
+/**
+ * `taken` by work that lost a node; `lost` or `drained`: the node itself; `calendar`: a window has it; `fewer`: its
+ * pool declares fewer.
+ */
 export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 
 export type GovernanceEvent =
   | (Fact<"teamDefined", 4> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
   | (Fact<"policySet", 3> & { readonly policy: Policy })
-  /** So much of a team's budget of this period is used up. `spent` and `limit` of the resource of which the larger part is. */
+  /** A part of a team's budget of this period is used up. `spent` and `limit` of the resource with the larger part. */
   | (Fact<"budgetCrossed"> & {
       readonly team: TeamName;
       readonly percent: number;
@@ -66,11 +69,11 @@ export type GovernanceEvent =
       readonly periodStartMs: number;
     })
   | (Fact<"budgetRenewed", 2> & { readonly team: TeamName })
-  /** Remembers the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
+  /** Stores the answer to a command with an idempotency key; `fingerprint` tells a retry from a reused key. */
   | (Fact<"commandAnswered"> & { readonly key: string; readonly fingerprint: string; readonly result: CommandResult });
 
 export type CalendarEvent =
-  /** `nodes`: those chosen for a reservation by amount. An entry of the same name is replaced. */
+  /** `nodes`: those chosen for a reservation by amount. Replaces an entry of the same name. */
   | (Fact<"calendarSet"> & {
       readonly entry: CalendarEntry;
       readonly actor: string;
@@ -78,17 +81,20 @@ export type CalendarEvent =
     })
   | (Fact<"calendarRemoved"> & { readonly name: string; readonly actor: string })
   | (Fact<"windowBegan"> & { readonly name: string })
-  /** The window's time is over, and it is no longer in the calendar. */
+  /** The window is over, and it is removed from the calendar. */
   | (Fact<"windowEnded"> & {
       readonly name: string;
-      /** Of the entry (`entryFingerprint`), by which its document is known when it is applied again; absent: nobody declared it in one. */
+      /**
+       * Fingerprint of the entry (`entryFingerprint`), by which its document is recognised when it is applied again;
+       * absent: no document declared it.
+       */
       readonly fingerprint?: string;
     });
 
 export type ScheduleEvent =
   | (Fact<"scheduleSet", 2> & { readonly schedule: Schedule; readonly actor: string })
   | (Fact<"scheduleRemoved"> & { readonly name: string; readonly actor: string })
-  /** It was due and submitted this; `null`: nothing, and `left` says why. */
+  /** A schedule was due and submitted this; `null`: nothing, and `left` says why. */
   | (Fact<"scheduleRan", 2> & {
       readonly name: string;
       readonly dueAtMs: number;
@@ -101,9 +107,9 @@ export type WorkloadEvent =
       readonly workloadId: WorkloadId;
       readonly spec: WorkloadSpec;
       readonly actor: string;
-      /** What of `spec.after` had not ended yet, as it was resolved; absent: nothing. */
+      /** Dependencies of `spec.after` that had not ended yet; absent: none. */
       readonly waitsFor?: readonly WaitsFor[];
-      /** What it waits for and was produced before; absent: nothing. */
+      /** Artifacts it waits for that existed already; absent: none. */
       readonly given?: readonly Artifact[];
     })
   /** An ended workload waits again with the tasks that did not succeed. It stands in the queue as if submitted now. */
@@ -116,9 +122,9 @@ export type WorkloadEvent =
     })
   | (Fact<"workloadHeld"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadReleased"> & { readonly workloadId: WorkloadId; readonly actor: string })
-  /** Power is cheap and clean enough for it, or it can wait no longer. */
+  /** Power is cheap and clean enough for it, or its latest start has come. */
   | (Fact<"startWindowOpened"> & { readonly workloadId: WorkloadId })
-  /** It is not any more: what of the work has not started waits for the next time. */
+  /** Power is no longer cheap or clean enough: tasks that have not started wait for the next window. */
   | (Fact<"startWindowClosed"> & { readonly workloadId: WorkloadId })
   | (Fact<"workloadStopRequested"> & { readonly workloadId: WorkloadId; readonly actor: string })
   | (Fact<"workloadEnded"> & {
@@ -135,21 +141,21 @@ export type AttemptEvent =
       readonly number: number;
       readonly acceleratorType: string;
       readonly workers: readonly WorkerAllocation[];
-      /** Absent: it is taken to run as long as its walltime says. */
+      /** Absent: its expected run time is its walltime. */
       readonly prediction?: Prediction;
     })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
-  /** It has run longer than was predicted: from now on it is taken to run that long in all, and protected starts may move back. */
+  /** It outlived its prediction: this is the new expected run time in total, and protected starts may move back. */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
   | (Fact<"attemptStopRequested", 2> & {
       readonly attemptId: AttemptId;
       readonly reason: StopReason;
-      /** Which window or notice it makes way for; absent: none, or recorded before this was. */
+      /** The window or notice that it is stopped for; absent: none, or an older version. */
       readonly closedBy?: ClosedBy;
     })
-  /** What is to stop is asked for a checkpoint first, and may take until then. */
+  /** The attempt is asked for a checkpoint before it is stopped, and has until then. */
   | (Fact<"checkpointRequested"> & { readonly attemptId: AttemptId; readonly untilMs: number })
-  /** Its executor is asked to stop it now: it wrote one, the time is over, or there was a reason not to wait any longer. */
+  /** Its executor is asked to stop it now: a checkpoint was written, the time is over, or waiting became pointless. */
   | (Fact<"checkpointWaitEnded"> & {
       readonly attemptId: AttemptId;
       readonly outcome: CheckpointWaitOutcome;
@@ -160,9 +166,12 @@ export type AttemptEvent =
       readonly outcome: AttemptOutcome;
       readonly exit: WorkerExit | null;
       readonly detail: string;
-      /** When the task may be tried again; `null`: it is not tried again. */
+      /** When the task may be retried; `null`: it is not retried. */
       readonly retryAtMs: number | null;
-      /** Consecutive losses of the task that its workload may have caused, this one included; absent: it was no such loss. */
+      /**
+       * Consecutive losses of the task that its workload may have caused, this one included; absent: the workload did
+       * not cause it.
+       */
       readonly losses?: number;
       /** A task of an array ended without success and is not tried again; absent: it succeeded, is retried, or is no array's. */
       readonly givenUp?: true;
@@ -173,70 +182,79 @@ export type AttemptEvent =
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     })
-  /** An elastic gang goes on with its first `workers` workers; the others are asked to leave. */
+  /** An elastic gang continues with its first `workers` workers; the others are stopped. */
   | (Fact<"gangShrinkRequested"> & {
       readonly attemptId: AttemptId;
       readonly workers: number;
       readonly reason: EvictionReason;
     })
-  /** The workers that were asked to leave have left. */
+  /** The stopped workers have ended. */
   | (Fact<"workersLeft"> & { readonly attemptId: AttemptId })
-  /** Workers of a gang that goes on without them were lost with their node. */
+  /** Workers of a gang that continues were lost with their node. */
   | (Fact<"ranksLost"> & {
       readonly attemptId: AttemptId;
       readonly nodeId: NodeId;
       readonly ranks: readonly number[];
-      /** They are given up before the node is away, since others take their places; absent: it is gone. */
+      /** They are given up before the node is away, because replacements start elsewhere; absent: the node is gone. */
       readonly ahead?: true;
     })
-  /** New places for all ranks that were lost, in their order. */
+  /** New places for all lost ranks, in their order. */
   | (Fact<"workersReplaced", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** The workers in new places have joined the others. */
+  /** The replacement workers have joined the gang. */
   | (Fact<"workersJoined"> & { readonly attemptId: AttemptId })
-  /** Further workers for a gang that runs, behind those it has. */
+  /** Further workers for a running gang, with ranks after the existing ones. */
   | (Fact<"gangGrown", 2> & { readonly attemptId: AttemptId; readonly workers: readonly WorkerAllocation[] })
-  /** Further workers did not come: it goes on with its first `workers` workers, and asks for no more. */
+  /** Further workers did not start: the gang continues with its first `workers` workers and requests no more. */
   | (Fact<"joinFailed"> & { readonly attemptId: AttemptId; readonly workers: number; readonly detail: string })
   | (Fact<"placementNominated"> & { readonly nomination: Nomination })
-  /** It goes on where it is, as a loan of what is idle: the cells of its team are given to this workload. */
+  /** It continues as an opportunistic job on idle capacity: its team's reserved cells are given to this workload. */
   | (Fact<"opportunisticJobRelabelled"> & { readonly attemptId: AttemptId; readonly workloadId: WorkloadId })
   | (Fact<"nominationWithdrawn"> & { readonly attemptId: AttemptId; readonly reason: string })
-  /** By what right what is evicted next is evicted: for whom, and how both sides stood. */
+  /** The preemption ground of the evictions that follow: the preemptor, and the shares of both sides. */
   | (Fact<"evictionPlanned", 2> & {
       readonly workloadId: WorkloadId;
       readonly task: number;
       readonly reason: EvictionReason;
       readonly victims: readonly PlannedVictim[];
-      /** How the team for which it is stands, without the place and with it, by itself; journals from before this was recorded do not say. */
+      /** The preemptor team's share, without the place and with it; absent in older journals. */
       readonly preemptor?: RecordedTeamShare;
-      /** It is moved to gather what is idle, for nobody who waits: so many pairs of idle accelerators come to lie on one node. */
+      /**
+       * A migration that gathers idle capacity and has no preemptor; number of pairs of idle accelerators that it
+       * brings onto one node.
+       */
       readonly pairsGathered?: number;
     })
   | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
-  /** It has produced something that it declared. */
+  /** It has produced one of its declared artifacts. */
   | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
   | (Fact<"checkpointRecorded"> & { readonly attemptId: AttemptId; readonly step: number; readonly path: string });
 
-/** `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: something came up that does not wait. */
+/**
+ * `saved`: it reported a newer checkpoint. `timedOut`: it did not in time. `cutShort`: another reason did not allow
+ * waiting.
+ */
 export type CheckpointWaitOutcome = "saved" | "timedOut" | "cutShort";
 
-/** A team's dominant share before and after, as parts of what it may claim, in thousandths. */
+/** A team's dominant share before and after, as parts of its entitlement, in thousandths. */
 export interface RecordedTeamShare {
   readonly team: TeamName;
   readonly shareBeforeMilli: number;
   readonly shareAfterMilli: number;
 }
 
-/** What a plan takes from one attempt, and how its team stood without that and with it, by itself, as parts of its claim in thousandths. */
+/**
+ * The part of one attempt that a plan takes, and its team's share without and with that, as parts of its entitlement in
+ * thousandths.
+ */
 export interface PlannedVictim {
   readonly attemptId: AttemptId;
-  /** Workers that it keeps; 0: it is evicted whole. */
+  /** Remaining workers; 0: it is evicted completely. */
   readonly keeps: number;
   readonly team: TeamName;
   readonly teamShareBeforeMilli: number;
   readonly teamShareAfterMilli: number;
   readonly right?: EvictionRight;
-  /** What it gives up has a place elsewhere in the plan, so that its team holds as much as before. */
+  /** The plan gives it a place elsewhere, so that its team's usage stays the same. */
   readonly moves?: true;
 }
 

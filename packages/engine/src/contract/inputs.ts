@@ -1,6 +1,7 @@
 /**
- * Everything that reaches the engine. A command asks and gets a reply; an observation reports what an executor saw; a signal
- * reports what a workload's process says of itself; a tick says that time passed. Inputs were validated at the edge.
+ * All inputs of the engine. A command requests a change and gets a reply; an observation reports what an executor saw;
+ * a signal reports what a workload's process says of itself; a tick reports that time passed. Inputs were validated at
+ * the edge.
  */
 import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { NodeSpec, Pool, Site } from "../model/fleet.ts";
@@ -13,19 +14,21 @@ import type { Policy } from "../policy/policy.ts";
 interface CommandCommon {
   readonly commandId: CommandId;
   readonly actor: string;
-  /** A retry with the same key gets the first answer again; `null`: no such promise. */
+  /** A retry with the same key gets the first answer again; `null`: no such guarantee. */
   readonly idempotencyKey: string | null;
 }
 
 export type Command =
   | (CommandCommon & { readonly kind: "submitWorkload"; readonly spec: WorkloadSpec })
   | (CommandCommon & { readonly kind: "stopWorkload"; readonly workloadId: WorkloadId })
-  /** Nothing of it starts until it is released; what runs goes on. */
+  /** No further task starts until it is released; running tasks continue. */
   | (CommandCommon & { readonly kind: "holdWorkload"; readonly workloadId: WorkloadId })
   | (CommandCommon & { readonly kind: "releaseWorkload"; readonly workloadId: WorkloadId })
   /** The tasks of an ended workload that did not succeed run again, under its id and behind its earlier attempts. */
   | (CommandCommon & { readonly kind: "rerunWorkload"; readonly workloadId: WorkloadId })
-  /** All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left as it is. */
+  /**
+   * All or nothing. A workload that exists under its team and name with the same spec, ended or not, is left unchanged.
+   */
   | (CommandCommon & {
       readonly kind: "apply";
       readonly sites: readonly Site[];
@@ -38,24 +41,27 @@ export type Command =
   | (CommandCommon & { readonly kind: "removeSchedule"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeCalendarEntry"; readonly name: string })
   | (CommandCommon & { readonly kind: "removeTeam"; readonly team: TeamName })
-  /** `requeue` stops what runs there (with its grace) and puts it back in the queue; `wait` lets it finish. */
+  /** `requeue` stops running work (with its grace period) and puts it back in the queue; `wait` lets it finish. */
   | (CommandCommon & { readonly kind: "drainNode"; readonly nodeId: NodeId; readonly running: "wait" | "requeue" })
   | (CommandCommon & { readonly kind: "resumeNode"; readonly nodeId: NodeId })
-  /** Whoever lends the node takes it away: at an instant, or so long after the command is decided. Said again, the latest word counts. */
+  /**
+   * Notice that the provider takes the node away: at an instant, or a duration after the command is decided. A later
+   * notice replaces an earlier one.
+   */
   | (CommandCommon & {
       readonly kind: "noticeNode";
       readonly nodeId: NodeId;
       readonly gone: { readonly atMs: number } | { readonly inMs: number };
       readonly reason?: string | undefined;
     })
-  /** The node stays. */
+  /** Withdraws the notice. */
   | (CommandCommon & { readonly kind: "withdrawNotice"; readonly nodeId: NodeId })
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
-  /** Whoever lends the node takes it away at this instant; told again, the latest word counts. */
+  /** The executor's notice that the node goes at this instant; a later notice replaces an earlier one. */
   | { readonly kind: "nodeNotice"; readonly nodeId: NodeId; readonly goneAtMs: number }
   | { readonly kind: "attemptRunning"; readonly attemptId: AttemptId }
   /** All workers have ended: their exits in the order in which they happened. */
@@ -63,19 +69,19 @@ export type Observation =
       readonly kind: "attemptExited";
       readonly attemptId: AttemptId;
       readonly exits: readonly WorkerExit[];
-      /** What it produced, where nothing was reported while it ran; absent: nothing. */
+      /** Artifacts that were not reported while it ran; absent: none. */
       readonly artifacts?: readonly Artifact[];
     }
   /**
-   * Of a gang that was asked to shrink, the workers that were to leave have left. `workers`: so many go on, so that an answer that
-   * crosses another request is known as such; absent: as many as were last asked for.
+   * The stopped workers of a shrunk gang have ended. `workers`: the number that continues, which identifies an answer
+   * that crosses another request; absent: the number last requested.
    */
   | { readonly kind: "workersLeft"; readonly attemptId: AttemptId; readonly workers?: number }
-  /** Of a gang that lost workers with a node, those in new places work with the others. */
+  /** The replacement workers of a gang have joined. */
   | { readonly kind: "workersJoined"; readonly attemptId: AttemptId }
   /**
-   * Of a gang that was to grow, a further worker could not be started or ended at once: the gang goes on with its first `workers`
-   * workers, and nothing runs of the others.
+   * A further worker of a growing gang could not be started or ended at once: the gang continues with its first
+   * `workers` workers, and none of the others runs.
    */
   | {
       readonly kind: "joinFailed";
@@ -88,19 +94,19 @@ export type Observation =
       readonly kind: "attemptLost";
       readonly attemptId: AttemptId;
       readonly detail: string;
-      /** Set where the workload itself may be the cause; absent: the machine is. */
+      /** Set if the workload itself may be the cause; absent: the machine is. */
       readonly cause?: LossCause;
     };
 
-/** How busy an attempt's accelerators were since the report before, of those whose workers report it. */
+/** Utilisation of an attempt's accelerators since the last report, for workers that report it. */
 export interface UtilizationReport {
-  /** How many are reported on. */
+  /** Number of reported accelerators. */
   readonly accelerators: number;
-  /** How many of them did anything worth speaking of. */
+  /** Number of accelerators above the noise level. */
   readonly busyAccelerators: number;
-  /** The mean share of time in which they were busy, in thousandths. */
+  /** Mean share of busy time, in thousandths. */
   readonly busyMilli: number;
-  /** Most memory of one accelerator in use, and how much the smallest has; `null`: not told. */
+  /** Largest memory in use of one accelerator, and the smallest capacity; `null`: not reported. */
   readonly peakMemoryMib: number | null;
   readonly capacityMib: number | null;
 }

@@ -44,20 +44,20 @@ export type Rejection =
   | { readonly code: "workloadActive"; readonly workloadId: string; readonly name: string }
   | { readonly code: "duplicateName"; readonly kind: string; readonly name: string }
   | { readonly code: "unknownNode"; readonly nodeId: string }
-  /** It has gone already: there is nothing left to give notice of. */
+  /** The node is gone: a notice is too late. */
   | { readonly code: "nodeLost"; readonly nodeId: string }
-  /** It was to go before now. */
+  /** The instant of the notice is in the past. */
   | { readonly code: "noticeOver"; readonly nodeId: string; readonly goneAtMs: number; readonly nowMs: number }
-  /** Entries of the calendar have it that nobody declares: notices of nodes. */
+  /** These names are reserved for calendar entries of node notices. */
   | { readonly code: "reservedName"; readonly name: string }
   | { readonly code: "unknownPool"; readonly pool: string }
   | { readonly code: "unknownCalendarEntry"; readonly name: string }
   | { readonly code: "unknownSchedule"; readonly name: string }
-  /** No day of the calendar is among its times. */
+  /** The schedule is never due. */
   | { readonly code: "neverDue"; readonly name: string }
   /** The window ended before it was declared. */
   | { readonly code: "windowOver"; readonly name: string; readonly endMs: number; readonly nowMs: number }
-  /** Fewer accelerators than asked for are on nodes that nothing else is planned for in that time. */
+  /** Too few accelerators are on nodes without other calendar entries in that time. */
   | {
       readonly code: "reservationTooLarge";
       readonly name: string;
@@ -72,7 +72,7 @@ export type Rejection =
       readonly acceleratorsPerWorker: number;
     }
   | { readonly code: "queueFull"; readonly waitingCount: number; readonly maxCount: number }
-  /** `artifact`: what it waits for is produced by nobody; `cycle`: the names of work in one set that waits for each other. */
+  /** `artifact`: no workload produces it; `cycle`: the names of workloads that wait for each other. */
   | {
       readonly code: "unknownDependency";
       readonly name: string;

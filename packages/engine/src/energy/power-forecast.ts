@@ -1,17 +1,17 @@
-/** What tariffs say of power from an instant on, piece by piece, worked out once and only as far as somebody looks. */
+/** Tariff forecast from an instant on, in pieces, computed lazily as far as it is read. */
 import type { ReadonlyState } from "../state/state.ts";
 import { figuresAt, nextTariffChangeMs } from "./tariffs.ts";
 import type { Figures } from "./tariffs.ts";
 
-/** A time in which no tariff begins, ends or goes on with another figure. */
+/** A period in which no tariff changes. */
 export interface Piece {
   readonly fromMs: number;
-  /** `Infinity`: nothing changes any more. */
+  /** `Infinity`: no further change. */
   readonly untilMs: number;
   readonly figures: Figures;
 }
 
-/** So many changes of tariffs are looked through: weeks of hourly ones. */
+/** Maximum number of tariff changes that are read: weeks of hourly ones. */
 const PIECES_MAX = 1000;
 
 export class PowerForecast {
@@ -24,7 +24,7 @@ export class PowerForecast {
     this.#nextMs = fromMs;
   }
 
-  /** The first is that of the instant; `undefined`: there are no more, or nobody looks further. */
+  /** The first piece contains the instant; `undefined`: there are no more, or the maximum is reached. */
   at(index: number): Piece | undefined {
     while (this.#pieces.length <= index) {
       const fromMs = this.#nextMs;
@@ -37,8 +37,9 @@ export class PowerForecast {
   }
 
   /**
-   * Whether a piece is among the so many milliseconds of least price, or least carbon, between its beginning and `untilMs`: what
-   * is less later, in all, takes less time than that. Of equal times the earlier is taken; what is not stated is not among them.
+   * Whether a piece is among the cheapest (or cleanest) periods of this total length between its beginning and
+   * `untilMs`: the strictly cheaper later pieces together must take less time than that. The earlier of two equal
+   * pieces counts; pieces without a figure never do.
    */
   isAmongLeast(index: number, figure: keyof Figures, { leastMs, untilMs }: LeastPower): boolean {
     const now = this.at(index)?.figures[figure] ?? null;

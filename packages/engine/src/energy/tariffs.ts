@@ -1,10 +1,10 @@
-/** What a kilowatt-hour costs, and how much carbon is in it, at an instant: read off the tariffs of the calendar. */
+/** Price and carbon of a kilowatt-hour at an instant, from the tariffs of the calendar. */
 import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TariffTimes } from "../model/calendar.ts";
 import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** `null`: no tariff says. */
+/** `null`: no tariff states it. */
 export interface Figures {
   readonly microUsdPerKwh: number | null;
   readonly gramsPerKwh: number | null;
@@ -17,8 +17,8 @@ export function tariffsOf({ calendar }: Pick<ReadonlyState, "calendar">): readon
 }
 
 /**
- * Nobody knows beforehand at which site work will start, so of several sites the dearest and the dirtiest counts, and what is
- * not known of one of them is not known.
+ * The site of a future start is unknown, so the most expensive and the most carbon-intensive of several sites counts;
+ * unknown for one means unknown.
  */
 export function figuresAt(state: ReadonlyState, atMs: number): Figures {
   const tariffs = tariffsOf(state);
@@ -52,11 +52,14 @@ function goesBefore(left: InForce, right: InForce): boolean {
   return left.begunMs > right.begunMs || (left.begunMs === right.begunMs && left.name > right.name);
 }
 
-/** What a series says of the step that the instant lies in, if it goes so far. */
+/** The value of a series at the step that contains the instant, if the series reaches it. */
 const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, figure: Figure): number | undefined =>
   when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
 
-/** Of the tariffs that hold at the site and state the figure: a series before others, then the one that began last; of two, the one named later. */
+/**
+ * Among the tariffs that apply at the site and state the figure: a series before others, then the one that began last;
+ * of two, the later name.
+ */
 function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
   let best: InForce | null = null;
   for (const tariff of tariffs) {
@@ -70,7 +73,7 @@ function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: Tar
   return best?.amount ?? null;
 }
 
-/** Since when the tariff holds; `null`: it does not at this instant. */
+/** Start of the tariff's current period; `null`: it does not apply at this instant. */
 function begunAtMs({ when }: Tariff, atMs: number): number | null {
   if (when.kind !== "recurring") return when.startMs <= atMs && atMs < tariffEndMs(when) ? when.startMs : null;
   const begunMs = lastDueMs(when.times, atMs);
@@ -84,7 +87,7 @@ function nextStepMs(when: TariffTimes & { readonly kind: "series" }, afterMs: nu
   return nextMs <= tariffEndMs(when) ? nextMs : null;
 }
 
-/** The first instant after this one at which a tariff begins or ends; `null`: none does. */
+/** The first instant after this one at which a tariff begins or ends; `null`: none. */
 export function nextTariffChangeMs(state: Pick<ReadonlyState, "calendar">, afterMs: number): number | null {
   const instants = tariffsOf(state).flatMap(({ when }): (number | null)[] => {
     if (when.kind === "once") return [when.startMs, when.endMs];

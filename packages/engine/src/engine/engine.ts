@@ -1,4 +1,4 @@
-/** The engine's shell around `decide/`, `schedule/` and `apply/`: batches in, `Ready` out. */
+/** The engine's shell around lifecycle, round and apply: batches in, `Ready` out. */
 import { Batch } from "../batch/batch.ts";
 import { applyEvent, recordChain } from "../apply/apply.ts";
 import { UndoLog } from "../apply/undo-log.ts";
@@ -36,10 +36,10 @@ class EngineCore implements Engine {
   #world: World;
   #clockMs: number;
   #awaitingAdvance = false;
-  /** Head of the hash chain; `state.chain` is its text, written when somebody looks. */
+  /** Head of the hash chain; `state.chain` is its text, formatted when it is read. */
   #chain: Lanes;
 
-  /** Whether its journal is written down: nobody reads that of a fork. */
+  /** Whether a journal is kept: a fork has none. */
   readonly #isWritten: boolean;
 
   constructor(state: ReadonlyState, fork: { readonly clockMs: number } | null = null) {
@@ -95,7 +95,7 @@ class EngineCore implements Engine {
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
     const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
-    // What does not end when it was expected to moves the protected starts of what waits; past use moves who is next.
+    // Work that outlives its expected end moves protected starts; usage history changes the order.
     return earlier(dueMs, earlier(completions.nextAfter(this.#clockMs), decayedUsage.nextStepAtMs(this.#clockMs)));
   }
 
@@ -111,7 +111,7 @@ class EngineCore implements Engine {
     return encodeSnapshot(this.world.state);
   }
 
-  /** Folds groups and rebuilds the indexes: time-driven entries of a run that is not going on are not trusted. */
+  /** Folds groups and rebuilds the indexes: time-driven entries of a stopped run are not trusted. */
   fold(groups: Iterable<JournalGroup>): void {
     const { world } = this;
     for (const group of groups) foldGroup(world, group);
@@ -127,7 +127,7 @@ function worldWith(state: ReadonlyState): World {
   return world;
 }
 
-/** The first of two that are to come; `null`: it is not. */
+/** The earlier of two future instants; `null`: none. */
 function earlier(left: number | null, right: number | null): number | null {
   if (left === null) return right;
   return right === null || left < right ? left : right;

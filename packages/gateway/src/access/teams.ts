@@ -1,4 +1,4 @@
-/** Who presents a key: teams by the SHA-256 of their keys. Keys themselves are nowhere at rest. */
+/** Identifies the team of a presented key by the key's SHA-256. */
 import { hash, randomBytes } from "node:crypto";
 import type { TeamConfig } from "../config/schema.ts";
 import type { TeamLimits } from "../limits/account.ts";

@@ -52,7 +52,7 @@ export interface Batch {
   request_counts: { total: number; completed: number; failed: number };
 }
 
-/** Of each kind and team; the oldest have to be deleted before more are taken. */
+/** Maximum for each kind and team; older ones must be deleted before more are accepted. */
 const ENTRIES_MAX = 1000;
 /** No team can have this name: the one of an open gateway without keys. */
 const nobody = "-";

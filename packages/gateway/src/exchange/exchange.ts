@@ -65,7 +65,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
   }
 
   clientGone(): void {
-    // What the replica sent in the same turn of the loop is counted before its connection closes.
+    // Bytes that the replica sent in the same turn of the loop are counted before its connection closes.
     setImmediate(() => this.#abandon());
   }
 
@@ -282,7 +282,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     }
     this.#resetResponse();
     if (failure.isStale) {
-      // The replica closed a connection that it had kept open: nobody's fault, and no attempt.
+      // The replica closed a kept-alive connection: not a failure, and not an attempt.
       attempt.cancel(nowMs);
       this.#attemptCount--;
       this.#resend(attempt, nowMs);
@@ -459,7 +459,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     this.#end("failed", status, () => this.#target.respond(status, headers, body));
   }
 
-  /** Settles limits and usage, then lets the client have the end of its response. */
+  /** Settles limits and usage, then sends the client the end of its response. */
   #end(outcome: UsageOutcome, status: number, finish: () => void): void {
     clearTimeout(this.#hedgeTimer);
     this.#record?.release();

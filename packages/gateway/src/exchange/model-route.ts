@@ -9,22 +9,22 @@ export type FallbackReason = "unavailable" | "overloaded" | "failed" | "waking";
 export interface PoolRoute {
   readonly pool: Pool;
   readonly upstreamModel: string;
-  /** The model is a LoRA adapter there. */
+  /** In this pool the model is a LoRA adapter. */
   readonly isAdapter: boolean;
   readonly when: readonly FallbackReason[];
 }
 
-/** Whether any of the routes takes requests that come for this reason, now. */
+/** Whether any route accepts requests that fall back for this reason, now. */
 export function hasFallback(routes: readonly PoolRoute[], reason: FallbackReason, nowMs: number): boolean {
   return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs));
 }
 
-/** Waking is waited for, unless a later pool says that it takes requests meanwhile. */
+/** A request waits for a pool to wake, unless a later pool accepts it meanwhile. */
 const usualReasons: readonly FallbackReason[] = ["unavailable", "overloaded", "failed"];
 
 /** Weight of one request in the running ratio of tokens to bytes. */
 const RATIO_WEIGHT = 0.05;
-/** Before anything was measured: three bytes a token is more tokens than most text has. */
+/** Initial estimate: three bytes a token, which is more tokens than most text has. */
 const INITIAL_TOKENS_PER_BYTE = 1 / 3;
 
 export class ModelRoute {
@@ -35,7 +35,7 @@ export class ModelRoute {
   #spread = 0;
   #isMeasured = false;
 
-  /** `before`: the route of this name in the configuration before, which has measured already. */
+  /** `before`: the route of this name in the previous configuration, whose measurements are kept. */
   constructor(config: ModelConfig, pools: ReadonlyMap<string, Pool>, before: ModelRoute | undefined) {
     this.name = config.name;
     this.config = config;
@@ -51,7 +51,10 @@ export class ModelRoute {
     this.#isMeasured = before.#isMeasured;
   }
 
-  /** Prompt tokens of so many bytes: the mean plus twice the mean deviation, so that limits reserve enough. */
+  /**
+   * Estimated prompt tokens for a number of bytes: the mean plus twice the mean deviation, so that limits reserve
+   * enough.
+   */
   reservedPromptTokens(bytes: number): number {
     return Math.ceil(bytes * (this.#ratio + 2 * this.#spread));
   }
@@ -78,7 +81,7 @@ export class ModelRoute {
   }
 }
 
-/** USD per million tokens is thousandths of a micro-dollar, that is nano-dollars, a thousand a token. */
+/** USD per million tokens equals micro-dollars per token; nano-dollars are a thousand times that. */
 export function nanoUsdOf(
   price: PriceConfig | undefined,
   { promptTokens, completionTokens, cachedTokens }: TokenCounts,

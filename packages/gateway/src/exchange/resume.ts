@@ -35,7 +35,7 @@ export class StreamRecord {
     this.#parts.push(events);
   }
 
-  /** The events, or undefined where there were too many. */
+  /** The events, or undefined if there were too many. */
   text(): string | undefined {
     return this.#isWhole ? Buffer.concat(this.#parts, this.#bytes).toString("utf8") : undefined;
   }
@@ -67,7 +67,7 @@ interface Chunk {
   }[];
 }
 
-/** Returns undefined where the stream holds anything that a prefix of text cannot express. */
+/** Returns undefined if the stream holds anything that a text prefix cannot express. */
 export function continuationOf(
   request: ExchangeRequest,
   route: PoolRoute,

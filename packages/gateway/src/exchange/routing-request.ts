@@ -1,4 +1,4 @@
-/** What the router is told of a request. */
+/** Builds the router's view of a request. */
 import { hashText, type RoutingRequest } from "@headroom/routing";
 import type { PoolRoute } from "./model-route.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";

@@ -1,4 +1,4 @@
-/** What an exchange needs from the gateway around it. */
+/** Dependencies of an exchange on the gateway around it. */
 import type { PrefixBlocks, Slo } from "@headroom/routing";
 import type { Caller } from "../access/teams.ts";
 import type { MemoryBudget } from "../http/memory-budget.ts";
@@ -31,7 +31,7 @@ export interface ExchangeRequest {
 export interface ExchangeSummary {
   readonly record: Omit<UsageRecord, "seq">;
   readonly startedAtMs: number;
-  /** 0 where no byte came. */
+  /** 0 before the first byte. */
   readonly firstByteAtMs: number;
   readonly endedAtMs: number;
   readonly replicaId: string;
@@ -52,19 +52,19 @@ export interface Runtime {
   readonly usage: UsageSink;
   readonly retries: RetryBudget;
   readonly responseBufferBytes: number;
-  /** How often a stream that goes on leaves a record of its usage so far. */
+  /** Interval at which a long stream records its usage so far. */
   readonly checkpointMs: number;
   now(): number;
   prefixOf(request: ExchangeRequest): PrefixBlocks;
   sloOf(own: ReadonlyMap<string, string>): Slo;
   /**
-   * Wakes a pool, once for all who ask. With `bytes` the request is held and `ready` runs when a replica is there, or with an error;
-   * returns how to leave the queue, or undefined where the queue is full.
+   * Wakes a pool, once for all waiting requests. With `bytes` the request is held, and `ready` runs when a replica is
+   * up, or with an error. Returns a function that leaves the queue, or undefined if the queue is full.
    */
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
   /** Events of streams that may have to be continued. */
   readonly records: MemoryBudget;
-  /** Whether there is room to keep bodies for continuing streams, beside those of new requests. */
+  /** Whether there is memory to keep bodies for continuing streams, beside the bodies of new requests. */
   keepsBodies(): boolean;
   /** The client has the first byte: the body will not be sent again. */
   bodyUnneeded(exchange: Exchange): void;

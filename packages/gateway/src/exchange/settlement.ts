@@ -1,4 +1,4 @@
-/** What a request reserves, why it is refused, and what it used in the end. */
+/** A request's reservation, its refusal by a limit, and its final usage. */
 import type { ResponseHead } from "../http/response-head.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Denial, Need } from "../limits/account.ts";
@@ -48,7 +48,10 @@ export interface Outcome {
   readonly reported: TokenCounts | undefined;
   /** Events with output that arrived. */
   readonly counted: number;
-  /** Output tokens of a replica that failed before another one continued: they are part of what that one calls its prompt. */
+  /**
+   * Output tokens of a replica that failed before another one continued: the second replica reports them as part of its
+   * prompt.
+   */
   readonly continuedTokens: number;
   readonly pool: Pool | undefined;
 }

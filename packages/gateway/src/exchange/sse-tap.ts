@@ -1,6 +1,6 @@
 /**
- * Looks at an event stream on its way to the client: whole events only go on, each is counted, usage is read, and the usage event
- * that the gateway asked for on its own account is taken out. Bytes are not copied where nothing changes.
+ * Inspects an event stream on its way to the client: forwards whole events only, counts them, reads usage, and removes
+ * the usage event that the gateway itself requested. Bytes are not copied unless something changes.
  */
 import type { Operation } from "../protocols/endpoints.ts";
 import { usageIn, type TokenCounts } from "../json/usage.ts";
@@ -12,7 +12,7 @@ const emptyChoices = Buffer.from('"choices":[]');
 const emptyChoicesSpaced = Buffer.from('"choices": []');
 const errorKey = Buffer.from('data: {"error"');
 const doneMarker = Buffer.from("data: [DONE]");
-/** An event may be this long: the last one of the Responses API repeats the whole answer. */
+/** Maximum size of an event: the last one of the Responses API repeats the whole answer. */
 const EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Keys whose non-empty text makes an event one that carries output, by operation. */
@@ -52,7 +52,7 @@ export class SseTap {
     return this.#carry !== undefined;
   }
 
-  /** Returns what goes on to the client: `payload` itself where nothing is held back or left out. */
+  /** Returns the bytes for the client: `payload` itself if nothing is held or removed. */
   feed(payload: Buffer): Buffer | undefined {
     const data = this.#carry === undefined ? payload : Buffer.concat([this.#carry, payload]);
     this.#carry = undefined;
@@ -86,7 +86,7 @@ export class SseTap {
     return rest;
   }
 
-  /** Returns true where the event is not for the client. */
+  /** Returns true if the event is not for the client. */
   #take(event: Buffer): boolean {
     this.eventCount++;
     if (event.indexOf(usageKey) >= 0) {

@@ -1,4 +1,4 @@
-/** Where a response goes: a client's connection, a translation in front of it, or a batch. */
+/** Destination of a response: a client's connection, a translation in front of it, or a batch. */
 import type { ClientConnection } from "../http/client-connection.ts";
 
 export interface ResponseTarget {
@@ -6,7 +6,7 @@ export interface ResponseTarget {
   respond(status: number, headers: string, body: Buffer): void;
   /** The beginning of a response whose length is not known, with its first bytes. False: wait for `drained`. */
   begin(status: number, headers: string, first: Buffer): boolean;
-  /** `raw`: the same bytes as whole chunks of the chunked coding, where the upstream sent them so. */
+  /** `raw`: the same bytes as whole chunks of the chunked coding, if the upstream sent them so. */
   write(bytes: Buffer, raw: Buffer | undefined): boolean;
   end(): void;
   /** The response cannot be completed and must not look complete. */

@@ -1,4 +1,4 @@
-/** The request as a replica gets it: its path, credentials, the model's name there, and the wish for a usage event. */
+/** The request for a replica: path, credentials, the model's name there, and the option for a usage event. */
 import type { RequestPeek } from "../json/peek.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { Replica } from "../replicas/replica.ts";
@@ -35,7 +35,7 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
   return { head, body };
 }
 
-/** `usageWish`: ask for a usage event that the client did not ask for. */
+/** `usageWish`: request a usage event that the client did not ask for. */
 export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
   const edits: Edit[] = [];
   if (sent.model !== peek.model && peek.modelSpan !== undefined) {

@@ -15,7 +15,7 @@ export function createAdminServer(parts: AdminParts): Server {
   return createServer({ requestTimeout: 10_000 }, (request, response) => {
     request.resume();
     const url = new URL(request.url ?? "/", "http://admin");
-    // A page in a browser must not drain anything: it cannot set this header without asking first.
+    // Protects against cross-site requests: a page in a browser cannot set this header without a preflight.
     const isWrite = request.method === "POST";
     if (isWrite && request.headers["x-headroom-admin"] === undefined) {
       reply(response, 403, { error: "Send the header `x-headroom-admin: 1` with changes." });

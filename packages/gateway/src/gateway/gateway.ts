@@ -1,4 +1,4 @@
-/** The gateway process: connections in, exchanges through, replicas out. `startGateway` is the door. */
+/** The gateway process: connections in, exchanges through, replicas out. Entry point: `startGateway`. */
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
@@ -309,7 +309,7 @@ export class Gateway implements ClientPort, Runtime {
     else new HttpTarget(connection, head.minorVersion).respond(answer.status, jsonHeader, Buffer.from(answer.body));
   }
 
-  /** A request on the gateway's own account, as a line of a batch is. */
+  /** A request that the gateway makes itself, such as a line of a batch. */
   #runAlone(caller: Caller, path: string, body: Buffer): Promise<BatchResult> {
     const endpoint = endpointAt(path);
     const peek = peekRequest(body);

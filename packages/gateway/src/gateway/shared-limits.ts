@@ -1,4 +1,4 @@
-/** Where this gateway's limits come from: its own ledger, or leases from the group's. */
+/** Source of this gateway's limits: its own ledger, or leases from the group's. */
 import type { GatewayConfig } from "../config/schema.ts";
 import { limitsOfTeam } from "../access/teams.ts";
 import { LocalLimits, type LimitSource } from "../limits/account.ts";

@@ -27,13 +27,15 @@ export interface StartOptions {
 export interface RunningGateway {
   readonly url: string;
   readonly adminUrl: string | undefined;
-  /** Applies another configuration; what it keeps keeps its connections. Addresses and state stay until a restart. */
+  /**
+   * Applies another configuration; unchanged replicas keep their connections. Addresses and state stay until a restart.
+   */
   apply(config: GatewayConfig): void;
   /** Stops taking requests, lets streams end, then closes; after `shutdownTimeout` at the latest. */
   close(): Promise<void>;
 }
 
-/** Clients that connect in one moment: the kernel takes the least of this and net.core.somaxconn. */
+/** Backlog of new connections: the kernel takes the minimum of this and net.core.somaxconn. */
 const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_REQUEST_MS = 300;
@@ -41,7 +43,7 @@ const FIRST_PROBE_MS = 1000;
 
 const { timeOrigin } = performance;
 
-/** Wall-clock milliseconds that never go back. */
+/** Wall-clock milliseconds, monotonic. */
 function steadyNow(): number {
   return timeOrigin + performance.now();
 }
@@ -152,7 +154,7 @@ async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
   for (;;) {
     const elapsedMs = performance.now() - startedAtMs;
     for (const connection of gateway.connections) {
-      // The first request of a new connection may be on its way.
+      // The first request of a new connection may be in transit.
       const mayCome = connection.requestCount === 0 && elapsedMs < FIRST_REQUEST_MS;
       if (connection.isIdle && !mayCome) connection.destroy();
     }

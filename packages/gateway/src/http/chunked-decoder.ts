@@ -4,7 +4,7 @@ const CR = 13;
 const LF = 10;
 const TAB = 9;
 const COLON = 58;
-/** A chunk size of more than eight hex digits is no honest one. */
+/** No valid chunk size needs more than eight hex digits. */
 const SIZE_DIGITS_MAX = 8;
 const EXTENSION_BYTES_MAX = 1024;
 const TRAILER_BYTES_MAX = 8192;
@@ -36,7 +36,7 @@ export class ChunkedDecoder {
   get isBroken(): boolean {
     return this.#state === "broken";
   }
-  /** True where the next byte begins a chunk: what came so far can be passed on as it is. */
+  /** True if the next byte begins a chunk: the bytes so far can be forwarded unchanged. */
   get isBetweenChunks(): boolean {
     return this.#state === "size" && this.#digits === 0;
   }
@@ -116,7 +116,7 @@ export class ChunkedDecoder {
     else this.#state = this.#remaining > 0 ? "data" : "trailer";
   }
 
-  /** Trailer fields are checked for their form, read past and dropped. */
+  /** Trailer fields are validated, skipped and dropped. */
   #trailer(byte: number): void {
     this.#trailerBytes++;
     if (byte === CR) this.#state = this.#lineBytes > 0 && !this.#hasColon ? "broken" : "trailerLf";

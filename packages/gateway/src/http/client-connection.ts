@@ -1,6 +1,6 @@
 /**
- * One connection of a client: reads requests one after the other, holds each body within bounds, writes responses. It knows HTTP
- * and no protocol above it; `ClientPort` is what it talks to.
+ * One connection of a client: reads requests one after the other, bounds each body, writes responses. It implements
+ * HTTP only; protocols above it are behind `ClientPort`.
  */
 import type { Socket } from "node:net";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
@@ -16,7 +16,7 @@ export interface ClientLimits {
   readonly stallTimeoutMs: number;
 }
 
-/** What is told of a message that cannot be served. */
+/** Error of a message that cannot be served. */
 export interface ClientProblem {
   readonly status: number;
   readonly message: string;
@@ -26,15 +26,15 @@ export interface ClientPort {
   readonly bounds: ClientLimits;
   readonly bodies: MemoryBudget;
   now(): number;
-  /** After the head, before the body. False: the port has answered with `refuse` already. */
+  /** Called after the head, before the body. False: the port has answered with `refuse` already. */
   acceptsHead(connection: ClientConnection, head: RequestHead): boolean;
   handle(connection: ClientConnection, head: RequestHead, body: Buffer): void;
-  /** The message cannot be read: the port answers with `refuse`. `target` is "" where not even that is known. */
+  /** The message cannot be read: the port answers with `refuse`. `target` is "" if it is unknown. */
   refuseMessage(connection: ClientConnection, target: string, problem: ClientProblem): void;
   closed(connection: ClientConnection): void;
 }
 
-/** The request in progress, as far as its connection must reach it. */
+/** The part of the request in progress that its connection needs. */
 export interface ClientExchange {
   clientGone(): void;
   clientDrained(): void;
@@ -46,7 +46,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
 /** Pipelined bytes kept while a response is under way; beyond it the socket is paused. */
 const BACKLOG_BYTES_MAX = 65_536;
-/** After a refusal what still arrives is read and dropped, so that the answer is not lost in a reset. */
+/** After a refusal, arriving bytes are read and dropped, so that a reset does not destroy the answer. */
 const LINGER_BYTES_MAX = 8 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
@@ -91,7 +91,7 @@ export class ClientConnection {
     return this.#state !== "closed";
   }
 
-  /** Returns false where the client reads too slowly for more; `clientDrained` follows. */
+  /** Returns false if the client reads too slowly; `clientDrained` follows. */
   write(bytes: Buffer): boolean {
     if (this.#state === "closed") return true;
     const goesOn = this.socket.write(bytes);
@@ -133,7 +133,7 @@ export class ClientConnection {
     this.#linger();
   }
 
-  /** The body is no longer needed for another attempt. */
+  /** No further attempt needs the body. */
   releaseBody(): void {
     this.#releaseBody();
   }
@@ -178,7 +178,7 @@ export class ClientConnection {
     }
   }
 
-  /** Requests that were pipelined are read in a loop and not by recursion: their number is the client's choice. */
+  /** Pipelined requests are read in a loop and not by recursion, because the client chooses their number. */
   #parseBacklog(): void {
     this.#isParsing = true;
     do {
@@ -319,7 +319,7 @@ export class ClientConnection {
     this.socket.resume();
   }
 
-  /** The client sent its FIN, reset the connection, or the gateway gave it up. */
+  /** The client sent its FIN, reset the connection, or the gateway closed it. */
   #onGone(): void {
     if (this.#state === "closed") return;
     const isLingering = this.#state === "lingering";

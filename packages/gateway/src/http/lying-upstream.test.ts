@@ -1,4 +1,7 @@
-/** Replicas that break HTTP: the client gets a whole answer or its protocol's error, and the next request is not touched. */
+/**
+ * Replicas that break HTTP: the client gets a whole answer or its protocol's error, and the next request is not
+ * affected.
+ */
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { chat, testGateway } from "../testing/test-gateway.ts";

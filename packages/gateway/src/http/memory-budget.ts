@@ -1,4 +1,4 @@
-/** Bytes that request bodies may hold together, over all connections of the process. */
+/** Limit of the bytes in request bodies over all connections of the process. */
 export class MemoryBudget {
   readonly maxBytes: number;
   #usedBytes = 0;

@@ -132,7 +132,7 @@ function readFields(lines: string): RequestFields {
   return fields;
 }
 
-/** Takes in what the gateway reads; returns whether the line goes on to the upstream. */
+/** Records headers that the gateway reads; returns whether the line is forwarded to the upstream. */
 function isForwarded(fields: RequestFields, name: string, raw: string): boolean {
   switch (name) {
     case "host":

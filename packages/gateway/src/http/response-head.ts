@@ -3,12 +3,12 @@
 export interface ResponseHead {
   readonly status: number;
   readonly reason: string;
-  /** Bytes of the body; -1 with chunked encoding; -2 where the end of the connection ends the body. */
+  /** Bytes of the body; -1 with chunked encoding; -2 if the end of the connection ends the body. */
   readonly contentLength: number;
   readonly isKeepAlive: boolean;
   readonly isEventStream: boolean;
   readonly contentType: string;
-  /** Milliseconds after which the upstream asks to be tried again; undefined where it does not say. */
+  /** The upstream's `Retry-After` in milliseconds; undefined without one. */
   readonly retryAfterMs: number | undefined;
   /** End-to-end header lines for the client, each with its CRLF; framing headers left out. */
   readonly forwarded: string;

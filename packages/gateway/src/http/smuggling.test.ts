@@ -17,7 +17,7 @@ interface Seen {
 const seenHere: Seen[][] = [];
 const seenByNode: Seen[][] = [];
 
-/** Answers every request at once and writes down what it saw. */
+/** Answers every request at once and records it. */
 function port(seen: Seen[]): ClientPort {
   return {
     bounds: {
@@ -255,7 +255,7 @@ describe("differential fuzzing against Node's parser", () => {
         },
       );
     }
-    // The fuzzer must reach what is accepted, or it shows nothing.
+    // The fuzzer must also produce accepted requests, or it shows nothing.
     expect(acceptedCount).toBeGreaterThan(runs / 20);
   });
 });

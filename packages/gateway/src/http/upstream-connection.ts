@@ -9,20 +9,20 @@ export type UpstreamFailureKind = "connect" | "closed" | "malformed" | "truncate
 export interface UpstreamFailure {
   readonly kind: UpstreamFailureKind;
   readonly detail: string;
-  /** The connection had been used before and closed without a byte: the request is sent again on a fresh one. */
+  /** A reused connection closed without a byte: the request is sent again on a fresh one. */
   readonly isStale: boolean;
 }
 
-/** Whoever waits for a response. */
+/** Receiver of a response. */
 export interface ResponseReader {
   responseHead(head: ResponseHead): void;
-  /** `raw`: the same bytes with their chunk framing, where they are whole chunks and nothing else. */
+  /** `raw`: the same bytes with their chunk framing, if they are whole chunks. */
   responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void;
   responseEnd(): void;
   responseFailed(failure: UpstreamFailure): void;
 }
 
-/** What a connection tells the pool it belongs to. */
+/** Events of a connection for its pool. */
 export interface ConnectionOwner {
   readonly connectTimeoutMs: number;
   idle(connection: UpstreamConnection): void;
@@ -81,7 +81,7 @@ export class UpstreamConnection {
     writeMessage(this.#socket, head, body);
   }
 
-  /** Gives the response up, unless it is over: the upstream sees its connection close. */
+  /** Closes the connection unless the response is over. */
   cancel(reader: ResponseReader): void {
     if (this.#reader !== reader) return;
     this.#reader = undefined;
@@ -114,7 +114,7 @@ export class UpstreamConnection {
   }
 
   #onData(chunk: Buffer): void {
-    // Bytes that nobody asked for: nothing that follows on this connection can be trusted.
+    // Unsolicited bytes: nothing that follows on this connection can be trusted.
     if (this.#reader === undefined) {
       this.#close();
       return;

@@ -1,18 +1,18 @@
-/** Reads from a request body what routing, limits and usage need, without parsing the prompt. */
+/** Reads the fields for routing, limits and usage from a request body, without parsing the prompt. */
 import { isBlankFrom, isTrue, scanObject, textOf, wholeNumberOf, type FieldSpan } from "./scan.ts";
 
 export interface RequestPeek {
   readonly model: string;
   readonly modelSpan: FieldSpan | undefined;
   readonly isStream: boolean;
-  /** Output tokens the client allows, all choices together; undefined where it does not say. */
+  /** Maximum output tokens, all choices together; undefined if the client states none. */
   readonly outputTokensMax: number | undefined;
-  /** The client's own `stream_options`, and whether it asks for usage. */
+  /** The client's `stream_options`, and whether it requests usage. */
   readonly streamOptions: FieldSpan | undefined;
   readonly isUsageAsked: boolean;
-  /** Messages, prompt or input: what a prefix hash covers. */
+  /** Messages, prompt or input: the input of a prefix hash. */
   readonly prompt: FieldSpan | undefined;
-  /** Anything that makes a broken stream impossible to continue: tools, several choices, log probabilities. */
+  /** Features with which a broken stream cannot be continued: tools, several choices, log probabilities. */
   readonly isResumable: boolean;
   readonly session: string;
 }
@@ -31,7 +31,7 @@ interface Draft {
   isRepeated: boolean;
 }
 
-/** One bit per field that may occur once only: parsers disagree on which of two counts. */
+/** One bit per field that may occur once only: parsers disagree on which duplicate counts. */
 const once: Readonly<Record<string, number>> = {
   model: 1,
   stream: 2,

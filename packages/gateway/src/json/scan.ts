@@ -12,7 +12,7 @@ const CLOSE_ARRAY = 93;
 const COMMA = 44;
 const COLON = 58;
 
-/** Where a field's value lies in the bytes: `[start, end)`, quotes included. */
+/** Position of a field's value in the bytes: `[start, end)`, quotes included. */
 export interface FieldSpan {
   readonly start: number;
   readonly end: number;
@@ -22,8 +22,8 @@ export interface FieldSpan {
 export type OnField = (key: string, span: FieldSpan) => void;
 
 /**
- * Walks the object that begins at or after `from`. Returns the offset after it, or -1 where the bytes are no object.
- * `lengths`: keys of other lengths are passed over, unless they hold an escape and so may be any key.
+ * Walks the object that begins at or after `from`. Returns the offset after it, or -1 if the bytes are no object.
+ * `lengths`: keys of other lengths are skipped, unless they hold an escape and so may be any key.
  */
 export function scanObject(bytes: Buffer, from: number, onField: OnField, lengths?: ReadonlySet<number>): number {
   let at = skipBlanks(bytes, from);
@@ -51,7 +51,7 @@ export function scanObject(bytes: Buffer, from: number, onField: OnField, length
   }
 }
 
-/** True where nothing but blanks follows. */
+/** True if only white space follows. */
 export function isBlankFrom(bytes: Buffer, from: number): boolean {
   return skipBlanks(bytes, from) >= bytes.length;
 }
@@ -104,7 +104,7 @@ function skipBlanks(bytes: Buffer, from: number): number {
   }
 }
 
-/** Bytes looked at one by one before the native search takes over: a call costs as much as about thirty bytes. */
+/** Bytes checked one by one before the native search takes over: a native call costs as much as about thirty bytes. */
 const SHORT_STRING = 32;
 
 function endOfString(bytes: Buffer, open: number): number {

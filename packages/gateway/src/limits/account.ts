@@ -1,6 +1,6 @@
 /**
- * What one request asks of its team's limits: requests, tokens and money are reserved together before it goes to a replica and
- * settled together at its end.
+ * A request's reservation against its team's limits: requests, tokens and money are reserved together before it goes to
+ * a replica and settled together at its end.
  */
 import type { LimitDefinition, LimitLedger } from "./ledger.ts";
 
@@ -9,7 +9,7 @@ export interface Denial {
   readonly retryAtMs: number;
 }
 
-/** Part of a limit that a request holds. */
+/** The part of a limit that a request holds. */
 interface Held {
   readonly definition: LimitDefinition;
   readonly slot: number;
@@ -18,9 +18,9 @@ interface Held {
 
 export type ReserveOutcome = Reservation | Denial;
 
-/** Where amounts come from: the ledger in this process, or leases from the coordinator. */
+/** Source of amounts: the ledger in this process, or leases from the coordinator. */
 export interface LimitSource {
-  /** `done` runs at once where that is possible, later where a lease has to be fetched. */
+  /** `done` runs at once if possible, or later if a lease has to be fetched. */
   take(definition: LimitDefinition, amount: number, done: (outcome: TakeOutcome) => void): void;
   give(definition: LimitDefinition, slot: number, amount: number): void;
   charge(definition: LimitDefinition, amount: number): void;
@@ -40,7 +40,7 @@ export class Reservation {
     this.#held = held;
   }
 
-  /** Returns what was not used and charges what was used beyond the reservation. */
+  /** Refunds unused amounts and charges usage beyond the reservation. */
   settle(used: { readonly tokens: number; readonly nanoUsd: number }): void {
     for (const { definition, slot, amount } of this.#held) {
       if (definition.kind === "requests") continue;
@@ -50,7 +50,7 @@ export class Reservation {
     }
   }
 
-  /** The request never reached a replica: it counts for nothing. */
+  /** The request never reached a replica: the whole reservation is refunded. */
   release(): void {
     for (const { definition, slot, amount } of this.#held) this.#source.give(definition, slot, amount);
   }
@@ -67,7 +67,7 @@ export interface Need {
   readonly nanoUsd: number;
 }
 
-/** Takes one limit after the other; the first that denies gives back what was taken before it. */
+/** Reserves one limit after the other; a denial refunds the ones reserved before. */
 export function reserve(
   source: LimitSource,
   limits: TeamLimits,
@@ -127,6 +127,6 @@ export class LocalLimits implements LimitSource {
   }
 
   close(): void {
-    // The ledger goes with the process.
+    // The ledger is lost with the process.
   }
 }

@@ -1,4 +1,4 @@
-/** Holds the limits of a group of gateways: one of them does, the first to bind the address. */
+/** Holds the limits of a group of gateways. The first gateway that binds the address becomes the coordinator. */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer, type Server, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
@@ -8,11 +8,14 @@ import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } fr
 interface Member {
   readonly name: string;
   readonly life: number;
-  /** Money that the ledger counts for it, by limit: replaced by what its files say when it starts again. */
+  /** Money counted for the member, by limit: replaced by the sums of its files when it restarts. */
   readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
 }
 
-/** Bytes that wait for a member which does not read; beyond it the connection ends and the member asks again. */
+/**
+ * Maximum of unsent bytes for a member that does not read; beyond it the connection is closed and the member
+ * reconnects.
+ */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const MEMBERS_MAX = 1024;
 
@@ -31,7 +34,7 @@ export class Coordinator {
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
-  /** Rejects where another process holds the address. */
+  /** Rejects if another process holds the address. */
   listen(address: ListenAddress): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -114,7 +117,7 @@ export class Coordinator {
       }
       const member: Member = { name: hello.member, life: hello.life, money: new Map() };
       this.#members.set(hello.member, member);
-      // A gateway that came back to this ledger has its last minute counted here already.
+      // The last minute of a gateway that reconnects to this ledger is counted here already.
       const isKnown = before !== undefined && hello.ledger === this.id;
       for (const use of hello.used) this.#import(member, use, isKnown);
     }

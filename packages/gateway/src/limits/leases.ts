@@ -1,6 +1,7 @@
 /**
- * Limits shared with other gateways. Amounts come out of leases that the coordinator grants for half a second, so that a request
- * rarely waits for it; what a lease does not use goes back. Without a coordinator each gateway keeps to its share of the limit.
+ * Limits shared with other gateways. Amounts come from leases that the coordinator grants for half a second, so that a
+ * request rarely waits for it; unused parts of a lease are returned. Without a coordinator each gateway uses only its
+ * share of the limit.
  */
 import { connect, type Socket } from "node:net";
 import type { ListenAddress } from "../config/quantities.ts";
@@ -51,7 +52,7 @@ export interface LeaseOptions {
 export class LeasedLimits implements LimitSource {
   readonly #options: LeaseOptions;
   readonly #leases = new Map<string, Lease>();
-  /** What this gateway counted itself: for a new coordinator, and to stay within its share without one. */
+  /** This gateway's own count: for a new coordinator, and to stay within its share without one. */
   readonly #own = new LimitLedger();
   #coordinator: Coordinator | undefined;
   #socket: Socket | undefined;
@@ -74,7 +75,7 @@ export class LeasedLimits implements LimitSource {
     this.#timer.unref();
   }
 
-  /** Resolves when limits are shared, or can be kept to a share. */
+  /** Resolves when limits are shared, or kept to a share. */
   async start(): Promise<void> {
     const untilMs = this.#options.now() + 5000;
     void this.#connect();
@@ -165,7 +166,7 @@ export class LeasedLimits implements LimitSource {
       return;
     }
     this.#own.charge(definition, amount, nowMs);
-    // No ledger knows this slot; the next one learns of it from the hello.
+    // No ledger has this slot; the next one gets it with the hello message.
     done({ kind: "taken", slot: -1, amount });
   }
 

@@ -1,13 +1,13 @@
 /**
- * The authority over limits: what each is, how much of it is used or leased. One ledger exists per group of gateways; it does no
- * I/O. A grant counts as used from its moment on; what a lease did not use comes back by `refund`. So the sum over all
- * gateways never passes a limit by anything but requests that used more than they reserved.
+ * The authority over limits: their definitions, and how much is used or leased. One ledger exists per group of
+ * gateways; it does no I/O. A grant counts as used from the moment it is made; unused parts of a lease are refunded. So
+ * the sum over all gateways exceeds a limit only by requests that used more than they reserved.
  */
 import { CalendarWindow, SlidingWindow, type Period, type UsageWindow } from "./window.ts";
 
 export type LimitKind = "requests" | "tokens" | "money";
 
-/** Limits are known by kind and subject; every gateway brings its definition along, from the same configuration. */
+/** Limits are identified by kind and subject; every gateway sends their definitions, from the same configuration. */
 export interface LimitDefinition {
   readonly id: string;
   readonly kind: LimitKind;
@@ -20,7 +20,10 @@ export type Grant =
   | { readonly kind: "granted"; readonly amount: number; readonly slot: number; readonly remaining: number }
   | { readonly kind: "denied"; readonly retryAtMs: number; readonly remaining: number };
 
-/** Definitions beyond this are refused: a table that clients could grow must end. Configurations hold at most 3 × 100,000. */
+/**
+ * Definitions beyond this are refused, because clients must not grow a table without bound. Configurations hold at most
+ * 3 × 100,000.
+ */
 const LIMITS_MAX = 300_000;
 
 interface Entry {
@@ -31,13 +34,13 @@ interface Entry {
 export class LimitLedger {
   readonly #entries = new Map<string, Entry>();
 
-  /** Grants at least `need`, at most `want`; little where little is left, so that leases strand little. */
+  /** Grants at least `need`, at most `want`; grants less when little is left, so that leases strand little. */
   grant(definition: LimitDefinition, request: { need: number; want: number; sharers: number }, nowMs: number): Grant {
     const entry = this.#entry(definition);
     if (entry === undefined) return { kind: "denied", retryAtMs: nowMs + 1000, remaining: 0 };
     const { limit } = entry.definition;
     const remaining = limit - entry.window.used(nowMs);
-    // A request larger than the whole limit is served alone, or it would never be.
+    // A request larger than the whole limit is served alone, because otherwise it would never be.
     const need = Math.min(request.need, limit);
     if (need > remaining) {
       return { kind: "denied", retryAtMs: entry.window.freeAtMs(need, limit, nowMs), remaining };
@@ -52,7 +55,7 @@ export class LimitLedger {
     this.#entry(definition)?.window.refund(slot, amount, nowMs);
   }
 
-  /** Counts what was used without a reservation, or beyond it. */
+  /** Counts usage without a reservation, or beyond it. */
   charge(definition: LimitDefinition, amount: number, nowMs: number): void {
     this.#entry(definition)?.window.add(amount, nowMs);
   }
@@ -61,12 +64,12 @@ export class LimitLedger {
     this.#entry(definition)?.window.refundNewest(amount, nowMs);
   }
 
-  /** Takes over what another counter counted. */
+  /** Imports the count of another ledger. */
   import(definition: LimitDefinition, counted: { readonly age: number; readonly amount: number }, nowMs: number): void {
     this.#entry(definition)?.window.import(counted, nowMs);
   }
 
-  /** Everything in use, for another ledger to import. */
+  /** All amounts in use, for another ledger to import. */
   counted(nowMs: number): readonly { definition: LimitDefinition; ages: readonly (readonly [number, number])[] }[] {
     return [...this.#entries.values()]
       .map(({ definition, window }) => ({ definition, ages: window.ages(nowMs) }))

@@ -112,7 +112,7 @@ describe("limits over four gateways", () => {
     const all = await members(4, await freePort());
     const definition = requests(1000);
     expect(await taken(all, definition, 1500)).toBeLessThanOrEqual(1000);
-    // Leases that another gateway did not use come back within half a second.
+    // Unused parts of another gateway's lease come back within half a second.
     let total = 0;
     await expect
       .poll(async () => {

@@ -1,4 +1,6 @@
-/** How much of a limit is used: over the last minute, or in a calendar period. Both count in integers and need a clock given. */
+/**
+ * Usage of a limit: over the last minute, or in a calendar period. Both count in integers; the caller passes the clock.
+ */
 
 /** Half a second: a window of 122 of them under-admits by at most 1.7% at a steady rate and never over-admits. */
 const BUCKET_MS = 500;
@@ -11,13 +13,13 @@ export interface UsageWindow {
   /** Adds to the time slot of `nowMs` and returns the slot's number, by which `refund` finds it. */
   add(amount: number, nowMs: number): number;
   refund(slot: number, amount: number, nowMs: number): void;
-  /** Takes the amount from the newest slots that have any. */
+  /** Removes the amount from the newest non-empty slots. */
   refundNewest(amount: number, nowMs: number): void;
-  /** Adds what another counter counted so many slots ago. */
+  /** Adds the count of another ledger at an age in slots. */
   import(counted: { readonly age: number; readonly amount: number }, nowMs: number): void;
   /** Amounts of the slots in use, by their age in slots. */
   ages(nowMs: number): readonly (readonly [age: number, amount: number])[];
-  /** When `amount` may fit under `limit` at the earliest. */
+  /** The earliest time at which `amount` may fit under `limit`. */
   freeAtMs(amount: number, limit: number, nowMs: number): number;
 }
 

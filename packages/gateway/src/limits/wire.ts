@@ -1,8 +1,8 @@
-/** Messages between gateways and the holder of their limits: one JSON object a line, over TCP. */
+/** Messages between gateways and the coordinator: one JSON object a line, over TCP. */
 import type { Socket } from "node:net";
 import type { LimitDefinition } from "./ledger.ts";
 
-/** What a gateway counted itself, for a ledger that starts without a past. */
+/** A gateway's own count, for a new ledger. */
 export interface CountedUse {
   readonly definition: LimitDefinition;
   /** Amounts by the age of their half-second slot; a budget has one amount of age 0. */
@@ -16,7 +16,7 @@ export type MemberMessage =
       readonly member: string;
       /** Differs from one start of the gateway to the next. */
       readonly life: number;
-      /** The ledger it spoke to before; "" for none. */
+      /** The ledger of its previous connection; "" for none. */
       readonly ledger: string;
       readonly used: readonly CountedUse[];
     }
@@ -36,10 +36,10 @@ export type LedgerMessage =
   | { readonly t: "granted"; readonly n: number; readonly slot: number; readonly amount: number }
   | { readonly t: "denied"; readonly n: number; readonly inMs: number };
 
-/** A line may be this long: a hello carries the last minute of every limit in use. */
+/** Maximum length of a line: a hello message carries the last minute of every limit in use. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Calls `onMessage` for every line; a line that is no message ends the connection. */
+/** Calls `onMessage` for every line; an invalid line ends the connection. */
 export function readLines(socket: Socket, onMessage: (message: unknown) => void): void {
   let pending = "";
   socket.setEncoding("utf8");

@@ -1,6 +1,6 @@
 /**
- * How an inference engine is started, probed, drained and read: one file an engine, data only. The gateway uses `probe`, `protocol`
- * and `metrics`; whatever starts and stops replicas uses `start` and `drain`.
+ * How an inference engine is started, probed, drained and measured: one file an engine, data only. The gateway uses
+ * `probe`, `protocol` and `metrics`; the component that starts and stops replicas uses `start` and `drain`.
  */
 
 /** One gauge: a metric's name and the label that selects it. */
@@ -14,7 +14,7 @@ export interface EnginePreset {
   readonly start: {
     /** Arguments between spaces; `{model}`, `{name}`, `{host}`, `{port}`, `{accelerators}` and `{drainSeconds}` stand for a replica's values. */
     readonly command: string;
-    /** The port that the engine takes by default. */
+    /** The engine's default port. */
     readonly port: number;
   };
   readonly probe: {
@@ -42,7 +42,7 @@ export interface EnginePreset {
 /** Names in the engine's Prometheus text. Where several are listed, the first one present counts (names of older releases follow). */
 export interface EngineMetrics {
   readonly path: string;
-  /** Where it is not the port of the API. */
+  /** Set if it differs from the port of the API. */
   readonly port?: number;
   readonly waiting: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
@@ -60,5 +60,5 @@ export interface EngineMetrics {
   readonly generationTokens?: readonly string[];
 }
 
-/** A metric without labels to select it by. */
+/** A metric that is read without a label selector. */
 export const metric = (name: string): MetricSelector => ({ metric: name });

@@ -1,4 +1,4 @@
-/** Refusals and failures in the shape that each protocol's SDK understands. */
+/** Refusals and failures in the format of each protocol's SDK. */
 
 export type Dialect = "openai" | "anthropic" | "kserve";
 

@@ -1,7 +1,7 @@
-/** Which paths the gateway serves, and what kind of work each is. */
+/** The paths that the gateway serves, and the operation of each. */
 import type { Dialect } from "./api-error.ts";
 
-/** Names of OpenTelemetry's `gen_ai.operation.name` where it has one. */
+/** Names of OpenTelemetry's `gen_ai.operation.name` where one exists. */
 export type Operation =
   | "chat"
   | "text_completion"
@@ -15,11 +15,11 @@ export type Operation =
 export interface Endpoint {
   readonly operation: Operation;
   readonly dialect: Dialect;
-  /** The path at the upstream; for `infer` the path that came. */
+  /** The path at the upstream; for `infer` the request's own path. */
   readonly path: string;
   /** Whether an answer has output tokens that a limit should reserve. */
   readonly isGenerating: boolean;
-  /** The operation that the client asked for, where it was translated: its streams fail in that form. */
+  /** The client's operation if it was translated: errors of its streams have that form. */
   readonly errorOperation?: Operation;
 }
 
@@ -51,7 +51,7 @@ export function endpointAt(path: string): Endpoint | undefined {
 
 const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/[^/]{1,64})?\/infer$/;
 
-/** KServe v2: the model is in the path. */
+/** KServe v2: the path contains the model. */
 export function inferModelAt(path: string): string | undefined {
   const name = inferPattern.exec(path)?.[1];
   if (name === undefined) return undefined;
@@ -62,7 +62,7 @@ export function inferModelAt(path: string): string | undefined {
   }
 }
 
-/** The protocol whose error shape a path's client expects. */
+/** The protocol that determines the error format of a path. */
 export function dialectOf(path: string): Dialect {
   if (path.startsWith("/v1/messages")) return "anthropic";
   return path === "/v2" || path.startsWith("/v2/") ? "kserve" : "openai";

@@ -33,7 +33,7 @@ export class Breaker {
     if (this.#openUntilMs !== 0) this.#isTrialRunning = true;
   }
 
-  /** The request ended without a verdict about the replica, as when the client left. */
+  /** The request ended without a verdict about the replica, for example because the client disconnected. */
   abandoned(): void {
     this.#isTrialRunning = false;
   }

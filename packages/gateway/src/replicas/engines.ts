@@ -1,4 +1,4 @@
-/** What the gateway needs to know of each engine, from its preset; providers have none. */
+/** The gateway's view of each engine, from its preset; providers have none. */
 import { presets, type PresetName } from "../presets/index.ts";
 import type { EnginePreset, MetricSelector } from "../presets/preset.ts";
 

@@ -1,4 +1,7 @@
-/** All pools and models of a configuration, carried over from one configuration to the next: what stays keeps its connections. */
+/**
+ * All pools and models of a configuration, carried over from one configuration to the next: unchanged replicas keep
+ * their connections.
+ */
 import { readFileSync } from "node:fs";
 import type { GatewayConfig, PoolConfig } from "../config/schema.ts";
 import { ModelRoute } from "../exchange/model-route.ts";
@@ -7,7 +10,7 @@ import { Replica } from "./replica.ts";
 
 export class Fleet {
   readonly #pools = new Map<string, Pool>();
-  /** Replicas that left the configuration and still have requests. */
+  /** Replicas removed from the configuration that still have requests. */
   readonly #leaving = new Set<Replica>();
   #models = new Map<string, ModelRoute>();
   #listed: readonly ModelRoute[] = [];
@@ -55,7 +58,7 @@ export class Fleet {
     this.#models = models;
   }
 
-  /** Lets go of replicas whose last request has ended, or whose time is over. */
+  /** Drops removed replicas whose last request has ended, or whose deadline has passed. */
   sweep(nowMs: number): void {
     for (const replica of this.#leaving) {
       if (replica.requestCount > 0 && nowMs < replica.drainDeadlineAtMs) continue;
@@ -64,7 +67,7 @@ export class Fleet {
     }
   }
 
-  /** Stops new requests to a replica, or lets them in again. Returns false where there is none of that name. */
+  /** Drains a replica, or undoes that. Returns false if there is none of that name. */
   drain(poolName: string, replicaId: string, drain: { readonly isDraining: boolean; readonly nowMs: number }): boolean {
     const pool = this.#pools.get(poolName);
     const replica = pool?.replicas.get(replicaId);
@@ -103,7 +106,7 @@ function credentialLinesOf(config: PoolConfig): string {
   return config.engine === "anthropic" ? `${lines}x-api-key: ${key}\r\n` : `${lines}authorization: Bearer ${key}\r\n`;
 }
 
-/** Reads a secret from where the configuration says it is. */
+/** Reads a secret from the source in the configuration. */
 export function secretOf(source: { readonly env: string } | { readonly file: string }): string {
   const text = "env" in source ? process.env[source.env] : readFileSync(source.file, "utf8");
   const name = "env" in source ? `the environment variable ${source.env}` : source.file;

@@ -17,12 +17,14 @@ export interface Placement {
   readonly decision: Chosen;
 }
 
-/** The router's tables grow with the replicas it may know, and so does each of its decisions: twice what is configured leaves room. */
+/**
+ * The router's tables and the cost of its decisions grow with this number: twice the configured replicas leaves room.
+ */
 function capacityFor(replicaCount: number): number {
   return Math.max(32, Math.ceil((2 * replicaCount) / 32) * 32);
 }
 
-/** Requests that an outlier's rate must rest on before it is ejected. */
+/** Minimum number of requests behind an outlier's failure rate before it is ejected. */
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
 const EJECTED_FOR_MS = 30_000;
@@ -32,7 +34,7 @@ export class Pool {
   config: PoolConfig;
   readonly traits: EngineTraits;
   readonly router: Router;
-  /** Replicas that the router can know. */
+  /** Maximum number of replicas in the router. */
   readonly capacity: number;
   readonly #replicas = new Map<string, Replica>();
   /** `authorization` or `x-api-key` line for the upstream, and configured headers. */
@@ -87,7 +89,9 @@ export class Pool {
     replica.connections.close();
   }
 
-  /** Tells the router whether the replica takes requests: after each verdict, and from time to time for what time changes. */
+  /**
+   * Reports to the router whether the replica takes requests: after each verdict, and periodically for changes by time.
+   */
   refresh(replica: Replica, nowMs: number): void {
     const health = replica.isAvailable(nowMs)
       ? "ready"
@@ -97,7 +101,7 @@ export class Pool {
     this.router.setHealth(replica.id, health);
   }
 
-  /** A refused connection is as good as a failed probe: no request waits for the next one. */
+  /** A refused connection counts as a failed probe, so that no request waits for the next probe. */
   unreachable(replica: Replica): void {
     if (this.config.probe.path !== undefined || this.traits.probePath !== undefined) replica.health = "unhealthy";
   }
@@ -142,7 +146,7 @@ export class Pool {
     if (outcome === "failed") this.#ejectOutlier(replica, nowMs);
   }
 
-  /** Takes out a replica that fails far more than the others, unless too many are out already. */
+  /** Ejects a replica that fails far more than the others, unless too many are ejected already. */
   #ejectOutlier(replica: Replica, nowMs: number): void {
     const own = replica.failureRate(nowMs);
     if (own.count < OUTLIER_COUNT_MIN || own.share < OUTLIER_SHARE || this.#replicas.size < 2) return;

@@ -1,11 +1,11 @@
-/** Asks replicas for their health and their load, each on its own connection, never more than one request of a kind at a time. */
+/** Probes replicas for health and load, each on its own connection, with at most one request of a kind at a time. */
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { readLoad } from "./model-server-metrics.ts";
 import type { Pool } from "./pool.ts";
 import type { Replica } from "./replica.ts";
 
-/** A metrics page may be this long. */
+/** Maximum size of a metrics page. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Page {

@@ -1,14 +1,14 @@
-/** One upstream server: its address, connections, health and what it last said about its load. */
+/** One upstream server: its address, connections, health and last reported load. */
 import type { PoolConfig, ReplicaConfig } from "../config/schema.ts";
 import type { UpstreamUrl } from "../config/quantities.ts";
 import { UpstreamPool } from "../http/upstream-pool.ts";
 import { Breaker } from "./breaker.ts";
 import { engines } from "./engines.ts";
 
-/** `unknown` until the first probe: requests may go there, so that a start needs no probe to come first. */
+/** `unknown` until the first probe: requests may be sent, so that a start need not wait for a probe. */
 export type ReplicaHealth = "unknown" | "healthy" | "unhealthy" | "draining";
 
-/** Load as the replica's own metrics report it; undefined where it does not report. */
+/** Load as the replica's own metrics report it; undefined if it reports none. */
 export interface ReportedLoad {
   readonly queued: number | undefined;
   readonly running: number | undefined;
@@ -18,7 +18,7 @@ export interface ReportedLoad {
 }
 
 const IDLE_CONNECTIONS_MAX = 1024;
-/** Successes and failures lately, for outlier ejection: halved every ten seconds. */
+/** Recent successes and failures, for outlier ejection: halved every ten seconds. */
 const FADE_MS = 10_000;
 
 export class Replica {
@@ -32,9 +32,9 @@ export class Replica {
   /** `Host` header line. */
   readonly hostLine: string;
   health: ReplicaHealth = "unknown";
-  /** Set by configuration, the admin address, or the replica's disappearance from the configuration. */
+  /** Set by configuration, the admin address, or the replica's removal from the configuration. */
   isDraining = false;
-  /** Added at run time, by a wake command: no configuration takes it away. */
+  /** Added at run time by a wake command: a new configuration does not remove it. */
   isDiscovered = false;
   drainDeadlineAtMs = Number.POSITIVE_INFINITY;
   ejectedUntilMs = 0;
@@ -55,14 +55,14 @@ export class Replica {
     this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);
     this.breaker = new Breaker({ failureCount: pool.breaker.failures, openForMs: pool.breaker.openFor });
     if (engines[pool.engine].probePath === undefined && pool.probe.path === undefined) this.health = "healthy";
-    // A pool that can be woken is taken to sleep until a probe says otherwise.
+    // A pool that can be woken counts as asleep until a probe says otherwise.
     else if (pool.wake !== undefined) this.health = "unhealthy";
     const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);
     const host = this.url.host.includes(":") ? `[${this.url.host}]` : this.url.host;
     this.hostLine = `host: ${isDefaultPort ? host : `${host}:${this.url.port}`}\r\n`;
   }
 
-  /** Whether new requests may go there. */
+  /** Whether new requests may be sent to it. */
   isAvailable(nowMs: number): boolean {
     return (
       !this.isDraining &&
@@ -84,7 +84,7 @@ export class Replica {
     this.breaker.failed(nowMs);
   }
 
-  /** Requests that ended lately and the share of them that failed. */
+  /** Recently ended requests and the share of them that failed. */
   failureRate(nowMs: number): { readonly count: number; readonly share: number } {
     this.#fade(nowMs);
     const count = this.#successes + this.#failures;

@@ -1,4 +1,4 @@
-/** Pools at zero: requests wait in a bounded queue while one command brings a replica up. */
+/** Pools scaled to zero: requests wait in a bounded queue while one command starts a replica. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { upstreamUrl } from "../config/quantities.ts";
 import type { ApiError } from "../protocols/api-error.ts";
@@ -14,7 +14,7 @@ interface Waking {
   deadlineAtMs: number;
 }
 
-/** Held requests go out in portions: a server that has just started has a short accept queue. */
+/** Held requests are sent in portions, because a server that has just started has a short accept queue. */
 const RELEASED_AT_ONCE = 32;
 const RELEASE_EVERY_MS = 5;
 const OUTPUT_BYTES_MAX = 65_536;

@@ -2,7 +2,7 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
-/** Lines waiting for a slow disk; beyond it they are counted and dropped. */
+/** Maximum lines waiting for a slow disk; further lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
 const PROMPT_BYTES_MAX = 65_536;
 

@@ -33,7 +33,7 @@ export interface GatewayGauges {
 }
 
 export class GatewayMetrics {
-  /** By model, pool and operation: names that exist already are hashed already. */
+  /** By model, pool and operation: configured names are hashed already. */
   readonly #byModel = new Map<string, Map<string, Map<string, Series>>>();
   readonly #series: Series[] = [];
   readonly #refused = new Map<string, number>();
@@ -55,7 +55,7 @@ export class GatewayMetrics {
     }
   }
 
-  /** A request that never became one: its HTTP or key was refused. */
+  /** A message that was refused before it became a request, because of its HTTP or key. */
   refused(reason: string): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }

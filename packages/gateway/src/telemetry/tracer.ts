@@ -10,7 +10,7 @@ export interface TracerOptions {
   readonly gatewayId: string;
 }
 
-/** Spans that wait for the collector; beyond it they are dropped and counted. */
+/** Maximum spans waiting for the collector; further ones are dropped and counted. */
 const QUEUE_MAX = 10_000;
 const BATCH_MAX = 512;
 const EXPORT_EVERY_MS = 1000;
@@ -54,7 +54,7 @@ export class Tracer {
     this.#queue.push(spanOf(request, summary, { traceId: own[1]!, spanId: own[2]! }));
   }
 
-  /** Sends what waits; spans of a failed export are dropped, since the next batch waits already. */
+  /** Sends waiting spans; those of a failed export are dropped, because the next batch waits already. */
   async flush(): Promise<void> {
     if (this.#isExporting) return;
     this.#isExporting = true;

@@ -9,7 +9,7 @@ export interface MockOptions {
   /** Milliseconds between events. */
   readonly everyMs?: number;
   readonly tokens?: number;
-  /** Breaks the connection after so many tokens of a stream, once. */
+  /** Breaks the connection once, after this number of tokens of a stream. */
   readonly breakAfter?: number;
   readonly status?: number;
   /** Milliseconds before the answer begins. */
@@ -58,7 +58,7 @@ export class MockUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Ends at once, as a killed process does. */
+  /** Ends at once, like a killed process. */
   async kill(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -150,7 +150,7 @@ export class MockUpstream {
       if (breakAfter !== undefined && at - first >= breakAfter) {
         const { breakAfter: _, ...rest } = this.options;
         this.options = rest;
-        // What was written reaches the gateway before the connection breaks.
+        // Written bytes reach the gateway before the connection breaks.
         await new Promise((resolve) => setTimeout(resolve, 20));
         response.destroy();
         return;
@@ -189,7 +189,7 @@ function promptTokens(body: ChatBody): number {
   return text.split(" ").filter((word) => word !== "").length;
 }
 
-/** Tokens that the request brings along as the beginning of the answer. */
+/** Tokens in the request that form the beginning of the answer. */
 function tokensBefore(body: ChatBody): number {
   const last = body.continue_final_message === true ? body.messages?.at(-1)?.content : body.prompt;
   return (last?.match(/t\d+ /g) ?? []).length;

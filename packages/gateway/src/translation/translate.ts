@@ -15,7 +15,7 @@ export interface Translated {
   target(inner: ResponseTarget, id: string): ResponseTarget;
 }
 
-/** Undefined where every pool of the model speaks the protocol itself, or where it is no other one. */
+/** Undefined if every pool of the model speaks the protocol, or if the protocol needs no translation. */
 export function translate(
   endpoint: Endpoint,
   model: ModelRoute,

@@ -5,7 +5,7 @@ import { errorBody, type Dialect } from "../protocols/api-error.ts";
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 export type JsonObject = { [key: string]: Json | undefined };
 
-/** A chat completion's chunk, as far as translations read it. */
+/** The fields of a chat completion's chunk that translations read. */
 export interface ChatChunk {
   readonly choices?: readonly {
     readonly delta?: {
@@ -35,7 +35,7 @@ export interface ChatAnswer {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number };
 }
 
-/** One answer of the other protocol in the making. */
+/** An answer of the other protocol under construction. */
 export interface AnswerTranslation {
   /** The whole answer. */
   whole(answer: ChatAnswer): JsonObject;
@@ -84,7 +84,10 @@ export class TranslatedTarget implements ResponseTarget {
     return Buffer.from(JSON.stringify(this.#translation.whole(JSON.parse(body.toString("utf8")) as ChatAnswer)));
   }
 
-  /** An upstream's error keeps its message and gets the shape of the client's protocol; the gateway's own have it already. */
+  /**
+   * An upstream's error keeps its message and gets the format of the client's protocol; the gateway's own errors have
+   * it already.
+   */
   #error(status: number, body: Buffer): Buffer {
     if (this.#dialect === "openai") return body;
     let message = `The model server answered ${status}.`;
@@ -93,7 +96,7 @@ export class TranslatedTarget implements ResponseTarget {
       if (parsed.type === "error") return body;
       message = parsed.error?.message ?? message;
     } catch {
-      // Not JSON: the status says what there is to say.
+      // Not JSON: the status is the only information.
     }
     const kind = status === 429 ? "rateLimited" : status < 500 ? "badRequest" : "upstreamFailed";
     return Buffer.from(errorBody(this.#dialect, { kind, message }));

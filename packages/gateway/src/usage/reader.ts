@@ -1,6 +1,6 @@
 /**
- * Reads usage files so that every request settles once. The reader keeps a cursor; stored together with the rows it led to,
- * it makes settlement exactly-once: reading again from the same cursor gives the same rows.
+ * Reads usage files so that every request settles once. The reader keeps a cursor. If it is stored together with the
+ * settled rows, settlement is exactly-once: reading again from the same cursor gives the same rows.
  */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import path from "node:path";
@@ -8,10 +8,10 @@ import type { UsageRecord } from "./record.ts";
 import { segmentsOf } from "./segments.ts";
 
 export interface UsageCursor {
-  /** First sequence number and life of the segment that is read next, and how many of its bytes are settled. */
+  /** First sequence number and life of the next segment, and how many of its bytes are settled. */
   readonly segment: string;
   readonly offset: number;
-  /** Streams that were in progress: settled by their last record when the gateway's life turns out to be over. */
+  /** Streams that were in progress: settled by their last record once the gateway's life is over. */
   readonly open: Readonly<Record<string, UsageRecord>>;
 }
 
@@ -25,8 +25,8 @@ export const usageStart: UsageCursor = { segment: "", offset: 0, open: {} };
 const READ_BYTES = 1024 * 1024;
 
 /**
- * Everything that can be settled after `cursor`. `isOver`: the gateway will not write to this directory again, so that streams which
- * were in progress settle by their last record.
+ * Everything that can be settled after `cursor`. `isOver`: the gateway will not write to this directory again, so that
+ * streams in progress settle by their last record.
  */
 export function settleUsage(directory: string, cursor: UsageCursor, isOver = false): SettledUsage {
   const records: UsageRecord[] = [];
@@ -40,7 +40,7 @@ export function settleUsage(directory: string, cursor: UsageCursor, isOver = fal
   );
   for (const { name, life: nextLife } of segments.slice(first)) {
     if (name !== segment) offset = 0;
-    // Requests of a life that is over get no further record.
+    // Requests of an ended life get no further record.
     if (nextLife !== life) settleOpen(open, records);
     life = nextLife;
     segment = name;
@@ -83,7 +83,7 @@ function lifeOf(segment: string): number {
   return Number(/-(\d+)\.jsonl$/.exec(segment)?.[1] ?? 0);
 }
 
-/** Reads whole lines from `from` on and returns where the last one ended: what a kill tore is never taken. */
+/** Reads whole lines from `from` on and returns where the last one ended; a line torn by a kill is never read. */
 function readSegment(file: string, from: number, onRecord: (record: UsageRecord) => void): number {
   const fd = openSync(file, "r");
   try {

@@ -1,4 +1,7 @@
-/** One line of a usage file: what a request used. The files are the source for billing; docs/gateway.md lists the fields. */
+/**
+ * One line of a usage file: the usage of a request. The files are the source for billing; docs/gateway.md lists the
+ * fields.
+ */
 
 export type UsageOutcome = "completed" | "aborted" | "failed" | "open";
 
@@ -24,7 +27,7 @@ export interface UsageRecord {
 }
 
 export function recordLine(record: UsageRecord): string {
-  // Written by hand: three times as fast as `JSON.stringify`, and every request pays for it.
+  // Formatted by hand: three times as fast as `JSON.stringify`, and every request pays for it.
   return (
     `{"seq":${record.seq},"id":"${record.id}","atMs":${record.atMs},"team":${quoted(record.team)},"key":${quoted(record.key)},` +
     `"model":${quoted(record.model)},"pool":${quoted(record.pool)},"operation":"${record.operation}","outcome":"${record.outcome}",` +
@@ -33,7 +36,7 @@ export function recordLine(record: UsageRecord): string {
   );
 }
 
-/** Names come from the configuration: a few, again and again. */
+/** Names come from the configuration: few distinct values. */
 const quotedNames = new Map<string, string>();
 const QUOTED_MAX = 10_000;
 

@@ -97,14 +97,14 @@ export class UsageLog {
   }
 }
 
-/** Each life writes segments of its own, so a line that a kill tore is never followed by another. */
+/** Each life writes its own segments, so that a line torn by a kill is never followed by another. */
 function whereItEnded(directory: string): { readonly nextSeq: number; readonly life: number } {
   const segments = segmentsOf(directory);
   const life = segments.reduce((newest, each) => Math.max(newest, each.life), 0) + 1;
   let nextSeq = 1;
   for (const { name, firstSeq } of segments.slice(-2)) {
     const lines = readFileSync(path.join(directory, name), "utf8").split("\n");
-    // What follows the last line feed is torn.
+    // Bytes after the last line feed are a torn line.
     nextSeq = Math.max(nextSeq, firstSeq + lines.length - 1);
   }
   return { nextSeq, life };

@@ -1,4 +1,6 @@
-/** The npm package `@anthropic-ai/sdk`: on an engine that speaks messages, and on one that speaks chat completions alone. */
+/**
+ * The npm package `@anthropic-ai/sdk`, on an engine that speaks messages and on one that speaks chat completions alone.
+ */
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { greeting } from "./scripted-engine.ts";

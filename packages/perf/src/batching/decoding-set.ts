@@ -12,8 +12,8 @@ export interface CoastingClock {
 }
 
 /**
- * Sequences that decode, all one token a tick. Sums stand for the sequences: a tick costs as much as the sequences that
- * enter or leave, however many go on.
+ * Decoding sequences, all one token a tick. The set keeps sums, so a tick costs in proportion to the sequences that
+ * start or end, however many continue.
  */
 export class DecodingSet {
   /** Ticks so far: every decoding sequence has moved on by one token at each. */
@@ -39,12 +39,12 @@ export class DecodingSet {
     return this.#beginning[this.tick % this.#blockTokens] ?? 0;
   }
 
-  /** Tokens of a decoding sequence that lie in the cache. */
+  /** Cached tokens of a decoding sequence. */
   tokensOf(slot: number): number {
     return (this.#table.tokenBase[slot] ?? 0) + this.tick;
   }
 
-  /** `tokens` lie in the cache; `steps` more, at least one, are to be decoded, one at each of the next ticks. */
+  /** `tokens` are in the cache; `steps` more, at least one, are decoded, one at each of the next ticks. */
   enter(slot: number, tokens: number, steps: number): void {
     const base = tokens - this.tick;
     this.#table.tokenBase[slot] = base;
@@ -62,7 +62,7 @@ export class DecodingSet {
     this.#forget(slot);
   }
 
-  /** Moves every sequence on by a token; those that end are out afterwards and appended to `ended`. */
+  /** Advances every sequence by a token; sequences that end are removed and appended to `ended`. */
   advance(ended: number[]): void {
     const place = this.tick & (this.#ending.length - 1);
     this.tick += 1;

@@ -5,7 +5,7 @@ import type { BatchedRequest } from "./requests.ts";
 import { stepMs } from "./step-costs.ts";
 import type { StepCosts } from "./step-costs.ts";
 
-/** Hears of requests as an engine moves on. Times are ms on the engine's clock and never go back. */
+/** Receives events of requests as an engine advances. Times are ms on the engine's clock and never decrease. */
 export interface BatchingObserver {
   /** The first step with tokens of the request was scheduled. */
   started(id: number, atMs: number): void;
@@ -16,13 +16,15 @@ export interface BatchingObserver {
 export interface TimedEngineOptions {
   readonly limits: BatchingLimits;
   readonly costs: StepCosts;
-  /** Tokens of the pages that requests name; without it, those of a block. */
+  /** Tokens of a named page; default: those of a block. */
   readonly pageTokens?: number;
   /** The next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler. */
   readonly isScheduledAhead: boolean;
 }
 
-/** A batching kernel with a clock: steps take what `costs` say and follow one another while there is work. */
+/**
+ * A batching kernel with a clock: steps take the time that `costs` gives and follow one another while there is work.
+ */
 export class TimedEngine {
   readonly kernel: BatchingKernel;
   readonly #costs: StepCosts;
@@ -48,18 +50,18 @@ export class TimedEngine {
     return this.#running === undefined && this.kernel.isIdle;
   }
 
-  /** When the engine next has something to do, ms; infinite where it is idle. */
+  /** The engine's next event, ms; infinite if it is idle. */
   get nextMs(): number {
     return this.isIdle ? Infinity : this.#atMs;
   }
 
-  /** Queues a request at a time up to which the engine has been advanced. Throws RangeError where it can never run. */
+  /** Queues a request at a time up to which the engine has been advanced. Throws RangeError if it can never run. */
   add(request: BatchedRequest, nowMs: number): void {
     if (this.isIdle) this.#atMs = Math.max(this.#atMs, nowMs);
     this.kernel.add(request);
   }
 
-  /** Runs all that happens before `untilMs`. What happens at that very moment waits for what arrives at it. */
+  /** Runs everything before `untilMs`. Events at exactly that time wait for arrivals at it. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
     while (this.#atMs < untilMs && !this.isIdle) {
       this.#coast(untilMs);
@@ -67,7 +69,7 @@ export class TimedEngine {
     }
   }
 
-  /** Runs steps in which nobody begins or ends. */
+  /** Runs steps in which no sequence begins or ends. */
   #coast(untilMs: number): void {
     const last = this.#isScheduledAhead ? this.#ahead : this.#running;
     if (last === undefined || this.#running === undefined || !isPlain(last) || !isPlain(this.#running)) return;
@@ -78,7 +80,7 @@ export class TimedEngine {
     this.#busyMs = clock.busyMs;
   }
 
-  /** Runs what happens next: the end of a step and the start of the one after it. The engine is not idle. */
+  /** Runs the next event: the end of a step and the start of the one after it. The engine is not idle. */
   advance(observer: BatchingObserver): void {
     if (this.#running === undefined) this.#begin(this.#schedule(observer), observer);
     else this.#end(this.#running, observer);
@@ -109,7 +111,7 @@ export class TimedEngine {
   }
 }
 
-/** It moves decoding sequences on and does nothing else. */
+/** The step only advances decoding sequences. */
 function isPlain({ load, firsts, finished }: Step): boolean {
   return load.promptTokens === 0 && firsts.length === 0 && finished.length === 0;
 }

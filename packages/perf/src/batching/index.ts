@@ -1,7 +1,7 @@
 /**
- * Continuous batching, one kernel for predictions and simulations: which sequences and prompts a step of an engine takes,
- * which blocks of the KV cache they hold, who is preempted, which prefixes are found. Pure and deterministic; time comes
- * from the coefficients of `step-costs.ts`. Start with `kernel.ts`, then `engine-clock.ts`.
+ * Continuous batching, one kernel for predictions and simulations: the sequences and prompts of a step, their blocks in
+ * the KV cache, preemption, prefix caching. Pure and deterministic; time comes from the coefficients of
+ * `step-costs.ts`. Start with `kernel.ts`, then `engine-clock.ts`.
  */
 export * from "./engine-clock.ts";
 export { BatchingKernel, priorityCountMax, type BatchingTotals, type Step } from "./kernel.ts";

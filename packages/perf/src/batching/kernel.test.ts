@@ -14,12 +14,12 @@ import { ReferenceKernel } from "./testing/reference-kernel.ts";
 interface World {
   readonly limits: BatchingLimits;
   readonly requests: readonly BatchedRequest[];
-  /** Before which step each request comes. */
+  /** The step before which each request arrives. */
   readonly arrivals: readonly number[];
   readonly isScheduledAhead: boolean;
 }
 
-/** Prompts that share beginnings: the pages of a request are a walk through one of a few chains. */
+/** Prompts with shared prefixes: the pages of a request are a walk through one of a few chains. */
 function pagesOf(chain: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index < 2 ? index : chain * 100 + index));
 }
@@ -69,7 +69,7 @@ const worlds: fc.Arbitrary<World> = fc
     };
   });
 
-/** Runs a world to its end, one step scheduled ahead where it says so; `watch` sees the kernel after every decision. */
+/** Runs a world to its end, optionally one step scheduled ahead; `watch` sees the kernel after every decision. */
 function run(world: World, watch: (kernel: BatchingKernel, step: Step) => void): BatchingKernel {
   const kernel = new BatchingKernel(world.limits);
   const inFlight: Step[] = [];

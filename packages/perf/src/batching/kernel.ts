@@ -7,7 +7,7 @@ import { LevelLists, noSlot, RequestTable } from "./requests.ts";
 import type { BatchedRequest } from "./requests.ts";
 import type { StepCosts, StepLoad } from "./step-costs.ts";
 
-/** One step: its work, and the requests for which it matters. Valid until the fourth step after it is scheduled. */
+/** One step: its work, and the requests that it affects. Valid until the fourth step after it is scheduled. */
 export interface Step {
   readonly load: StepLoad;
   /** Requests that leave the queue for the first time with this step. */
@@ -35,13 +35,13 @@ export interface BatchingTotals {
   readonly outputTokens: number;
 }
 
-/** Priorities in use at once: each costs a list. */
+/** Maximum number of priorities in use at once: each costs a list. */
 export const priorityCountMax = 64;
 
 const waiting = 0;
 const computingPrompt = 1;
 const decoding = 2;
-/** The last token is on its way: the sequence holds its blocks until the step is complete. */
+/** The last token is being computed: the sequence holds its blocks until the step is complete. */
 const ending = 3;
 
 function emptyStep(): OwnStep {
@@ -55,12 +55,11 @@ function emptyStep(): OwnStep {
 }
 
 /**
- * Continuous batching of one engine, as vLLM V1 schedules (`vllm/v1/core/sched/scheduler.py`): running sequences decode one
- * token each, what is left of the step's tokens goes to prompts in the order of arrival. When the cache is full, the
- * sequence that came last among the least urgent is preempted and computed again later.
- *
- * The kernel knows no time. `schedule` decides a step, `complete` tells the kernel that its tokens are there. An engine
- * that schedules one step ahead calls `schedule` again before `complete`: what a step frees is then seen one step later.
+ * Continuous batching of one engine, as vLLM V1 schedules (`vllm/v1/core/sched/scheduler.py`): running sequences decode
+ * one token each, and the rest of the step's token budget goes to prompts in the order of arrival. When the cache is
+ * full, the newest sequence of the lowest priority is preempted and computed again later. The kernel has no clock.
+ * `schedule` decides a step, `complete` tells the kernel that its tokens are computed. An engine that schedules one
+ * step ahead calls `schedule` again before `complete`: blocks that a step frees are then visible one step later.
  */
 export class BatchingKernel {
   readonly limits: BatchingLimits;
@@ -77,7 +76,10 @@ export class BatchingKernel {
   /** Steps that `schedule` returned; `coast` runs others without one. */
   #scheduledCount = 0;
   #endingCount = 0;
-  /** The head of the queue cannot start before a sequence ends: blocks only become fewer meanwhile. */
+  /**
+   * Set when the head of the queue cannot start before a sequence ends: until then the number of free blocks only
+   * falls.
+   */
   #isHeadBlocked = false;
   #begunCount = 0;
   readonly #byBegin = (a: number, b: number): number => (this.#table.begun[a] ?? 0) - (this.#table.begun[b] ?? 0);
@@ -128,12 +130,12 @@ export class BatchingKernel {
     return this.#blocks.heldCount;
   }
 
-  /** Pages that could be found now. */
+  /** Number of cached pages. */
   get cachedPages(): number {
     return this.#blocks.pageCount;
   }
 
-  /** Why the engine could never serve such a request, or undefined. */
+  /** The reason why the engine can never serve such a request, or undefined. */
   refusal(request: BatchedRequest): string | undefined {
     const { promptTokens, outputTokens, priority } = request;
     if (!Number.isSafeInteger(promptTokens) || promptTokens < 1) return `promptTokens is ${promptTokens}: at least 1`;
@@ -152,7 +154,7 @@ export class BatchingKernel {
     return undefined;
   }
 
-  /** Queues a request. Throws RangeError where `refusal` has an answer. */
+  /** Queues a request. Throws RangeError if `refusal` returns a reason. */
   add(request: BatchedRequest): void {
     const problem = this.refusal(request);
     if (problem !== undefined) throw new RangeError(problem);
@@ -162,13 +164,13 @@ export class BatchingKernel {
     this.#isHeadBlocked = false;
   }
 
-  /** Pages of that prompt, from its beginning on, that are in the cache. */
+  /** Number of the prompt's leading pages that are cached. */
   cachedPagesOf(pages: readonly number[]): number {
     const missing = pages.findIndex((name) => this.#blocks.findPage(name) === noSlot);
     return missing === -1 ? pages.length : missing;
   }
 
-  /** Decides the next step, or undefined where there is nothing to do. */
+  /** Decides the next step, or undefined if there is nothing to do. */
   schedule(): Step | undefined {
     const step = this.#steps[this.#scheduledCount & 3] ?? emptyStep();
     clear(step);
@@ -183,7 +185,7 @@ export class BatchingKernel {
     return step;
   }
 
-  /** The tokens of a step are there: sequences that ended with it give their blocks back. Steps complete in order. */
+  /** The tokens of a step are computed: sequences that ended with it release their blocks. Steps complete in order. */
   complete(step: Step): void {
     if ((step as OwnStep).endingSlots.length > 0) this.#isHeadBlocked = false;
     for (const slot of (step as OwnStep).endingSlots) {
@@ -195,9 +197,9 @@ export class BatchingKernel {
   }
 
   /**
-   * Runs steps that only move decoding sequences on, as `schedule` and `complete` would, until one of them ends, somebody can
-   * start or `untilMs` is reached. `last` is the step scheduled last, which neither starts nor ends anything; it stands for
-   * those that were run.
+   * Runs steps that only advance decoding sequences, as `schedule` and `complete` would, until one of them ends, a
+   * request can start or `untilMs` is reached. `last` is the step scheduled last, which neither starts nor ends
+   * anything; it stands for those that were run.
    */
   coast(last: Step, clock: CoastingClock, untilMs: number, costs: StepCosts): void {
     const isQuiet = this.#prompts.length === 0 && (this.#waiting.length === 0 || this.#isHeadBlocked);
@@ -302,7 +304,7 @@ export class BatchingKernel {
     const hitPages = limits.isPrefixCached ? this.#hitPages(names, target) : 0;
     const runBlocks = this.#reachableRun(slot, hitPages);
     const pageBlocks = this.#blocksFor(hitPages * this.#pageTokens);
-    // The last token is computed again where everything was found: its logits yield the first token.
+    // If the whole prompt is cached, its last token is computed again, because its logits yield the first token.
     const reusable = Math.floor((target - 1) / limits.blockTokens);
     const hitBlocks = Math.min(pageBlocks + runBlocks, reusable);
     const foundTokens = hitBlocks * limits.blockTokens;
@@ -334,7 +336,7 @@ export class BatchingKernel {
     return chunk;
   }
 
-  /** A page of one block is not held where its last token has to be computed again: that takes a block of its own. */
+  /** A page of one block is not reused if its last token has to be computed again: that takes a separate block. */
   #hitPages(names: readonly number[], target: number): number {
     const found = this.cachedPagesOf(names);
     const isWhole = found * this.#pageTokens === target && this.#pageTokens === this.limits.blockTokens;
@@ -372,7 +374,7 @@ export class BatchingKernel {
     this.#table.run[slot] = noSlot;
   }
 
-  /** `chunk` more tokens of a prompt are computed, into blocks that the sequence holds. */
+  /** Computes `chunk` more tokens of a prompt into blocks that the sequence holds. */
   #compute(slot: number, chunk: number, step: OwnStep): void {
     const { load } = step;
     const from = this.#table.computed[slot] ?? 0;
@@ -399,7 +401,7 @@ export class BatchingKernel {
     this.#decoding.enter(slot, to, steps);
   }
 
-  /** Pages whose last token has been computed can be found by others. */
+  /** Pages become visible to other requests once their last token has been computed. */
   #namePages(slot: number, from: number, to: number): void {
     if (!this.limits.isPrefixCached) return;
     const names = this.#table.pages[slot] ?? [];
@@ -413,7 +415,7 @@ export class BatchingKernel {
     }
   }
 
-  /** Gives back the blocks of a sequence with so many tokens in the cache; the last ones become reusable first. */
+  /** Releases the blocks of a sequence with this number of tokens in the cache; the last ones become reusable first. */
   #release(slot: number, tokens: number): void {
     const pageBlocks = this.#table.pageBlocks[slot] ?? 0;
     this.#blocks.releaseBlocks(Math.max(0, this.#blocksFor(tokens) - pageBlocks));
@@ -446,7 +448,7 @@ export class BatchingKernel {
     this.#totals.preemptions += 1;
   }
 
-  /** Gives back the blocks of a preempted sequence, which may find the whole ones behind its pages again. */
+  /** Releases the blocks of a preempted sequence, which may later reuse the whole blocks behind its pages. */
   #leaveRun(slot: number, tokens: number): void {
     const perPage = this.#pageTokens / this.limits.blockTokens;
     const heldPages = this.#table.heldPages[slot]?.length ?? 0;
@@ -457,7 +459,7 @@ export class BatchingKernel {
     this.#blocks.releaseBlocks(kept - whole);
     this.#table.run[slot] = this.#blocks.releaseRun(whole);
     this.#table.runAfter[slot] = pages * this.#pageTokens;
-    // Pages that another sequence had named first lie in blocks of this one's own.
+    // If another sequence named the same pages first, this one keeps its own blocks.
     this.#blocks.releaseBlocks((pages - heldPages) * perPage);
     this.#releasePages(slot);
   }

@@ -2,18 +2,18 @@
 const none = -1;
 
 type ExtentKind = 0 | 1 | 2;
-/** Blocks that nobody can name again. */
+/** Blocks without a name, which no request can reuse. */
 const garbage: ExtentKind = 0;
-/** Blocks of one preempted sequence, which alone can come back to them. */
+/** Blocks of one preempted sequence, which only that sequence can reuse. */
 const run: ExtentKind = 1;
 /** Blocks of a page of tokens that requests name by its prefix. */
 const page: ExtentKind = 2;
 
 /**
- * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, readable until its room is
- * needed. Reusable blocks are taken least recently released first, whether anybody could still name them or not (vLLM's
- * free queue, `vllm/v1/core/kv_cache_utils.py`); of a released sequence the last blocks go first. Blocks that are released
- * together lie in one extent, so that the cost follows requests and pages and not blocks.
+ * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, and readable until it is
+ * allocated again. Reusable blocks are allocated least recently released first, whether a request could still name them
+ * or not (vLLM's free queue, `vllm/v1/core/kv_cache_utils.py`); of a released sequence the last blocks go first. Blocks
+ * released together form one extent, so that the cost follows requests and pages and not blocks.
  */
 export class KvBlocks {
   readonly blockCount: number;
@@ -39,7 +39,7 @@ export class KvBlocks {
     this.#emptyCount = blockCount;
   }
 
-  /** Blocks that an allocation can have: empty and reusable ones. */
+  /** Blocks available for allocation: empty and reusable ones. */
   get availableCount(): number {
     return this.#emptyCount + this.#reusableCount;
   }
@@ -57,12 +57,12 @@ export class KvBlocks {
     return this.#pages.get(name) ?? none;
   }
 
-  /** Blocks that taking hold of an extent removes from the available ones. */
+  /** Blocks that holding an extent removes from the available ones. */
   reusableBlocksOf(extent: number): number {
     return this.#references[extent] === 0 ? (this.#blocks[extent] ?? 0) : 0;
   }
 
-  /** Takes hold of a page or run that is in the cache; returns its blocks. */
+  /** Holds a page or run that is in the cache; returns its blocks. */
   hold(extent: number): number {
     const blocks = this.#blocks[extent] ?? 0;
     const references = this.#references[extent] ?? 0;
@@ -71,7 +71,7 @@ export class KvBlocks {
     return blocks;
   }
 
-  /** Allocates blocks; the caller has seen that so many are available. */
+  /** Allocates blocks. Precondition: this number is available. */
   take(count: number): void {
     let missing = count;
     const fromEmpty = Math.min(missing, this.#emptyCount);
@@ -82,7 +82,7 @@ export class KvBlocks {
 
   /**
    * Names blocks that a sequence holds as a page. Returns its extent, which the sequence then holds in place of the
-   * blocks; -1 where the page is there already or nothing is cached: the sequence keeps blocks of its own.
+   * blocks; -1 if the page exists already or caching is off: the sequence keeps its own blocks.
    */
   namePage(name: number, blocks: number): number {
     if (!this.#isPrefixCached || this.#pages.has(name)) return none;
@@ -115,7 +115,7 @@ export class KvBlocks {
     this.#append(this.#newExtent(garbage, count));
   }
 
-  /** Releases the blocks of a preempted sequence; returns the extent by which it may find them again, or -1. */
+  /** Releases the blocks of a preempted sequence; returns the extent for reusing them, or -1. */
   releaseRun(count: number): number {
     if (!this.#isPrefixCached || count === 0) {
       this.releaseBlocks(count);
@@ -126,12 +126,12 @@ export class KvBlocks {
     return extent;
   }
 
-  /** Blocks of a run that are still there. */
+  /** Remaining blocks of a run. */
   runBlocks(extent: number): number {
     return this.#blocks[extent] ?? 0;
   }
 
-  /** Takes back the first `blocks` blocks of a run; the rest stays reusable. Called once for each run. */
+  /** Reuses the first `blocks` blocks of a run; the rest stays reusable. Called once for each run. */
   holdRun(extent: number, blocks: number): void {
     const left = (this.#blocks[extent] ?? 0) - blocks;
     this.#reusableCount -= blocks;
@@ -144,7 +144,7 @@ export class KvBlocks {
     this.#recycle(extent);
   }
 
-  /** Takes up to `wanted` blocks from the oldest extent; what a page has beyond that becomes empty. */
+  /** Allocates up to `wanted` blocks from the oldest extent; the rest of a page becomes empty. */
   #evict(wanted: number): number {
     const extent = this.#oldest;
     const blocks = this.#blocks[extent] ?? 0;
@@ -158,7 +158,7 @@ export class KvBlocks {
     const taken = Math.min(wanted, blocks);
     this.#emptyCount += blocks - taken;
     if (this.#kinds[extent] === page) this.#pages.delete(this.#names[extent] ?? 0);
-    // A run stays until its sequence asks for it, and then finds no blocks.
+    // A run exists until its sequence asks for it, possibly with no blocks left.
     if (this.#kinds[extent] !== run) this.#recycle(extent);
     return taken;
   }

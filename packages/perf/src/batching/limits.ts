@@ -10,11 +10,11 @@ export interface BatchingLimits {
   readonly blockCount: number;
   /** Prompts are split over steps; otherwise a prompt waits for a step that takes all of it. */
   readonly isPromptChunked: boolean;
-  /** Blocks of ended and preempted sequences stay readable until their room is needed. */
+  /** Blocks of ended and preempted sequences stay readable until they are allocated again. */
   readonly isPrefixCached: boolean;
-  /** Blocks that a prompt needs free before it starts: those of its first chunk, or of all its tokens. */
+  /** Blocks that must be free before a prompt starts: those of its first chunk, or of all its tokens. */
   readonly admission: "firstChunk" | "wholePrompt";
-  /** Blocks that admission leaves free for sequences that run. */
+  /** Blocks that admission leaves free for running sequences. */
   readonly watermarkBlocks: number;
 }
 
@@ -29,7 +29,7 @@ export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
   watermarkBlocks: 0,
 };
 
-/** The message of the first limit that no engine could run with, or undefined. */
+/** The message of the first invalid limit, or undefined. */
 export function limitProblem(limits: BatchingLimits): string | undefined {
   const whole = ["sequencesMax", "stepTokensMax", "blockTokens", "blockCount"] as const;
   const wrong = whole.find((name) => !Number.isSafeInteger(limits[name]) || limits[name] < 1);

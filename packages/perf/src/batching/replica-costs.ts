@@ -17,9 +17,9 @@ const nothing: StepWork = {
 };
 
 /**
- * What the performance model says a step of this replica takes, as coefficients. Attention and sampling are read off as
- * slopes around the given mean context; a model with windows or sparse selection attends to less beyond them, and the
- * slope is then that of the mean. Requests of a replica with several attention ranks count together.
+ * The performance model's step time of this replica as coefficients. Attention and sampling are slopes around the given
+ * mean context; a model with windows or sparse selection attends to less beyond them, and the slope is then that of the
+ * mean. Requests of a replica with several attention ranks count together.
  */
 export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanContext: number): StepCosts {
   const totalMs = (work: Partial<StepWork>): number => stepTime(replica, { ...nothing, ...work }, k).totalMs;
@@ -41,7 +41,7 @@ export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanC
   };
 }
 
-/** Limits of a replica whose cache takes what the weights leave of the memory; `tokens` is a usual length of a sequence. */
+/** Limits of a replica whose cache gets the memory that the weights leave; `tokens` is a usual length of a sequence. */
 export function replicaLimits(replica: BuiltReplica, tokens: number): BatchingLimits {
   const { attentionData } = replica.layout;
   const perToken = sequenceKvBytes(replica, tokens) / tokens;

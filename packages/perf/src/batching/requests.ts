@@ -1,6 +1,6 @@
 import { larger } from "./kv-blocks.ts";
 
-/** A request as the kernel takes it. */
+/** A request for the kernel. */
 export interface BatchedRequest {
   /** The caller's number for it: steps report it. */
   readonly id: number;
@@ -11,7 +11,7 @@ export interface BatchedRequest {
   readonly priority: number;
   /** Names of the prompt's whole pages; a name stands for its page and all pages before it. Empty: nothing is shared. */
   readonly pages: readonly number[];
-  /** Tokens of the prompt's beginning that arrive computed, from a store outside the engine. They take blocks, but no work. */
+  /** Leading prompt tokens that arrive computed, from a store outside the engine. They take blocks, but no work. */
   readonly loadedTokens: number;
 }
 
@@ -39,7 +39,7 @@ export class RequestTable {
   preemptions: Int32Array<ArrayBuffer> = new Int32Array(64);
   /** Place in the order in which sequences last began to run. */
   begun: Float64Array<ArrayBuffer> = new Float64Array(64);
-  /** The extent of what was left in the cache at a preemption, or -1. */
+  /** The extent of the cached rest after a preemption, or -1. */
   run: Int32Array<ArrayBuffer> = new Int32Array(64);
   /** Tokens of the pages before that run. */
   runAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
@@ -117,7 +117,7 @@ export class RequestTable {
 /** First-in-first-out lists of slots, one for each level of priority, that can also be entered at the front and left anywhere. */
 export class LevelLists {
   readonly #table: RequestTable;
-  /** Levels, the most urgent first; shared with whoever adds levels. */
+  /** Levels, the most urgent first; shared with the code that adds levels. */
   readonly #order: readonly number[];
   readonly #first: number[] = [];
   readonly #last: number[] = [];

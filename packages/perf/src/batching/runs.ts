@@ -3,7 +3,7 @@ import type { BatchingObserver, TimedEngineOptions } from "./engine-clock.ts";
 import type { BatchingTotals } from "./kernel.ts";
 import type { BatchedRequest } from "./requests.ts";
 
-/** Times of requests, ms, by their place in the input. Start: the first step with their tokens was scheduled. */
+/** Times of requests, ms, by their index in the input. Start: the first step with their tokens was scheduled. */
 export interface BatchingTimes {
   readonly arrivalMs: Float64Array;
   readonly startMs: Float64Array;
@@ -12,7 +12,7 @@ export interface BatchingTimes {
   readonly totals: BatchingTotals;
 }
 
-/** Lengths of a request; its place in a list is its number. */
+/** Lengths of a request; its index in a list is its number. */
 export type RequestLengths = Pick<BatchedRequest, "promptTokens" | "outputTokens"> &
   Partial<Pick<BatchedRequest, "priority" | "pages" | "loadedTokens">>;
 
@@ -46,7 +46,7 @@ function batched(lengths: RequestLengths, id: number): BatchedRequest {
   return { priority: 0, pages: [], loadedTokens: 0, ...lengths, id };
 }
 
-/** Requests that arrive at given times, ms, in ascending order, on one engine. Throws RangeError where one can never run. */
+/** Runs requests with given arrival times, ms, ascending, on one engine. Throws RangeError if one can never run. */
 export function runArrivals(
   options: TimedEngineOptions,
   requests: readonly RequestLengths[],
@@ -70,8 +70,8 @@ export function runArrivals(
 }
 
 /**
- * `concurrency` requests are kept in flight: the first ones arrive together at 0, each that ends is followed by the next at
- * once. Throws RangeError where a request can never run.
+ * Keeps `concurrency` requests in flight: the first ones arrive together at 0, each that ends is followed by the next
+ * at once. Throws RangeError if a request can never run.
  */
 export function runClosedLoop(
   options: TimedEngineOptions,

@@ -1,4 +1,4 @@
-/** Work of one step of one engine. The kernel fills one object again and again: read it before the next step. */
+/** Work of one step of one engine. The kernel reuses one object: read it before the next step. */
 export interface StepLoad {
   /** Sequences that decode one token. */
   decodeSequences: number;
@@ -51,7 +51,7 @@ function sampledCounts(tokensMax: number): number[] {
   return counts;
 }
 
-/** A table of `tokensMax + 1` times from a function that is asked at some two hundred counts, with lines between. */
+/** A table of `tokensMax + 1` times from a function sampled at some two hundred counts, with linear interpolation. */
 export function tabulated(tokensMax: number, timeMs: (tokens: number) => number): Float64Array {
   const table = new Float64Array(tokensMax + 1);
   const counts = sampledCounts(tokensMax);

@@ -3,7 +3,7 @@ import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 import type { CalibrationProfile, MatmulRow } from "./profile.ts";
 
-/** What a profile says of serving: shown, and a check on the fitted rates of the inference model. */
+/** A profile's figures about serving: shown, and a check on the fitted rates of the inference model. */
 export interface ServingCalibration {
   /** Median over layers at 2,048 tokens or more, share of the 16-bit dense peak. */
   readonly matmulEfficiency?: number;
@@ -15,13 +15,13 @@ export interface ServingCalibration {
 export interface Calibration {
   readonly training: AcceleratorCalibration;
   readonly serving: ServingCalibration;
-  /** Figures that no accelerator of that name can reach, most likely a wrong name: told, and left out. */
+  /** Figures above the accelerator's limits, most likely because of a wrong name: reported and ignored. */
   readonly warnings: readonly string[];
 }
 
 const classOfDtype: Readonly<Record<string, MatrixClass>> = { bf16: "bf16", fp16: "bf16", fp8: "fp8" };
 
-/** Measurements are shares of these; a share above this cannot be true of that accelerator. */
+/** Measurements are shares of these; a share above this is impossible on that accelerator. */
 const possibleShare = 1.05;
 
 /**
@@ -66,7 +66,7 @@ export function deriveCalibration(profile: CalibrationProfile, accelerator: Acce
 
 const tflops = (row: MatmulRow): number => (2 * row.m * row.n * row.k) / row.seconds / 1e12;
 
-/** Training's mix: forward and backward at the lengths at which attention matters. */
+/** Training's mix: forward and backward at the lengths for which attention matters. */
 function attentionRates(profile: CalibrationProfile): number[] {
   return profile.attention
     .filter((row) => row.direction === "forwardBackward" && row.sequence >= 4096 && row.headDim === 128)
@@ -107,7 +107,7 @@ function median(values: readonly number[]): number | undefined {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
 }
 
-/** Drops what is undefined: a figure that was not measured must not hide a fitted one. */
+/** Drops undefined figures: a figure that was not measured must not hide a fitted one. */
 function defined<T extends object>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,6 +1,6 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
 
-/** How drivers name devices whose memory or slot decides which entry of the catalogue they are. */
+/** Driver names of devices whose memory or form factor decides their entry in the catalogue. */
 const knownNames: readonly (readonly [pattern: RegExp, catalogueName: string])[] = [
   [/V100-SXM2-32GB/, "V100-SXM2-32GB"],
   [/A100-SXM4-40GB/, "A100-SXM-40GB"],

@@ -1,6 +1,6 @@
 /**
- * Whole training steps that were measured on the machine of the example profile. No constant was fitted to them: what the
- * model says of them, with and without the profile, is a prediction.
+ * Whole training steps measured on the machine of the example profile. No constant was fitted to them: the model's
+ * results, with and without the profile, are predictions.
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

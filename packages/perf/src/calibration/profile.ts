@@ -1,7 +1,7 @@
-/** What `assets/calibrate.py` writes, format version 1. Rates are in TFLOP/s and GB/s, times in seconds. */
+/** Output of `assets/calibrate.py`, format version 1. Rates are in TFLOP/s and GB/s, times in seconds. */
 export interface CalibrationProfile {
   readonly measuredAt: string;
-  /** As the driver names the device, for example "NVIDIA H200". */
+  /** The driver's name of the device, for example "NVIDIA H200". */
   readonly deviceName: string;
   readonly deviceKind: string;
   readonly matmul: readonly MatmulRow[];
@@ -47,7 +47,7 @@ export type ProfileReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads a profile from parsed JSON. Parts that were not measured are empty; a damaged part refuses the whole. */
+/** Reads a profile from parsed JSON. Parts that were not measured are empty; a damaged part makes the whole invalid. */
 export function readProfile(value: unknown): ProfileReading {
   if (!isFields(value) || value["kind"] !== "calibration-profile") {
     return { kind: "refused", reason: "not a calibration profile: `kind` must be calibration-profile" };

@@ -1,6 +1,6 @@
 import type { MatrixClass } from "./number-format.ts";
 
-/** A group of figures that come from one place, so that each figure's source can be told. */
+/** Figures from one source, so that each figure's source can be stated. */
 export type FigureGroup = "matrix" | "memory" | "scaleUp" | "scaleOut" | "power" | "bestMatmul";
 
 /**
@@ -11,7 +11,7 @@ export interface Accelerator {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly vendor: string;
-  /** Generation of the chip: what is known of one of its kind says most about the others. */
+  /** Generation of the chip: measurements of one chip carry over best within its generation. */
   readonly architecture?: string;
   readonly year: number;
   /** Peak of the matrix units by rate class, TFLOP/s (for int8: TOP/s). A class that is missing is not offered. */
@@ -27,7 +27,7 @@ export interface Accelerator {
   readonly computeUnits?: number;
   /** Rows and columns of a systolic matrix unit: narrower operands leave part of it idle. */
   readonly matrixUnitWidth?: number;
-  /** Best matrix product ever measured on it (MAMF of ml-engineering), TFLOP/s: an upper bound for real layers. */
+  /** Best measured matrix product (MAMF of ml-engineering), TFLOP/s: an upper bound for real layers. */
   readonly bestMatmulTflops?: Readonly<Partial<Record<MatrixClass, number>>>;
   readonly sources: Readonly<Partial<Record<FigureGroup, string>>>;
   readonly note?: string;
@@ -38,6 +38,6 @@ export interface ScaleUp {
   readonly kind: "switched" | "mesh" | "torus" | "pcie";
   readonly name: string;
   readonly gbPerS: number;
-  /** Accelerators that reach each other over it at that rate. */
+  /** Number of accelerators connected at that rate. */
   readonly domainCount: number;
 }

@@ -7,7 +7,7 @@ export const accelerators: readonly Accelerator[] = [...nvidiaAccelerators, ...n
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
 
-/** The accelerator of that name or alias, whatever its spelling ("H100-SXM-80GB", "h100", "TPU v5e"). */
+/** The accelerator with that name or alias, in any spelling ("H100-SXM-80GB", "h100", "TPU v5e"). */
 export function findAccelerator(
   name: string,
   catalogue: readonly Accelerator[] = accelerators,

@@ -1,8 +1,8 @@
 import type { MatrixClass } from "./number-format.ts";
 
 /**
- * What was measured on one's own accelerator. Every figure replaces the fitted default that is described beside it; what
- * was not measured stays as fitted. Efficiencies are shares of the datasheet's peak.
+ * Measurements of one's own accelerator. Every figure replaces the fitted default that is described beside it; figures
+ * that were not measured stay as fitted. Efficiencies are shares of the datasheet's peak.
  */
 export interface AcceleratorCalibration {
   readonly accelerator: string;

@@ -8,8 +8,8 @@ export interface FabricTier {
 }
 
 /**
- * The network between nodes. The last tier reaches every node; its `oversubscription` says how much narrower the way
- * through it is than the sum of the node's ports.
+ * The network between nodes. The last tier connects all nodes; its `oversubscription` is the ratio of the nodes' port
+ * bandwidth to the bandwidth through it.
  */
 export interface Fabric {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Fabric {
   readonly source: string;
 }
 
-/** A non-blocking network of any size: what a job is assumed to run on if nothing is known. */
+/** A non-blocking network of any size: the default if nothing is known. */
 export const nonBlockingFabric: Fabric = {
   name: "non-blocking",
   kind: "fat-tree",
@@ -26,7 +26,7 @@ export const nonBlockingFabric: Fabric = {
   source: "an assumption: every node reaches every other at the rate of its ports",
 };
 
-/** Narrowing of the way between nodes of a group of `nodeCount` adjacent nodes: the product over the tiers it crosses. */
+/** Oversubscription between `nodeCount` adjacent nodes: the product over the tiers that the traffic crosses. */
 export function oversubscriptionAcross(fabric: Fabric, nodeCount: number): number {
   let factor = 1;
   for (const tier of fabric.tiers) {

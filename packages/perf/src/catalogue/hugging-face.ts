@@ -1,7 +1,7 @@
 import type { Attention, Experts, ModelArchitecture } from "./model.ts";
 import { measureInstead, otherModelReason } from "./other-models.ts";
 
-/** What was made of a `config.json`. */
+/** The result of reading a `config.json`. */
 export type ConfigReading =
   | { readonly kind: "model"; readonly model: ModelArchitecture }
   | { readonly kind: "refused"; readonly reason: string; readonly nearest: string };
@@ -9,7 +9,7 @@ export type ConfigReading =
 type Config = Readonly<Record<string, unknown>>;
 
 /**
- * What the code of an architecture fixes and its config.json does not say (huggingface/transformers,
+ * Properties that an architecture's code fixes and its config.json does not state (huggingface/transformers,
  * src/transformers/models/<type>/configuration_*.py and modeling_*.py).
  */
 interface Family {
@@ -18,9 +18,9 @@ interface Family {
   readonly isTied: boolean;
   readonly hasLearnedPositions: boolean;
   readonly attention: "grouped" | "latent" | "linear-mix";
-  /** Layers that see everything among those with a window, where the file has no list of layer types. */
+  /** Layers with full attention among those with a window, if the file has no list of layer types. */
   readonly fullEvery?: number;
-  /** Where the inner size of layers without experts has a key of its own. */
+  /** Set if the inner size of layers without experts has a separate key. */
   readonly denseFfnKey?: "intermediate_size_mlp";
 }
 
@@ -143,7 +143,7 @@ function isConfig(value: unknown): value is Config {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Models that see and hear keep the language model's config inside their own. */
+/** Multimodal models nest the language model's config inside their own. */
 function textConfig(config: Config): Config {
   const inner = config["text_config"] ?? config["llm_config"] ?? config["language_config"];
   return isConfig(inner) ? inner : config;
@@ -174,7 +174,7 @@ function flag(config: Config, key: string): boolean | undefined {
 }
 
 function kvHeads(config: Config, headCount: number): number {
-  // Falcon's first generation shares one head; its second says how many (new_decoder_architecture).
+  // Falcon's first generation shares one head; the second states the number (new_decoder_architecture).
   if (flag(config, "multi_query") === true && flag(config, "new_decoder_architecture") !== true) return 1;
   return count(config, "num_key_value_heads", "num_kv_heads", "n_head_kv") ?? headCount;
 }

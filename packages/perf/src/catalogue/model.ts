@@ -1,6 +1,6 @@
 /**
- * The architecture of a transformer language model: what has to be known to count its parameters, its arithmetic, its
- * activations and its KV cache. Weights are not needed for any of that.
+ * The architecture of a transformer language model: the dimensions from which parameters, arithmetic, activations and
+ * KV cache are counted. Weights are not needed.
  */
 export interface ModelArchitecture {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Experts {
   readonly count: number;
   readonly perToken: number;
   readonly ffnHidden: number;
-  /** Inner size of what every token passes besides its routed experts, over all shared experts; 0 for none. */
+  /** Inner size of the shared experts, which every token passes, over all of them; 0 for none. */
   readonly sharedFfnHidden: number;
   /** Layers that keep a dense feed-forward layer instead of experts. */
   readonly denseLayerCount: number;
@@ -38,7 +38,7 @@ export interface GroupedAttention {
   readonly headCount: number;
   readonly kvHeadCount: number;
   readonly headDim: number;
-  /** Layers other than every `fullEvery`-th see only `tokens` positions back. */
+  /** Layers other than every `fullEvery`-th attend only to the last `tokens` positions. */
   readonly window?: { readonly tokens: number; readonly fullEvery: number };
 }
 
@@ -111,7 +111,7 @@ export function denseLayerParameters(model: ModelArchitecture): number {
   return attentionParameters(model) + matricesOfFfn(model) * model.hidden * model.ffnHidden + 2 * model.hidden;
 }
 
-/** Parameters of a layer with experts: all of them, and those that one token passes. */
+/** Parameters of a layer with experts: all of them, and those active for a token. */
 export function expertLayerParameters(model: ModelArchitecture): {
   readonly total: number;
   readonly active: number;
@@ -135,7 +135,7 @@ export function expertLayerCount(model: ModelArchitecture): number {
   return model.experts === undefined ? 0 : model.layerCount - model.experts.denseLayerCount;
 }
 
-/** Parameters of the whole model, and those that one token passes; the input embedding counts in both. */
+/** Parameters of the whole model, and those active for a token; the input embedding counts in both. */
 export function parameterCounts(model: ModelArchitecture): { readonly total: number; readonly active: number } {
   const expertLayers = expertLayerCount(model);
   const dense = (model.layerCount - expertLayers) * denseLayerParameters(model);

@@ -224,7 +224,7 @@ export const modelNames: readonly string[] = Object.keys(configs);
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
 
-/** A preset by its name or an alias, whatever the spelling ("Llama 3.1 8B", "meta-llama/Llama-3.1-8B" ends in one). */
+/** A preset by name or alias, in any spelling ("Llama 3.1 8B", "meta-llama/Llama-3.1-8B" ends in one). */
 export function findModel(name: string): ModelArchitecture | undefined {
   const wanted = normalised(name.split("/").at(-1) ?? name);
   const key = aliases[wanted] ?? wanted;

@@ -1,7 +1,7 @@
 import type { Accelerator } from "./accelerator.ts";
 import type { Fabric } from "./fabric.ts";
 
-/** A server: accelerators, what joins them inside and what leads out. */
+/** A server: accelerators, the interconnect between them, and the network ports. */
 export interface NodeShape {
   readonly name: string;
   readonly accelerator: Accelerator;
@@ -14,7 +14,7 @@ export interface NodeShape {
   readonly source: string;
 }
 
-/** Like nodes on one fabric: what a training job or an endpoint runs on. */
+/** Identical nodes on one fabric for a training job or an endpoint. */
 export interface Cluster {
   readonly node: NodeShape;
   readonly nodeCount: number;

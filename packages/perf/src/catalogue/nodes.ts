@@ -13,7 +13,7 @@ function hostLinkOf(accelerator: Accelerator): number {
   return accelerator.year >= 2022 ? pcie5 : pcie4;
 }
 
-/** Accelerators that one operating system sees: four in a tray of a rack-scale domain, else up to eight. */
+/** Accelerators in one operating system: four in a tray of a rack-scale domain, else up to eight. */
 function perNodeOf(accelerator: Accelerator): number {
   if (/^GB\d/.test(accelerator.name)) return 4;
   if (accelerator.scaleUp.kind === "torus") return 4;
@@ -33,7 +33,7 @@ export function usualNode(accelerator: Accelerator): NodeShape {
   };
 }
 
-/** Usual servers with so many accelerators, on a network that does not narrow unless one is given. */
+/** Usual servers with this number of accelerators, on a non-blocking network unless one is given. */
 export function usualCluster(accelerator: Accelerator, count: number, fabric: Fabric = nonBlockingFabric): Cluster {
   const node = usualNode(accelerator);
   const fitted = count < node.acceleratorCount ? { ...node, acceleratorCount: Math.max(1, count) } : node;

@@ -1,4 +1,4 @@
-/** Models that are no transformer language models: why they are not sized, by what they call themselves. */
+/** Models that are not transformer language models, by their `model_type`, and why they are not sized. */
 interface OtherKind {
   readonly names: RegExp;
   readonly kind: string;
@@ -38,7 +38,7 @@ const kinds: readonly OtherKind[] = [
   },
 ];
 
-/** Why a model of another kind is not sized; undefined where its name says nothing of the kind. */
+/** Why a model of another kind is not sized; undefined if its name is not known. */
 export function otherModelReason(...names: readonly (string | undefined)[]): string | undefined {
   for (const name of names) {
     if (name === undefined) continue;
@@ -48,5 +48,5 @@ export function otherModelReason(...names: readonly (string | undefined)[]): str
   return undefined;
 }
 
-/** How a run of another kind is planned for instead. */
+/** How to plan a run of another kind instead. */
 export const measureInstead = "a language model; for this one, measure a step on one node and scale it";

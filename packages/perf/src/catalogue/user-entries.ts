@@ -2,7 +2,7 @@ import type { Accelerator, ScaleUp } from "./accelerator.ts";
 import type { Fabric, FabricTier } from "./fabric.ts";
 import { matrixClasses, type MatrixClass } from "./number-format.ts";
 
-/** What a user's file adds to the catalogue: the parsed YAML or JSON goes in, entries or every problem with them come out. */
+/** Reads a user's additions to the catalogue from parsed YAML or JSON; returns entries, or every problem with them. */
 export type EntriesReading =
   | { readonly kind: "entries"; readonly accelerators: readonly Accelerator[]; readonly fabrics: readonly Fabric[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
@@ -12,7 +12,7 @@ type EntryFields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is EntryFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Reads fields one by one and collects what is wrong, so that a file is corrected in one go. */
+/** Reads fields one by one and collects all problems, so that a file is corrected in one pass. */
 class FieldReader {
   readonly problems: string[] = [];
 
@@ -43,7 +43,7 @@ class FieldReader {
     return [];
   }
 
-  /** Names that nobody reads are mistakes: they would be ignored silently. */
+  /** Unknown names are mistakes that would otherwise be ignored silently. */
   only(fields: EntryFields, allowed: readonly string[], where: string): void {
     for (const field of Object.keys(fields)) {
       if (!allowed.includes(field)) this.problems.push(`${where}.${field} is unknown; there are ${allowed.join(", ")}`);

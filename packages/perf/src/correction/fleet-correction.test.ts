@@ -31,7 +31,10 @@ interface Fleet {
   readonly truth: (run: CorrectionRun) => number;
 }
 
-/** A fleet whose types are 10 to 30% faster or slower than predicted, families a little apart, runs with some noise. */
+/**
+ * A fleet whose types are 10 to 30% faster or slower than predicted, with small differences between families and noise
+ * per run.
+ */
 function fleetOf(seed: number, noise = 0.04): Fleet {
   const { uniform, normal } = drawsOf(seed);
   const typeBias = new Map(types.map((type) => [type, (uniform() < 0.5 ? -1 : 1) * Math.log(1.1 + 0.2 * uniform())]));
@@ -50,7 +53,7 @@ function fleetOf(seed: number, noise = 0.04): Fleet {
 
 const seeds = Array.from({ length: 200 }, (_, index) => index + 1);
 
-/** Mean absolute error over all kinds of a fleet against their true times, with what has been measured so far. */
+/** Mean absolute error of the corrected predictions over all kinds of a fleet against their true times. */
 function errorsOf(fleet: Fleet, runs: readonly CorrectionRun[]): { readonly before: number; readonly after: number } {
   const correction = fitCorrection(runs);
   let [before, after] = [0, 0];

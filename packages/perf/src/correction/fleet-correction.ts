@@ -1,11 +1,12 @@
 /**
- * What a fleet's own runs say about the model's predictions: a posterior of their ratio by accelerator type and model family,
- * with shrinkage, so that few runs move predictions little and many move them all the way. Pure; start with `fitCorrection`.
+ * Corrects the model's predictions by a fleet's own runs: a posterior of the ratio by accelerator type and model
+ * family, with shrinkage, so that few runs move predictions little and many move them fully. Pure; start with
+ * `fitCorrection`.
  */
 import { expertLayerCount } from "../catalogue/model.ts";
 import type { TrainingJob } from "../training/job.ts";
 
-/** One run of the fleet: the typical step that was measured and the one that was predicted for its plan, uncorrected. */
+/** One run of the fleet: its measured typical step, and the uncorrected prediction for its plan. */
 export interface CorrectionRun {
   readonly acceleratorType: string;
   readonly family: ModelFamily;
@@ -13,7 +14,7 @@ export interface CorrectionRun {
   readonly measuredSeconds: number;
 }
 
-/** Families whose predictions err alike. */
+/** Families whose prediction errors are assumed to be similar. */
 export type ModelFamily = "dense" | "experts" | "adapters";
 
 export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
@@ -21,11 +22,11 @@ export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
   return expertLayerCount(model) > 0 ? "experts" : "dense";
 }
 
-/** Logarithm of measured over predicted that is expected, and from how many runs. */
+/** Expected logarithm of measured over predicted, and the number of runs behind it. */
 export interface FamilyCorrection {
   readonly family: ModelFamily;
   readonly runCount: number;
-  /** On top of the type's. */
+  /** In addition to the type's bias. */
   readonly logFactor: number;
 }
 
@@ -43,12 +44,15 @@ export interface FleetCorrection {
   readonly types: readonly TypeCorrection[];
 }
 
-/** Runs of one type and family that count: the newest. Older ones were made with older software. */
+/** The newest runs of one type and family that count: older ones used older software. */
 export const correctionRunsMax = 256;
 
 /** σ of a run around its kind's bias, log: equal configurations differ by 5.6% between publications. */
 const runSpread = 0.06;
-/** Residuals above this (Huber's 1.345 σ) pull with its force only: a wild run is one voice, however loud. */
+/**
+ * Residuals above this (Huber's 1.345 σ) have bounded influence, so that an outlier counts as one run, however large it
+ * is.
+ */
 const voiceMax = 1.345 * runSpread;
 /**
  * Priors: variances of the bias of a type and of a family within it, log. Together they bound the shift by one run to
@@ -78,8 +82,8 @@ function grouped(runs: readonly CorrectionRun[]): Map<string, Map<ModelFamily, n
 }
 
 /**
- * The mode of the posterior: Huber's likelihood of the runs (1964), normal priors on the bias of each type and of each family
- * within its type. Runs with impossible times are passed over.
+ * The mode of the posterior: Huber's likelihood of the runs (1964), normal priors on the bias of each type and of each
+ * family within its type. Runs with impossible times are ignored.
  */
 export function fitCorrection(runs: readonly CorrectionRun[]): FleetCorrection {
   const types = [...grouped(runs)].map(([acceleratorType, families]) => typeCorrection(acceleratorType, families));
@@ -121,7 +125,7 @@ function typeCorrection(
   };
 }
 
-/** Where the pull of the runs and that of the prior balance: a root of a falling function, found by halving. */
+/** The point where runs and prior balance: the root of a falling function, found by bisection. */
 function shrunkCentre(logs: readonly number[], variance: number): number {
   const precision = runSpread ** 2 / variance;
   const pull = (centre: number): number => {
@@ -138,15 +142,15 @@ function shrunkCentre(logs: readonly number[], variance: number): number {
   return (low + high) / 2;
 }
 
-/** What a prediction is multiplied by. */
+/** The factor for a prediction. */
 export interface CorrectionFactor {
   readonly factor: number;
-  /** Runs of the type and family, and of the type, that it rests on. */
+  /** Number of runs of the type and family, and of the type, behind the factor. */
   readonly runCount: number;
   readonly typeRunCount: number;
 }
 
-/** For a kind without runs of its own: what its type has in common, or 1. */
+/** For a kind without runs: the type's bias, or 1. */
 export function correctionFactor(
   correction: FleetCorrection,
   acceleratorType: string,
@@ -162,14 +166,16 @@ export function correctionFactor(
   };
 }
 
-/** Mean absolute errors of the predictions, as they were and with a correction that had not seen the run in question. */
+/**
+ * Mean absolute errors of the predictions, without correction and with a correction fitted without the run in question.
+ */
 export interface CorrectionEffect {
   readonly runCount: number;
   readonly uncorrectedError: number;
   readonly correctedError: number;
 }
 
-/** The effect of a correction by leaving one run out at a time. */
+/** The effect of a correction by leave-one-out. */
 export function correctionEffect(runs: readonly CorrectionRun[]): CorrectionEffect {
   let [uncorrected, corrected, runCount] = [0, 0, 0];
   for (const [index, run] of runs.entries()) {

@@ -1,6 +1,6 @@
 import { correctionFactor, type CorrectionRun, type FleetCorrection } from "./fleet-correction.ts";
 
-/** Seconds of a step by what it waits for. */
+/** Seconds of a step by component. */
 export interface StepParts {
   readonly compute: number;
   readonly network: number;
@@ -12,18 +12,18 @@ export type StepPart = keyof StepParts;
 /** A run that is slower than runs of its kind. */
 export interface SlowRun {
   readonly expectedSeconds: number;
-  /** Share by which the run exceeds what is expected of its kind. */
+  /** Share by which the run exceeds the corrected prediction. */
   readonly excessShare: number;
-  /** The part that exceeds its expectation most; undefined where parts were not measured. */
+  /** The component that exceeds its expectation most; undefined if components were not measured. */
   readonly responsible: StepPart | undefined;
 }
 
-/** Slower than this share above the corrected prediction is worth telling. */
+/** Runs slower than this share above the corrected prediction are reported. */
 export const slowShare = 0.15;
 
 const partNames: readonly StepPart[] = ["compute", "network", "storage"];
 
-/** Whether a run is slow for its kind, and which part of its step is to blame; undefined where it is not slow. */
+/** Whether a run is slow for its kind, and which component is the cause; undefined if it is not slow. */
 export function slowRunOf(
   run: CorrectionRun,
   correction: FleetCorrection,

@@ -1,9 +1,11 @@
-/** What a job loses to failures: how often it fails, what a failure costs, and how it saves. All in seconds. */
+/**
+ * Costs of failures for a job: how often it fails, the cost of a failure, and the cost of checkpoints. All in seconds.
+ */
 export interface FailureCost {
   readonly mttfSeconds: number;
   /** From the failure to the first new step: detection, restart, loading, warm-up. */
   readonly restartSeconds: number;
-  /** For how long a checkpoint stops the job. */
+  /** Time for which a checkpoint stops the job. */
   readonly stallSeconds: number;
 }
 
@@ -49,14 +51,14 @@ export function ettrExact(cost: FailureCost, intervalSeconds: number): number {
 export interface Goodput {
   readonly intervalSeconds: number;
   readonly ettr: number;
-  /** Where the rest goes; the shares and `ettr` add up to 1. */
+  /** Breakdown of the remaining time; the shares and `ettr` add up to 1. */
   readonly lost: { readonly checkpoints: number; readonly restarts: number; readonly repeatedWork: number };
 }
 
 /** Progress at an interval, with its losses by cause, by the exact form. */
 export function goodputAt(cost: FailureCost, intervalSeconds: number): Goodput {
   const ettr = ettrExact(cost, intervalSeconds);
-  // A wall-clock second that is not progress was a stall, a restart or work done twice; the first two are known.
+  // A wall-clock second without progress was a stall, a restart or repeated work; the first two are known.
   const checkpoints = (ettr * cost.stallSeconds) / intervalSeconds;
   const rest = Math.max(0, 1 - ettr - checkpoints);
   const repeated = intervalSeconds / 2 + cost.stallSeconds / 2;

@@ -1,8 +1,8 @@
-/** What fails as one: a node, a rack, a switch, a power feed, a storage shelf. */
+/** Components that fail as a unit: a node, a rack, a switch, a power feed, a storage shelf. */
 export interface FailureDomain {
   readonly name: string;
   readonly nodeCount: number;
-  /** Failures of one such domain per 1,000 days; undefined where only the size of the loss is asked. */
+  /** Failures of one such domain per 1,000 days; undefined if only the size of the loss is needed. */
   readonly perThousandDays?: number;
 }
 
@@ -18,16 +18,16 @@ export interface RunningJobs {
 
 export interface DomainLoss {
   readonly domain: string;
-  /** Jobs that one failure stops, on average over where it strikes. */
+  /** Mean number of jobs that one failure stops, over all domains. */
   readonly jobsStopped: number;
-  /** Accelerator-hours that one failure costs: half an interval of work done again and a restart, of every job it stops. */
+  /** Accelerator-hours lost by one failure: half an interval of repeated work and a restart, for every job it stops. */
   readonly acceleratorHours: number;
   readonly acceleratorHoursPerYear: number | undefined;
 }
 
 export interface Fleet {
   readonly nodeCount: number;
-  /** `packed`: a job's nodes are neighbours, as domains are; `scattered`: anywhere. */
+  /** `packed`: a job's nodes are adjacent, like those of a domain; `scattered`: anywhere. */
   readonly placement: "packed" | "scattered";
 }
 

@@ -1,4 +1,4 @@
-/** Nodes that are away at one time, and how many stand by so that work seldom waits for a repair. */
+/** Number of nodes that are down at one time, and the spares that cover them. */
 export interface SpareRequest {
   readonly nodeCount: number;
   readonly perThousandNodeDays: number;
@@ -15,7 +15,7 @@ export interface SpareRequest {
 export interface SpareAnswer {
   readonly meanAwayCount: number;
   readonly spareCount: number;
-  /** What is really covered with that many. */
+  /** The share that this number really covers. */
   readonly coverage: number;
 }
 

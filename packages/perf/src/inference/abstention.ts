@@ -1,19 +1,20 @@
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import type { Replica } from "./replica.ts";
 
-/** Reason why the model says nothing: it has no measurements of such things, and the physics that it has does not carry over. */
+/** The reason why the model abstains: it has no measurements of this kind, and its formulas do not apply. */
 export interface Ignorance {
   readonly kind: "accelerator" | "format";
   readonly message: string;
 }
 
 /**
- * Vendors whose accelerators run kernels one after the other, from a stream or a captured graph. The floors per layer and
- * per step describe that; accelerators whose compiler plans a whole program ahead (TPU, Trainium, Gaudi) have others.
+ * Vendors whose accelerators run kernels one after the other, from a stream or a captured graph. The minimum times per
+ * layer and per step describe that; accelerators whose compiler plans a whole program ahead (TPU, Trainium, Gaudi) have
+ * others.
  */
 const kernelVendors = ["NVIDIA", "AMD"];
 
-/** What the model does not know enough about to answer; empty where it answers. */
+/** Aspects that the model knows too little about; empty if it can answer. */
 export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];

@@ -8,7 +8,7 @@ import type { BuiltReplica } from "./replica.ts";
 export interface RequestShape {
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Share of the prompt whose cache is found from an earlier request. */
+  /** Share of the prompt that is found in the prefix cache. */
   readonly prefixHitShare: number;
 }
 
@@ -23,7 +23,7 @@ export function meanContext(request: RequestShape): number {
  */
 const keptOutputShare = 0.7;
 
-/** Sequences that run at once at most: what fits into the cache, and what the engine allows. */
+/** Maximum number of running sequences: bounded by the cache and by the engine's limit. */
 export function batchLimit(replica: BuiltReplica, request: RequestShape): number {
   const held = request.promptTokens + request.outputTokens * keptOutputShare;
   const allowed = replica.engine.sequencesMax * replica.layout.attentionData;
@@ -39,8 +39,8 @@ export function decodeStep(replica: BuiltReplica, sequences: number, context: nu
 }
 
 /**
- * Engine time that one prompt takes, ms, when steps are filled with prompt tokens up to the engine's limit: a short
- * prompt shares its step with others, a long one takes several.
+ * Engine time of one prompt, ms, when steps are filled with prompt tokens up to the engine's limit: a short prompt
+ * shares its step with others, a long one takes several.
  */
 export function promptMs(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const tokens = request.promptTokens * (1 - request.prefixHitShare);
@@ -57,8 +57,8 @@ export function promptMs(replica: BuiltReplica, request: RequestShape, k: Infere
 }
 
 /**
- * Time from the start of a prompt to its first token, ms, on an engine that keeps `decoding` sequences going in the same
- * steps: a prompt longer than a step's limit takes several.
+ * Time from the start of a prompt to its first token, ms, on an engine that keeps `decoding` sequences running in the
+ * same steps: a prompt longer than a step's limit takes several.
  */
 export function promptLatencyMs(
   replica: BuiltReplica,
@@ -82,9 +82,9 @@ export function promptLatencyMs(
 /** Time to the first token, ms; the parts add up to `totalMs`. */
 export interface FirstToken {
   readonly frontEndMs: number;
-  /** For room in the cache. */
+  /** Waiting for cache blocks. */
   readonly admissionMs: number;
-  /** For the steps before the one that begins the prompt, and for prompts that came before. */
+  /** Waiting for the steps before the prompt's first one, and for earlier prompts. */
   readonly queueMs: number;
   readonly promptMs: number;
   readonly totalMs: number;
@@ -97,11 +97,11 @@ export function firstTokenOf(parts: Omit<FirstToken, "totalMs">): FirstToken {
 /** A steady state of one engine. */
 export interface SteadyState {
   readonly batch: number;
-  /** Requests that wait for room in the cache. */
+  /** Requests that wait for cache blocks. */
   readonly waiting: number;
   readonly ttftMs: number;
   readonly firstToken: FirstToken;
-  /** Time per further token; `stepMs` and `promptsMs` add up to it. */
+  /** Time per output token; `stepMs` and `promptsMs` add up to it. */
   readonly tpotMs: number;
   readonly stepMs: number;
   /** Waiting for the prompts of others. */
@@ -110,34 +110,34 @@ export interface SteadyState {
 }
 
 /**
- * Share of the prompts of the others that a decoding request waits for: all of them where prompts ride in decoding steps.
- * Where decoding stops for prompts, requests move in waves, and one waits after its first token for the half behind it.
+ * Share of the other prompts that a decoding request waits for: all of them if prompts ride in decoding steps. If
+ * decoding stops for prompts, requests move in waves, and one waits after its first token for the half behind it.
  */
 function promptWaitShare(replica: BuiltReplica): number {
   return replica.engine.isPromptMixed ? 1 : 0.5;
 }
 
 /**
- * A closed loop begins with all of its requests at once, and those that follow come one by one: a tenth of the first
- * crowd's wait is left in the mean over ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send.
+ * A closed loop starts with all requests at once, and later ones come one by one: a tenth of the initial wait is left
+ * in the mean over ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send.
  */
 export const firstWaveShare = 0.1;
 
 /**
- * Share of the running requests that wait for each other's prompts: where decoding stops for prompts, requests that began
- * together end and come back together.
+ * Share of the running requests that wait for each other's prompts: if decoding stops for prompts, requests that
+ * started together end and return together.
  */
 function promptClump(replica: BuiltReplica): number {
   return replica.engine.isPromptMixed ? firstWaveShare : 1;
 }
 
-/** Wait of a closed loop's request for the step that begins its prompt and for the prompts before its own, ms. */
+/** Wait of a closed loop's request for the step of its prompt and for earlier prompts, ms. */
 function promptQueueMs(stepsMs: number, promptsBeforeMs: number, k: InferenceConstants): number {
   return k.firstTokenSteps * stepsMs + promptsBeforeMs / 2;
 }
 
 /**
- * `concurrency` requests are kept in flight; each that ends is followed by the next. Every running request waits for the
+ * Keeps `concurrency` requests in flight; each that ends is followed by the next. Every running request waits for the
  * prompts of those that start meanwhile: (batch - 1) prompts per lifetime of a request.
  */
 export function closedLoop(
@@ -200,8 +200,8 @@ export function staticBatch(
 }
 
 /**
- * `requests` requests are queued at once and run to their end, as many at a time as fit. Equal lengths keep them in waves,
- * and the last wave is as large as what is left: it costs nearly a whole one.
+ * Runs `requests` requests queued at once to their end, as many at a time as fit. Equal lengths keep them in waves, and
+ * the last, partial wave costs nearly a whole one.
  */
 export function offlineRun(
   replica: BuiltReplica,

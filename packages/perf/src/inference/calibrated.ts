@@ -2,13 +2,16 @@ import type { Accelerator } from "../catalogue/accelerator.ts";
 import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 
-/** What accelerators reach in the tests of a calibration where nobody measured them: copies as on an H200, NCCL on NVLink. */
+/**
+ * Typical results of the calibration tests, for accelerators without a measurement: copies as on an H200, NCCL on
+ * NVLink.
+ */
 const usualMemoryEfficiency = 0.885;
 const usualScaleUpEfficiency = 0.8;
 
 /**
- * The accelerator as measured. Measured products stand for the best ones; bandwidths move by as much as the measurement
- * differs from what accelerators usually reach in the same test, since the model's own losses are relative to that.
+ * The accelerator with measured figures. Measured products replace the best published ones; bandwidths are scaled by
+ * the measured result over the typical result of the same test, because the model's own losses are relative to that.
  */
 export function calibratedAccelerator(accelerator: Accelerator, calibration: AcceleratorCalibration): Accelerator {
   const measured = Object.entries(calibration.matmulEfficiency) as [MatrixClass, number][];

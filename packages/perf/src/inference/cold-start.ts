@@ -1,16 +1,16 @@
 import type { BuiltReplica } from "./replica.ts";
 import { acceleratorCount, weightBytesPerAccelerator } from "./replica.ts";
 
-/** Where a replica's weights come from when it starts. */
+/** Source of a replica's weights at its start. */
 export interface ColdStartPath {
-  /** Time until a node is there, s; 0 where one stands idle. */
+  /** Time until a node is available, s; 0 if one is idle. */
   readonly provisioningS: number;
-  /** Container image that the node lacks, GB, and the rate at which it comes. */
+  /** Size of the container image that the node lacks, GB, and the download rate. */
   readonly imageGb: number;
   readonly imageGbPerS: number;
   /** Rate at which one node reads weights (file system, object store, local disk or page cache), GB/s. */
   readonly weightsGbPerS: number;
-  /** Replicas that read at the same time from the same storage, and what that storage gives in all, GB/s. */
+  /** Number of replicas that read from the same storage at a time, and its total rate, GB/s. */
   readonly simultaneousReplicas: number;
   readonly storageGbPerS: number;
   /** Host memory to one accelerator, GB/s. */
@@ -36,7 +36,7 @@ export interface ColdStart {
 const engineStartS = 36;
 const engineStartCachedS = 18;
 
-/** Reading and copying overlap, so the slowest of the three ways decides: a node's read, the storage, the host links. */
+/** Reading and copying overlap, so the slowest of three rates decides: the node's read, the storage, the host links. */
 export function coldStart(replica: BuiltReplica, path: ColdStartPath): ColdStart {
   const count = acceleratorCount(replica.layout);
   const perAcceleratorGb = weightBytesPerAccelerator(replica) / 1e9;

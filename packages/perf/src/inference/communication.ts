@@ -3,7 +3,10 @@ import type { BuiltReplica } from "./replica.ts";
 import { activationBytes } from "./quantization.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
 
-/** A collective between nodes takes this much longer to start than one within a scale-up domain (NCCL over InfiniBand). */
+/**
+ * Additional start-up time of a collective between nodes compared with one within a scale-up domain (NCCL over
+ * InfiniBand).
+ */
 const scaleOutLatencyFactor = 3;
 
 /** A server with PCIe accelerators holds up to eight of them. */
@@ -23,15 +26,15 @@ function link(replica: BuiltReplica, rankCount: number, k: InferenceConstants): 
   };
 }
 
-/** Accelerators that reach each other without the network, of a group of that many. */
+/** Number of accelerators of the group that are connected without the network. */
 function domainCount(replica: BuiltReplica): number {
   const { scaleUp } = replica.accelerator;
   return scaleUp.kind === "pcie" ? Math.max(scaleUp.domainCount, pcieNodeCount) : scaleUp.domainCount;
 }
 
 /**
- * Bytes that one token sends to its experts and gets back, in one layer. Within a scale-up domain a copy goes to each
- * expert's rank. Between domains a token goes to each domain once, in the format of the experts where that is narrower
+ * Bytes that one token sends to its experts and receives, in one layer. Within a scale-up domain a copy goes to each
+ * expert's rank. Between domains a token goes to each domain once, in the format of the experts if that is narrower
  * (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2): the occupancy problem over domains gives how many.
  */
 function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
@@ -45,9 +48,10 @@ function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
 }
 
 /**
- * What a forward pass sends, over all layers, for `tokens` tokens of the whole replica: two all-reduces per layer under
- * tensor parallelism (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t), a dispatch and a combine per expert layer
- * between attention-data ranks (each token to its experts once per rank that holds one), one hand-over per stage boundary.
+ * Bytes that a forward pass sends, over all layers, for `tokens` tokens of the whole replica: two all-reduces per layer
+ * under tensor parallelism (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t), a dispatch and a combine per
+ * expert layer between attention-data ranks (each token to its experts once per rank that holds one), one transfer per
+ * stage boundary.
  */
 export function exchange(replica: BuiltReplica, tokens: number, k: InferenceConstants): Exchange {
   const { layout, shape } = replica;

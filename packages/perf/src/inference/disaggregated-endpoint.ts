@@ -8,7 +8,7 @@ import type { LatencyQuantile } from "./queueing.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, ServingLayout } from "./replica.ts";
 
-/** Workers for prompts and workers for answers that keep an objective together. */
+/** Prefill and decode workers that together meet an objective. */
 export interface DisaggregatedPlan {
   readonly kind: "plan";
   readonly prefill: ServingLayout;
@@ -16,7 +16,7 @@ export interface DisaggregatedPlan {
   readonly decode: ServingLayout;
   readonly decodeCount: number;
   readonly acceleratorCount: number;
-  /** The parts of the time to the first token, and the time per further token, at the promised share. */
+  /** The parts of the time to the first token, and the time per further token, at the promised quantile. */
   readonly latency: LatencyQuantile;
   readonly transferMs: number;
   readonly costPerHour: number;
@@ -25,17 +25,17 @@ export interface DisaggregatedPlan {
 
 export type DisaggregatedAnswer = DisaggregatedPlan | { readonly kind: "impossible"; readonly reason: string };
 
-/** The fewest workers of one stage that keep its part of the objective. */
+/** The fewest workers of one stage that meet its part of the objective. */
 interface Stage {
   readonly layout: ServingLayout;
   readonly replica: BuiltReplica;
   readonly count: number;
 }
 
-/** Workers of one stage at most; beyond it the objective is out of reach, not short of machines. */
+/** Maximum workers of one stage; beyond it the objective is unreachable with any number of machines. */
 const workersMax = 65_536;
 
-/** The least count for which `keeps` holds, if it holds for any: it holds for every larger one too. */
+/** The least count for which `keeps` holds, if any. `keeps` is monotonic. */
 function leastCount(keeps: (count: number) => boolean): number | undefined {
   if (!keeps(workersMax)) return undefined;
   let low = 0;
@@ -48,7 +48,10 @@ function leastCount(keeps: (count: number) => boolean): number | undefined {
   return high;
 }
 
-/** Time to the first token at the promised share with so many prefill workers, the transfer of the cache included. */
+/**
+ * Time to the first token at the promised quantile with this number of prefill workers, including the transfer of the
+ * cache.
+ */
 function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: number, k: InferenceConstants): number {
   const { request, requestsPerS, objective } = question;
   const own = promptLatencyMs(prefill, request, 0, k);
@@ -58,7 +61,7 @@ function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: 
   return k.frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
 }
 
-/** Answers without prompts: to a decode worker every prompt is one whose cache is there already. */
+/** Decoding only: for a decode worker, every prompt is cached already. */
 function decodeLatency(
   decode: BuiltReplica,
   question: EndpointQuestion,
@@ -98,7 +101,10 @@ function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: Infer
 
 const acceleratorsOf = ({ layout, count }: Stage): number => count * acceleratorCount(layout);
 
-/** The stage of the fewest accelerators, the first layout where several have as many; or why the first layout cannot be. */
+/**
+ * The stage with the fewest accelerators (the first layout of equals), or the reason why the first layout is
+ * impossible.
+ */
 function smallestStage(stages: readonly (Stage | string)[]): Stage | string {
   const possible = stages.filter((stage) => typeof stage !== "string");
   const [smallest] = possible.toSorted((a, b) => acceleratorsOf(a) - acceleratorsOf(b));
@@ -134,8 +140,8 @@ function planOfStages(
 }
 
 /**
- * The fewest workers of both kinds for a rate within an objective. The two stages are sized apart, since prompts decide the
- * first time and answers the second (DistServe, arXiv 2401.09670 §4).
+ * The fewest workers of both kinds for a rate within an objective. The two stages are sized independently, because
+ * prefill decides the time to the first token and decode the time per further token (DistServe, arXiv 2401.09670 §4).
  */
 export function planDisaggregated(
   question: EndpointQuestion,
@@ -150,7 +156,7 @@ export function planDisaggregated(
   );
 }
 
-/** The same over the layouts of the question, or the usual ones: the stages do not share anything, so each takes its best. */
+/** The same over the given layouts, or the usual ones: the stages share nothing, so each takes its best. */
 export function cheapestDisaggregated(question: EndpointQuestion, k: InferenceConstants): DisaggregatedAnswer {
   const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
   const prefill = smallestStage(layouts.map((layout) => prefillStage(question, layout, k)));

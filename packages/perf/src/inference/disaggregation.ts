@@ -12,7 +12,10 @@ import type { RequestShape, SteadyState } from "./batching.ts";
 import { sequenceKvBytes } from "./kv-cache.ts";
 import type { BuiltReplica } from "./replica.ts";
 
-/** Prompts are computed by some workers and answers by others (Splitwise, arXiv 2311.18677; DistServe, 2401.09670). */
+/**
+ * Disaggregated serving: prefill and decode run on different workers (Splitwise, arXiv 2311.18677; DistServe,
+ * 2401.09670).
+ */
 export interface DisaggregatedGroup {
   readonly prefill: BuiltReplica;
   readonly prefillCount: number;
@@ -26,13 +29,13 @@ export function kvTransferMs(prefill: BuiltReplica, request: RequestShape, k: In
   return bytes / (prefill.accelerator.scaleOutGbPerS * 1e6 * k.linkEfficiency);
 }
 
-/** Halvings of the search for the batch: more than enough for any batch that fits a machine. */
+/** Bisection steps of the search for the batch: more than enough for any batch that fits a machine. */
 const searchSteps = 40;
 
 /**
- * `concurrency` requests in flight over the two stages. The decode batch is the largest at which (1) the cache holds,
- * (2) the prefill workers keep up, and (3) requests in prefill and in decode together are no more than `concurrency`
- * (Little's law per stage).
+ * `concurrency` requests in flight over the two stages. The decode batch is the largest for which (1) the cache
+ * suffices, (2) the prefill workers keep up, and (3) requests in prefill and in decode together are no more than
+ * `concurrency` (Little's law per stage).
  */
 export function disaggregatedLoop(
   group: DisaggregatedGroup,
@@ -64,7 +67,7 @@ export function disaggregatedLoop(
   const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
   const firstToken = firstTokenOf({
     frontEndMs: k.frontEndMs,
-    // Little's law over both stages: whoever is in flight and does not decode is before its first token.
+    // Little's law over both stages: requests in flight that do not decode are before their first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
     queueMs: k.firstTokenSteps * tpotMs + (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
     promptMs: alone,

@@ -84,7 +84,7 @@ describe("an endpoint with prompts and answers apart", () => {
     expect(found.latency.tpotMs).toBeLessThanOrEqual(question.objective.tpotMs);
     expect(found.acceleratorCount).toBe(found.prefillCount * 2 + found.decodeCount * 4);
     expect(found.costPerHour).toBeCloseTo(found.acceleratorCount * 2.5, 9);
-    // With a rate that is higher by one worker's share, another worker is needed.
+    // A rate higher by one worker's share needs one more worker.
     const more = plan({ requestsPerS: 100 * (1 + 1 / found.decodeCount + 1 / found.prefillCount) });
     expect(more.prefillCount).toBeGreaterThan(found.prefillCount);
     expect(more.decodeCount).toBeGreaterThan(found.decodeCount);

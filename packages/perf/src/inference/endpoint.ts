@@ -12,7 +12,7 @@ import type { ServingFormats } from "./quantization.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingEngine, ServingLayout } from "./replica.ts";
 
-/** What users of an endpoint are promised: `share` of the requests stay below both times. */
+/** Latency objective of an endpoint: `share` of the requests stay below both times. */
 export interface ServingObjective {
   readonly ttftMs: number;
   readonly tpotMs: number;
@@ -28,7 +28,7 @@ export interface EndpointQuestion {
   readonly requestsPerS: number;
   readonly objective: ServingObjective;
   readonly pricePerAcceleratorHour: number;
-  /** Layouts to look at; the usual ones where it is left out. */
+  /** Layouts to consider; default: the usual ones. */
   readonly layouts?: readonly ServingLayout[];
 }
 
@@ -37,19 +37,19 @@ export interface EndpointPlan {
   readonly replica: BuiltReplica;
   readonly replicaCount: number;
   readonly acceleratorCount: number;
-  /** Rate up to which one replica keeps the objective. */
+  /** Highest rate at which one replica meets the objective. */
   readonly requestsPerSPerReplica: number;
   readonly latency: LatencyQuantile;
   readonly costPerHour: number;
   readonly costPerMillionOutputTokens: number;
 }
 
-/** A layout that cannot do it, and why: it cannot run there, or it runs and does not keep the objective. */
+/** A layout that does not meet the objective, and why: it cannot run, or it is too slow. */
 export interface RejectedLayout {
   readonly kind: "obstacle" | "objective";
   readonly layout: ServingLayout;
   readonly reason: string;
-  /** What an otherwise idle replica of it reaches, where it runs at all. */
+  /** Performance of an otherwise idle replica, if it can run. */
   readonly reached?: LatencyQuantile;
 }
 
@@ -59,15 +59,15 @@ export type EndpointAnswer =
   | { readonly kind: "impossible"; readonly rejected: readonly RejectedLayout[] }
   | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
 
-/** Widths of usual deployments. */
+/** Common expert-parallel widths. */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-/** Halvings of the search for a rate: to a millionth of the largest. */
+/** Bisection steps of the search for a rate: to a millionth of the largest. */
 const searchSteps = 20;
 
 /**
- * The layouts in use: tensor parallelism within the scale-up domain, two or four stages of it where that is too small, and
- * for mixtures of experts every division of a domain into attention-data ranks.
+ * Common layouts: tensor parallelism within the scale-up domain, two or four stages of it if that is too small, and for
+ * mixtures of experts every division of a domain into attention-data ranks.
  */
 export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator): readonly ServingLayout[] {
   const domain = Math.max(accelerator.scaleUp.domainCount, accelerator.scaleUp.kind === "pcie" ? 8 : 1);
@@ -85,8 +85,8 @@ export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator)
 }
 
 /**
- * The highest rate at which a replica keeps the objective, requests per second; 0 where even a single request does not.
- * Both latencies grow with the rate, so halving finds it.
+ * The highest rate at which a replica meets the objective, requests per second; 0 if even a single request does not.
+ * Both latencies grow with the rate, so bisection finds it.
  */
 export function requestsPerSWithin(
   replica: BuiltReplica,
@@ -141,7 +141,7 @@ function planFor(
   };
 }
 
-/** What an otherwise idle replica reaches, beside what was asked. */
+/** Performance of an otherwise idle replica, beside the request. */
 function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): RejectedLayout {
   const { layout } = replica;
   const { request, objective } = question;
@@ -168,7 +168,7 @@ export function planEndpoint(question: EndpointQuestion, k: InferenceConstants):
     else plans.push(plan);
   }
   if (plans.length === 0) return { kind: "impossible", rejected };
-  // All of them pay the same price per accelerator, so that the count says what is cheaper where no price is stated too.
+  // All layouts pay the same price per accelerator, so that the count also ranks them without a price.
   plans.sort((a, b) => a.acceleratorCount - b.acceleratorCount || a.latency.tpotMs - b.latency.tpotMs);
   return { kind: "plans", plans, rejected };
 }

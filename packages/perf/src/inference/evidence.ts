@@ -2,10 +2,10 @@ import { matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
 import { measuredServing } from "./measured-serving.ts";
 import type { Replica } from "./replica.ts";
 
-/** How an engine runs: launched kernel by kernel, compiled for the model, PyTorch's kernels, or with prompts first. */
+/** Execution mode of an engine: kernel by kernel, compiled for the model, PyTorch's kernels, or prompts first. */
 export type EngineStyle = "eager" | "fused" | "mixed" | "promptsFirst";
 
-/** What a replica has in common with others of its kind, as far as it decides how well a prediction is founded. */
+/** Traits that a replica shares with others, as far as they decide how well a prediction is founded. */
 export interface ServingKind {
   readonly architecture: string;
   readonly engine: EngineStyle;
@@ -13,7 +13,7 @@ export interface ServingKind {
   readonly matrixClass: MatrixClass;
 }
 
-/** Measurements of one kind, and from how many publications they come. */
+/** Number of measurements of one kind, and of the publications they come from. */
 export interface ServingEvidence extends ServingKind {
   readonly sourceCount: number;
 }
@@ -29,24 +29,24 @@ export function servingKindOf({ accelerator, engine, formats, model }: Replica):
   };
 }
 
-/** Points of distance for each trait in which a replica differs from what was measured. */
+/** Distance added for each trait in which a replica differs from the measured ones. */
 const differences = { architecture: 2, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
 
-/** From here on nothing near was measured: another architecture or family than anything that was. */
+/** From this distance on no similar replica was measured: another architecture or family. */
 const farDistance = 1;
 
-/** Distance where nothing at all was measured. */
+/** Distance if nothing at all was measured. */
 const farthest = 4;
 
 export interface ServingEvidenceReading {
   /** 0 where several publications measured replicas of this kind. */
   readonly distance: number;
   readonly isFar: boolean;
-  /** The nearest kind that was measured. */
+  /** The nearest measured kind. */
   readonly nearest: ServingEvidence | undefined;
 }
 
-/** How far a replica lies from the nearest kind that was measured. */
+/** Distance of a replica from the nearest measured kind. */
 export function servingEvidenceFor(
   kind: ServingKind,
   evidence: readonly ServingEvidence[] = measuredServing,

@@ -5,7 +5,7 @@ import { sequenceKvBytes, servingMemory } from "./kv-cache.ts";
 import { buildReplica, weightBytesPerAccelerator } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingLayout } from "./replica.ts";
 
-/** Why a replica cannot run, with the nearest plan that would where there is one. */
+/** Why a replica cannot run, and the nearest layout that can, if there is one. */
 export interface Obstacle {
   readonly kind: "count" | "heads" | "experts" | "layers" | "expertWidth" | "weights" | "cache" | "length";
   readonly message: string;
@@ -17,7 +17,7 @@ const gib = 1024 ** 3;
 
 const inGib = (bytes: number): string => `${(bytes / gib).toFixed(1)} GiB`;
 
-/** The divisor of `total` that lies nearest to `wanted`, the smaller one of two. */
+/** The divisor of `total` nearest to `wanted`; the smaller of two. */
 function nearestDivisor(total: number, wanted: number): number {
   let nearest = 1;
   for (let candidate = 1; candidate <= total; candidate += 1) {

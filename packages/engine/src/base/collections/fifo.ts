@@ -1,10 +1,10 @@
 /**
  * First in, first out in constant time. A `Map` keeps the same order, but finding its first entry walks over every hole
- * that deletions have left at its front: with 50,000 entries that costs tens of microseconds for each one that leaves.
+ * that deletions left at its front: with 50,000 entries that costs tens of microseconds per removal.
  */
 export class Fifo<T> {
   #items: T[];
-  /** Positions at the front that were taken already. */
+  /** Positions at the front that were removed. */
   #taken = 0;
 
   constructor(items: Iterable<T>) {
@@ -18,7 +18,7 @@ export class Fifo<T> {
   shift(): T | undefined {
     if (this.#taken === this.#items.length) return undefined;
     const item = this.#items[this.#taken++];
-    // The array gives its front back once half of it is gone.
+    // Truncates the array's front once half of it is unused.
     if (this.#taken * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#taken);
       this.#taken = 0;

@@ -1,4 +1,6 @@
-/** A set of small integers (positions of nodes, counts) as a two-level bit set: the next member from one on costs a few words. */
+/**
+ * A set of small integers (node positions, counts) as a two-level bit set: finding the next member costs a few words.
+ */
 export class NodeSet {
   /** Short at first: a pool of one large node has a set for each count of its free accelerators, most of them empty. */
   #words = new Int32Array(1);

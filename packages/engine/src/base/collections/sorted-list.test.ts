@@ -4,7 +4,7 @@ import { SortedList } from "./sorted-list.ts";
 
 const ascending = (left: number, right: number): number => left - right;
 
-/** Compares everything that can be asked with a plain array that is kept sorted. */
+/** Compares every operation with a plain sorted array. */
 function expectSame(list: SortedList<number>, plain: readonly number[], probe: number): void {
   expect(list.length).toBe(plain.length);
   expect(list.first()).toBe(plain[0]);

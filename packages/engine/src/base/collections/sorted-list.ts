@@ -22,7 +22,7 @@ export class SortedList<T> {
     return this.#chunks[0]?.[0];
   }
 
-  /** Inserts an item that is not there yet; two items must never compare equal. */
+  /** Inserts an item that is not in the list; two items must never compare equal. */
   insert(item: T): void {
     this.#length++;
     const last = this.#chunks.at(-1);
@@ -64,7 +64,7 @@ export class SortedList<T> {
     return true;
   }
 
-  /** How many entries come before the item, whether or not it is in the list. */
+  /** Number of entries before the item, whether or not it is in the list. */
   rank(item: T): number {
     if (this.#length === 0) return 0;
     const chunkIndex = this.#chunkOf(item);
@@ -73,7 +73,7 @@ export class SortedList<T> {
     return before + this.#positionIn(this.#chunks[chunkIndex] as T[], item);
   }
 
-  /** The entry at a position; `undefined`: there are not so many. */
+  /** The entry at a position; `undefined` beyond the end. */
   at(position: number): T | undefined {
     let skip = position;
     for (const chunk of this.#chunks) {

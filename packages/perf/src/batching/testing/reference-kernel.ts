@@ -1,7 +1,7 @@
 import type { BatchingLimits } from "../limits.ts";
 import type { BatchedRequest } from "../requests.ts";
 
-/** What a step of the reference does, by request. */
+/** Work of a step of the reference, by request. */
 export interface ReferenceStep {
   readonly decodeSequences: number;
   readonly contextTokens: number;
@@ -28,8 +28,8 @@ interface Sequence {
 }
 
 /**
- * The same rules block by block and sequence by sequence, as slowly and plainly as can be: a list of blocks in the order
- * in which they were released, names looked up by walking through it. Pages are single blocks.
+ * The same rules block by block and sequence by sequence, written as plainly as possible: a list of blocks in the order
+ * of their release, names looked up by a linear search. Pages are single blocks.
  */
 export class ReferenceKernel {
   readonly #limits: BatchingLimits;
@@ -136,7 +136,7 @@ export class ReferenceKernel {
     return blocks.filter((block) => block.holders === 0);
   }
 
-  /** The name of a block of a sequence: shared for pages of the prompt, its own otherwise. */
+  /** The name of a block of a sequence: shared for pages of the prompt, otherwise unique. */
   #nameOf(sequence: Sequence, index: number): string {
     const page = sequence.request.pages[index];
     return page === undefined ? `own ${sequence.arrival} ${index}` : `page ${page}`;
