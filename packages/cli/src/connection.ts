@@ -1,10 +1,15 @@
-/** Finds the control plane: its state directory, its address, and its token. */
+/**
+ * Finds the control plane: where its state lies, where it listens, and what proves that the user may talk to it. In this order:
+ * `$HEADROOM_URL`; the state directory named by `--home` or `$HEADROOM_HOME`; `.headroom` in the working directory or one above it;
+ * the server in the user's configuration directory.
+ */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { HeadroomClient } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { isProblemError } from "./describe-error.ts";
 import { printable, type Terminal } from "./terminal.ts";
+import { configuredServer } from "./user-config.ts";
 
 const SERVER_FILE = "server.json";
 const TOKEN_FILE = "token";
@@ -34,26 +39,30 @@ export async function actingUser({ env, userName }: Terminal, given: string | un
 
 interface Whence {
   readonly home: string;
-  /** Read only if a control plane answers. */
+  /** The state directory was named, so that no other is looked for. */
+  readonly isHomeNamed: boolean;
+  /** Asked only when there is a control plane to talk to. */
   user(): Promise<string>;
 }
 
-/** A client for `$HEADROOM_URL`, else for the control plane that runs on the state directory. */
-export async function connect(terminal: Terminal, { home, user }: Whence): Promise<HeadroomClient> {
-  const baseUrl = await addressOf(terminal, home);
-  const token = terminal.env["HEADROOM_TOKEN"] ?? (await tokenIn(terminal, home));
+interface Found {
+  readonly baseUrl: string;
+  readonly token: string | undefined;
+}
+
+export async function connect(terminal: Terminal, { home, isHomeNamed, user }: Whence): Promise<HeadroomClient> {
+  const { baseUrl, token } = givenAddress(terminal) ?? (await foundAddress(terminal, home, isHomeNamed));
+  const known = terminal.env["HEADROOM_TOKEN"] ?? token;
   return clientOf({
     baseUrl,
-    token: token === "" ? undefined : token,
+    token: known === "" ? undefined : known,
     user: await user(),
     interrupted: terminal.interrupted,
   });
 }
 
-/** The token of a state directory is sent only to the control plane of that directory. */
-async function tokenIn({ env }: Terminal, home: string): Promise<string | undefined> {
-  const isElsewhere = (env["HEADROOM_URL"] ?? "") !== "";
-  return isElsewhere ? undefined : (await textOf(path.join(home, TOKEN_FILE)))?.trim();
+export function isHomeNamed({ env }: Terminal, given: string | undefined): boolean {
+  return (given ?? env["HEADROOM_HOME"] ?? "") !== "";
 }
 
 interface Address {
@@ -78,22 +87,44 @@ export async function clientOf({ baseUrl, token, user, interrupted }: Address): 
   });
 }
 
-async function addressOf({ env }: Terminal, home: string): Promise<string> {
-  const given = env["HEADROOM_URL"];
-  if (given !== undefined && given !== "") {
-    if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
-      throw new CliError(`HEADROOM_URL is no http address: ${JSON.stringify(given)}`, exitCode.usage);
-    }
-    return given.replace(/\/+$/, "");
-  }
-  const found = await readServerFile(home);
-  if (found === undefined) throw new CliError(notRunning(home));
-  return found.url;
+/** The address in `$HEADROOM_URL`. The token of a state directory is not sent to another server. */
+function givenAddress({ env }: Terminal): Found | null {
+  const given = env["HEADROOM_URL"] ?? "";
+  return given === "" ? null : { baseUrl: checkedUrl(given, "HEADROOM_URL"), token: undefined };
 }
 
-function notRunning(home: string): string {
+function checkedUrl(text: string, whence: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, "");
+  throw new CliError(`${whence} is no http address: ${JSON.stringify(text)}`, exitCode.usage);
+}
+
+async function foundAddress({ env, workingDirectory }: Terminal, home: string, isNamed: boolean): Promise<Found> {
+  const homes = isNamed ? [home] : [home, ...ancestors(workingDirectory).map((each) => path.join(each, ".headroom"))];
+  for (const each of homes) {
+    const server = await readServerFile(each);
+    if (server !== undefined) return { baseUrl: server.url, token: await tokenIn(each) };
+  }
+  const configured = isNamed ? null : await configuredServer(env);
+  if (configured?.url !== undefined)
+    return { baseUrl: checkedUrl(configured.url, "url in ~/.config/headroom/server.json"), token: configured.token };
+  const server = configured?.home === undefined ? undefined : await readServerFile(configured.home);
+  if (configured?.home !== undefined && server !== undefined)
+    return { baseUrl: server.url, token: await tokenIn(configured.home) };
+  throw new CliError(notRunning(home, isNamed));
+}
+
+const tokenIn = async (home: string): Promise<string | undefined> =>
+  (await textOf(path.join(home, TOKEN_FILE)))?.trim();
+
+/** The directories above, nearest first. */
+function ancestors(directory: string): string[] {
+  const above = path.dirname(directory);
+  return above === directory ? [] : [above, ...ancestors(above)];
+}
+
+function notRunning(home: string, isNamed: boolean): string {
   return (
-    `no control plane is running on ${home}.\n` +
+    `no control plane is running on ${home}${isNamed ? "" : ", above it, or as your user"}.\n` +
     "Start one with `npm start` or `headroom up`, or name another with --home, HEADROOM_HOME or HEADROOM_URL."
   );
 }

@@ -49,7 +49,7 @@ interface Watch {
   readonly deadlineAtMs: number | null;
 }
 
-/** The ended workload, or `undefined` after the timeout. */
+/** The ended workload, or `undefined` when the time is up or it can never start. */
 async function watchState(
   context: CommandContext,
   client: HeadroomClient,
@@ -60,9 +60,13 @@ async function watchState(
   for (;;) {
     const workload = await client.getWorkload(id, { signal });
     if (workload.endedAtMs !== null) return workload;
-    const line = await stateLine(client, workload);
+    const { line, neverStarts } = await stateOf(client, workload);
     if (line !== said) context.note(line);
     said = line;
+    if (neverStarts) {
+      context.note(`It stays in the queue: headroom why ${workload.name} · headroom stop ${workload.name}`);
+      return undefined;
+    }
     if (deadlineAtMs !== null && Date.now() >= deadlineAtMs) {
       context.note(`Not done within the time given; it goes on: headroom show ${workload.name}`);
       return undefined;
@@ -71,17 +75,26 @@ async function watchState(
   }
 }
 
-async function stateLine(client: HeadroomClient, workload: Workload): Promise<string> {
+interface WatchedState {
+  readonly line: string;
+  readonly neverStarts: boolean;
+}
+
+async function stateOf(client: HeadroomClient, workload: Workload): Promise<WatchedState> {
   const { name } = workload;
   if (workload.phase !== "pending") {
     const active = workload.attempts.findLast(({ phase }) => phase !== "ended");
     const nodes = [...new Set(active?.workers.map(({ node }) => node))];
-    return `${name} is ${workload.phase}${nodes.length > 0 ? ` on ${nodes.slice(0, 8).join(", ")}` : ""}${active !== undefined && active.number > 1 ? ` (attempt ${active.number})` : ""}`;
+    const where = nodes.length > 0 ? ` on ${nodes.slice(0, 8).join(", ")}` : "";
+    const attempt = active !== undefined && active.number > 1 ? ` (attempt ${active.number})` : "";
+    return { line: `${name} is ${workload.phase}${where}${attempt}`, neverStarts: false };
   }
   const verdict = await client.explainWorkload(workload.id);
-  if (verdict.kind !== "blocked") return `${name} is starting`;
+  if (verdict.kind !== "blocked") return { line: `${name} is starting`, neverStarts: false };
   const { isHopeless } = await import("@headroom/protocol");
-  return `${name} waits${isHopeless(verdict) ? " and can never start on this fleet" : ""}: ${printable(verdict.sentence)}`;
+  const neverStarts = isHopeless(verdict);
+  const why = printable(verdict.sentence);
+  return { line: `${name} waits${neverStarts ? " and can never start on this fleet" : ""}: ${why}`, neverStarts };
 }
 
 function outcome(context: CommandContext, workload: Workload): ExitCode {

@@ -4,7 +4,7 @@ import { exitCode, type ExitCode } from "./cli-error.ts";
 import { shapeOf } from "./command-shape.ts";
 import type { CommandContext, CommandDefinition, OptionDefinition } from "./command.ts";
 import { commands } from "./commands/index.ts";
-import { actingUser, connect, homeDirectory } from "./connection.ts";
+import { actingUser, connect, homeDirectory, isHomeNamed } from "./connection.ts";
 import { describeError } from "./describe-error.ts";
 import { painter } from "./output/style.ts";
 import type { Terminal } from "./terminal.ts";
@@ -33,7 +33,10 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
 function createProgram(terminal: Terminal, onAnswer: (code: ExitCode) => void): Command {
   const program = new Command("headroom")
     .description("Headroom keeps AI compute ahead of demand: run a fleet, simulate it, plan it.")
-    .option("--home <directory>", "state directory (default: $HEADROOM_HOME, else .headroom here)")
+    .option(
+      "--home <directory>",
+      "state directory (default: $HEADROOM_HOME, else .headroom here or above, else the running one)",
+    )
     .option("--user <name>", "whom you act for (default: $HEADROOM_USER, else your name on this system)")
     .version(version(), "-V, --version", "print the version")
     .enablePositionalOptions();
@@ -52,7 +55,7 @@ type Runner = (definition: CommandDefinition, command: Command, args: readonly s
 function configure(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
-    .showHelpAfterError(`(headroom ${command.name() === "headroom" ? "" : `${command.name()} `}--help says more)`)
+    .showHelpAfterError(`(${pathOf(command)} --help says more)`)
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
@@ -62,6 +65,11 @@ function configure(command: Command, terminal: Terminal): void {
       getErrHasColors: () => false,
     });
   for (const child of command.commands) configure(child, terminal);
+}
+
+/** `headroom size train`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 function addCommand(parent: Command, definition: CommandDefinition, run: Runner): void {
@@ -108,7 +116,7 @@ function createContext(terminal: Terminal, program: Command, command: Command): 
     paint: painter(terminal.stdout, terminal.env),
     home,
     user,
-    connect: () => connect(terminal, { home, user }),
+    connect: () => connect(terminal, { home, isHomeNamed: isHomeNamed(terminal, given.home), user }),
     shape: () => shapeOf(program, commands),
     print: (...lines) => {
       for (const line of lines) terminal.stdout.write(`${line}\n`);

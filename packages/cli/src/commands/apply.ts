@@ -68,7 +68,11 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
       if (isJson)
         context.print(JSON.stringify({ ...plan, dryRun: options.dryRun === true, ...told, ...offered }, null, 2));
       refuseImpossible(sizing, options.force === true);
-      return exitCode.ok;
+      const { isHopeless } = await import("@headroom/protocol");
+      const neverStarts = plan.changes.some(
+        ({ forecast }) => forecast?.kind === "waits" && isHopeless(forecast.verdict),
+      );
+      return neverStarts ? exitCode.unsatisfied : exitCode.ok;
     }
     refuseImpossible(sizing, options.force === true);
     if (

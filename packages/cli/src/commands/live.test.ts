@@ -46,6 +46,27 @@ describe("run --follow", () => {
     expect((await headroom(["logs", "-f", "slow"])).code).toBe(0);
   });
 
+  it("answers 3 at once where it can never start, and says that it stays in the queue", async () => {
+    const said = await follow("never", "true", "--gpus", "900");
+    expect(said.code).toBe(3);
+    expect(said.stderr).toContain("can never start on this fleet");
+    expect(said.stderr).toContain("headroom stop never");
+    await headroom(["stop", "never"]);
+    const file = path.join(live.folder, "never.yaml");
+    writeFileSync(file, "kind: train\nname: never-2\nrun: 'true'\ngang: { accelerators: 900 }\n");
+    expect((await headroom(["apply", "-f", file, "--dry-run"])).code).toBe(3);
+  });
+
+  it("takes --preemptible and --after", async () => {
+    expect((await follow("first", "true")).code).toBe(0);
+    const said = await follow("second", "true", "--after", "first", "--no-preemptible");
+    expect(said.code).toBe(0);
+    const second = json<object>(await headroom(["show", "second", "--json"]));
+    expect(second).toMatchObject({ spec: { preemptible: false, after: [{ workload: "first", on: "ok" }] } });
+    const refused = await headroom(["run", "--after", "nobody:soon", "--", "true"]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--after: must be ok, failed or any")]);
+  });
+
   it("answers 130 when it is interrupted, and the work goes on", async () => {
     const interrupted = new AbortController();
     const sink = headroom(

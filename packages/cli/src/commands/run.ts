@@ -16,7 +16,7 @@ export const runCommand = defineCommand<RunCommandOptions>({
   details:
     "It runs in the directory where you are, in every worker, with torchrun's variables set.\n" +
     "One word after -- is a shell command line; several are a program and its arguments.\n" +
-    "With --follow the exit code is 0 when it succeeded, 1 when not, 3 when --timeout passed; Ctrl-C leaves it running.\n" +
+    "With --follow the exit code is 0 when it succeeded, 1 when it failed, 3 when --timeout passed or it can never start; Ctrl-C leaves it running.\n" +
     "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'\n" +
     "  headroom run --gpus 8 --type H100 --model llama-3-8b --batch 64 -- torchrun train.py",
   arguments: [{ syntax: "<command...>", description: "what to run; -- before it is welcome" }],
@@ -37,6 +37,14 @@ export const runCommand = defineCommand<RunCommandOptions>({
     },
     { flags: "--walltime <duration>", description: "how long it may run, like 12h" },
     { flags: "--retries <count>", description: "how often it may fail and start again" },
+    { flags: "--preemptible", description: "other work may preempt it" },
+    { flags: "--no-preemptible", description: "nothing preempts it: it must fit in the team's guarantee" },
+    {
+      flags: "--after <workload>",
+      description: "start after this one of the team: NAME (ended well) or NAME:ok|failed|any; repeatable",
+      repeatable: true,
+      complete: "workload",
+    },
     { flags: "--grace <duration>", description: "time between SIGTERM and SIGKILL" },
     { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
     {

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly walltime?: string;
   readonly retries?: string;
   readonly grace?: string;
+  readonly preemptible?: boolean;
+  readonly after?: readonly string[];
   readonly env?: readonly string[];
   readonly model?: string;
   readonly sequence?: string;
@@ -35,6 +37,7 @@ const flags: Readonly<Record<string, string>> = {
   priority: "--priority",
   walltime: "--walltime",
   "retries.max": "--retries",
+  preemptible: "--preemptible",
   grace: "--grace",
   run: "the command",
   model: "--model",
@@ -67,6 +70,8 @@ export function runDocument(command: readonly string[], options: RunOptions, dir
     priority: numeric(options.priority),
     walltime: options.walltime,
     retries: { max: numeric(options.retries) },
+    preemptible: options.preemptible,
+    after: options.after?.map(dependency),
     grace: options.grace,
     model: modelOf(options, directory),
   };
@@ -75,9 +80,15 @@ export function runDocument(command: readonly string[], options: RunOptions, dir
   const problems = reading.ok ? [] : reading.problems;
   const lines = problems.map(({ path: steps, message }) => {
     const field = pathText(steps);
-    return `${flags[field] ?? (steps[0] === "env" ? `--env ${String(steps[1])}` : field)}: ${message}`;
+    return `${flags[field] ?? flagOf(steps) ?? field}: ${message}`;
   });
   throw new CliError(lines.join("\n"), exitCode.usage);
+}
+
+/** The option of a field that may be given several times. */
+function flagOf(steps: readonly (string | number)[]): string | null {
+  if (steps[0] === "env") return `--env ${String(steps[1])}`;
+  return steps[0] === "after" ? "--after" : null;
 }
 
 /** An argument that ends in `.json` is a config.json, everything else a preset. The other model options need it. */
@@ -85,6 +96,12 @@ function modelOf({ model, sequence, batch }: RunOptions, directory: string): Rec
   if (model === undefined && sequence === undefined && batch === undefined) return undefined;
   const named = model?.endsWith(".json") === true ? { config: path.resolve(directory, model) } : { preset: model };
   return { ...named, sequence: numeric(sequence), globalBatch: numeric(batch) };
+}
+
+/** `NAME` or `NAME:on`; names hold no colon. */
+function dependency(text: string): Record<string, unknown> {
+  const [workload = "", on] = text.split(":", 2);
+  return on === undefined ? { workload } : { workload, on };
 }
 
 /** Only text that looks like a number becomes one; the reader reports other values. */

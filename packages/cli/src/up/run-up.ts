@@ -8,6 +8,7 @@ import { describeError } from "../describe-error.ts";
 import { clientOf } from "../connection.ts";
 import { plural } from "../output/amounts.ts";
 import { withProgress } from "../output/progress.ts";
+import { announceServer, forgetServer } from "../user-config.ts";
 import { bannerLines } from "./banner.ts";
 import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./checkout.ts";
 
@@ -60,6 +61,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     }),
   );
   const client = await clientOf({ baseUrl: plane.url, token: plane.token ?? undefined, user });
+  await announceServer(terminal.env, home);
   try {
     const before = await client.status();
     const quickstart = options.quickstart === true ? await applyQuickstart(context, client) : null;
@@ -79,6 +81,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     if (!terminal.interrupted.aborted) await once(terminal.interrupted, "abort");
     return exitCode.ok;
   } finally {
+    await forgetServer(terminal.env, home);
     await closed(context, client, plane);
   }
 }
