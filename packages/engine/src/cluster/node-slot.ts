@@ -293,9 +293,9 @@ export class NodeSlot {
     return acceleratorSetOf(indices);
   }
 
-  /** Collected while scanning: runs for every worker that starts. */
+  /** Ranges are collected while scanning: runs for every worker that starts. */
   #pickIdle(skip: number, count: number): AcceleratorSet {
-    let set = "";
+    let ranges: string[] | null = null;
     let first = -1;
     let last = -1;
     let passed = 0;
@@ -305,14 +305,17 @@ export class NodeSlot {
         const index = (wordIndex << 5) + lowestBit(word);
         if (first < 0) first = index;
         else if (index !== last + 1) {
-          set = withRange(set, first, last);
+          (ranges ??= []).push(rangeText(first, last));
           first = index;
         }
         last = index;
       }
     }
     if (passed < skip + count) throw this.#tooFew(passed, skip + count);
-    return first < 0 ? set : withRange(set, first, last);
+    if (first < 0) return "";
+    if (ranges === null) return rangeText(first, last);
+    ranges.push(rangeText(first, last));
+    return joinedRanges(ranges);
   }
 
   #tooFew(freeCount: number, nominatedCount: number): InvariantError {
@@ -395,19 +398,22 @@ function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
   return found;
 }
 
-function withRange(set: AcceleratorSet, first: number, last: number): AcceleratorSet {
-  const range = first === last ? `${first}` : `${first}-${last}`;
-  return set === "" ? range : `${set},${range}`;
-}
+const rangeText = (first: number, last: number): AcceleratorSet => (first === last ? `${first}` : `${first}-${last}`);
+
+/**
+ * `join` writes one flat string. A string put together by `+` stays a tree: each of its characters is then read through
+ * the tree (once for every booking), and `JSON.stringify` leaves its fast path for the whole group of events.
+ */
+const joinedRanges = (ranges: readonly AcceleratorSet[]): AcceleratorSet => ranges.join(",");
 
 /** Ascending indices as text. */
 export function acceleratorSetOf(indices: readonly number[]): AcceleratorSet {
-  let set = "";
+  const ranges: AcceleratorSet[] = [];
   for (let position = 0; position < indices.length;) {
     const first = indices[position] as number;
     let last = first;
     while (++position < indices.length && indices[position] === last + 1) last++;
-    set = withRange(set, first, last);
+    ranges.push(rangeText(first, last));
   }
-  return set;
+  return joinedRanges(ranges);
 }
