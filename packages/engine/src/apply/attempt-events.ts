@@ -449,7 +449,8 @@ function keepEnded(
   attempt: WritableAttempt,
   event: AttemptEvent & { readonly kind: "attemptEnded" },
 ): readonly EndedAttempt[] {
-  const ended: EndedAttempt = {
+  const closedBy = attempt.stop?.closedBy;
+  const own: EndedAttempt = {
     id: attempt.id,
     task: attempt.task,
     number: attempt.number,
@@ -462,8 +463,8 @@ function keepEnded(
     exit: event.exit,
     detail: event.detail,
     stopReason: attempt.stop?.reason ?? null,
-    ...(attempt.stop?.closedBy === undefined ? {} : { closedBy: attempt.stop.closedBy }),
   };
+  const ended = closedBy === undefined ? own : { ...own, closedBy };
   if (kept.length === 0) return [ended];
   return kept.length < ENDED_ATTEMPTS_KEPT ? [...kept, ended] : [...kept.slice(1), ended];
 }

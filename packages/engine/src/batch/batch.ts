@@ -21,8 +21,7 @@ export class Batch {
   events: readonly Event[] = [];
   replies: readonly Reply[] = [];
   effects: readonly Effect[] = [];
-  /** Caches of other rooms, kept until the batch ends. */
-  readonly scratch: Scratch = new Scratch();
+  #scratch: Scratch | null = null;
   #ledger: Ledger | null = null;
   /** In a counterfactual run: whether the answer is known because the bucket was asked. */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
@@ -54,6 +53,11 @@ export class Batch {
   /** A bucket was asked whether its head starts. */
   asked(bucket: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
+  }
+
+  /** Caches of other rooms, kept until the batch ends. */
+  get scratch(): Scratch {
+    return (this.#scratch ??= new Scratch());
   }
 
   /** Buckets that are skipped until the round ends. */

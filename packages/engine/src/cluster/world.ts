@@ -152,7 +152,8 @@ function waitForTheClock(world: World): void {
 
 /** Indexes work under every end that it waits for. */
 export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
-  for (const { workloadId } of waitsFor ?? []) {
+  if (waitsFor === undefined) return;
+  for (const { workloadId } of waitsFor) {
     const known = dependents.get(workloadId);
     if (known === undefined) dependents.set(workloadId, [id]);
     else known.push(id);

@@ -37,7 +37,8 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     for (const nomination of Array.from(batch.world.state.nominations.values()))
       if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
   }
-  batch.emit({
+  // Field by field, and spread only where it is needed: one of the most frequent events.
+  const ended = {
     kind: "attemptEnded",
     version: 1,
     atMs: batch.nowMs,
@@ -46,9 +47,10 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     exit: end.exit,
     detail: end.detail,
     retryAtMs,
-    ...(losses === null ? {} : { losses }),
-    ...(retryAtMs === null && end.outcome !== "succeeded" && workload.spec.kind === "batch" ? { givenUp: true } : {}),
-  });
+  } as const;
+  const isGivenUp = retryAtMs === null && end.outcome !== "succeeded" && workload.spec.kind === "batch";
+  if (losses === null && !isGivenUp) batch.emit(ended);
+  else batch.emit({ ...ended, ...(losses === null ? {} : { losses }), ...(isGivenUp ? { givenUp: true } : {}) });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
@@ -118,11 +120,14 @@ export function endWorkloadIfDone(batch: Batch, workload: Workload, reason: EndR
   if (dependents !== undefined) endHopeless(batch, workload, dependents);
 }
 
+/** One record for all that end well: thousands of them are kept. */
+const ALL_TASKS_SUCCEEDED: EndReason = { kind: "allTasksSucceeded" };
+
 /** Read after the attempt's end was applied. */
 function endReasonOf(workload: Workload, attempt: Attempt, end: AttemptEnd): EndReason {
   if (workload.stopRequested) return { kind: "cancelled" };
   const { failedCount } = workload;
-  if (failedCount === 0) return { kind: "allTasksSucceeded" };
+  if (failedCount === 0) return ALL_TASKS_SUCCEEDED;
   if (workload.spec.kind === "batch") return { kind: "tasksFailed", failedCount };
   if (attempt.stop?.reason === "walltimeExceeded")
     return { kind: "walltimeExceeded", walltimeMs: workload.spec.walltimeMs ?? 0 };

@@ -43,7 +43,7 @@ export class TraceMetrics implements SimulationObserver {
     const { jobs, startAtMs, jobOf } = subject;
     this.#subject = subject;
     this.#jobs = jobs;
-    this.#acceleratorMilli = from === undefined ? Float64Array.from(jobs, acceleratorMilliOf) : from.#acceleratorMilli;
+    this.#acceleratorMilli = from === undefined ? allMilli(jobs) : from.#acceleratorMilli;
     this.#startAtMs = startAtMs;
     this.#jobOf = jobOf;
     this.endedAtMs = from?.endedAtMs ?? startAtMs;
@@ -118,4 +118,10 @@ export class TraceMetrics implements SimulationObserver {
       this.jobEndedAtMs[job] = event.atMs;
     }
   }
+}
+
+function allMilli(jobs: readonly TraceJob[]): Float64Array {
+  const milli = new Float64Array(jobs.length);
+  for (const [index, job] of jobs.entries()) milli[index] = acceleratorMilliOf(job);
+  return milli;
 }

@@ -150,7 +150,8 @@ function teamOfJob(teams: readonly Team[]): (job: TraceJob) => TeamName {
 }
 
 function submissions(jobs: readonly TraceJob[], shared: SharedParts): Script {
-  const submittedAtMs = Float64Array.from(jobs, (job) => job.submittedAtMs);
+  const submittedAtMs = new Float64Array(jobs.length);
+  for (const [index, job] of jobs.entries()) submittedAtMs[index] = job.submittedAtMs;
   return {
     length: jobs.length,
     atMs: (index) => submittedAtMs[index]!,
