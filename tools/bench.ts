@@ -1,6 +1,6 @@
 /**
- * `npm run bench [FILTER]`: runs every `*.bench.ts` (a program that prints what it measured) one after the other,
- * each in a process of its own, so that no measurement feels the heap of the one before.
+ * `npm run bench [FILTER]`: runs every `*.bench.ts` one after the other, each in its own process, so that no
+ * measurement is affected by the heap of the one before.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -17,7 +17,7 @@ if (files.length === 0) {
 }
 for (const file of files) {
   process.stdout.write(`--- ${file}\n`);
-  // Some collect what making a fleet left behind before they measure.
+  // Some benchmarks run a garbage collection after set-up.
   const { status } = spawnSync(process.execPath, ["--expose-gc", file, ...args], { cwd: root, stdio: "inherit" });
   if (status !== 0) process.exitCode = 1;
 }

@@ -1,7 +1,4 @@
-/**
- * `npm run check`: everything about the code that can be told without running it. Prints each part's time and result;
- * the output of a part is shown only where it failed.
- */
+/** `npm run check`: all static checks. Prints each part's time and result, and the output of failed parts. */
 import { spawn } from "node:child_process";
 import path from "node:path";
 

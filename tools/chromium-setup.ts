@@ -1,6 +1,8 @@
 import { ensureChromium } from "./chromium.ts";
 
-/** Runs once before the browser tests. Without a browser they skip, which CI does not accept and others should see. */
+/**
+ * Runs once before the browser tests. Without a browser they are skipped with a message, which CI treats as a failure.
+ */
 export function setup(): void {
   if (ensureChromium() !== undefined) return;
   const message = "No Chromium found: install it (Debian: apt-get install chromium) or set HEADROOM_CHROMIUM.";

@@ -1,4 +1,4 @@
-/** Processes that a measurement starts: all of them are known, and none of them outlives it. */
+/** Tracks the processes that a measurement starts, so that none outlives it. */
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,10 +7,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { CpuAccount } from "./cpu-account.ts";
 
-/** A daemon that was asked to end and does not is killed after this. */
+/** Time after which a daemon that does not end is killed. */
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
-/** As much of a log as belongs into a message, in characters. */
+/** Characters of a log in a message. */
 const LOG_SHOWN_MAX = 1_000;
 
 export interface Daemon {
@@ -35,7 +35,7 @@ export function startDaemon({ name, command, env, logFile }: DaemonCommand, { pr
   return { name, child, logFile };
 }
 
-/** One after the other, the last started first. */
+/** One after the other, in reverse start order. */
 export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
   for (const { child } of daemons.toReversed()) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -47,13 +47,13 @@ export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
   }
 }
 
-/** Throws with what it said when it has ended by itself. */
+/** Throws with its output if it has ended by itself. */
 export function assertRunning({ name, child, logFile }: Daemon): void {
   if (child.exitCode === null && child.signalCode === null) return;
   throw new Error(`${name} has ended: ${readFileSync(logFile, "utf8").slice(-LOG_SHOWN_MAX)}`);
 }
 
-/** Asks until the answer is yes; says what was waited for when it takes too long. */
+/** Polls until the condition holds; fails with its description after a timeout. */
 export async function until(what: string, timeoutMs: number, isSo: () => Promise<boolean> | boolean): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   while (!(await isSo())) {

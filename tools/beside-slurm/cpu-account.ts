@@ -1,6 +1,6 @@
 /**
- * The CPU time of everything that was started in an account, also of what has left its parent: a cgroup of its own, where
- * the machine lets one be made. It tells two sides apart on a machine on which others work too.
+ * CPU time of a process tree, including processes that left their parent: a cgroup, if the machine allows one. It
+ * separates two sides on a machine that also does other work.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import path from "node:path";
@@ -11,11 +11,11 @@ const NS_PER_MS = 1e6;
 const US_PER_MS = 1e3;
 
 export interface CpuAccount {
-  /** To be written with a pid, by which that process and all that it starts are counted; `null`: nothing is counted. */
+  /** File to which a pid is written, so that the process and its children are counted; `null`: not available. */
   readonly procsFile: string | null;
-  /** `null` where it cannot be counted. */
+  /** `null` if it cannot be counted. */
   usedMs(): number | null;
-  /** Once every process in it has ended. */
+  /** Removes the cgroup, once all its processes have ended. */
   close(): void;
 }
 

@@ -1,13 +1,16 @@
 /**
- * Headroom's decisions alone: the engine with its events and hash chain, no journal, no API, no process. Every job that is
- * placed ends at once. Not comparable with a measurement that launches anything.
+ * Headroom's decisions alone: the engine with its events and hash chain, without journal, API and processes. Every
+ * placed job ends at once. Not comparable with a measurement that launches processes.
  */
 import { attemptId, commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
 import type { Command, Engine, Input, NodeSpec, Pool, Ready, Site, WorkloadSpec } from "@headroom/engine";
 import { workloadSpec } from "@headroom/protocol";
 import type { ArrayRequest } from "./measurement.ts";
 
-/** `together`: what was placed in one round ends before the next; `singly`: a round for every end, as jobs of different lengths give. */
+/**
+ * `together`: all jobs of a round end before the next; `singly`: a round for every end, as with jobs of different
+ * lengths.
+ */
 export type Ends = "together" | "singly";
 
 export interface DecisionFigures {
@@ -37,7 +40,7 @@ class Scheduler {
   receive(inputs: readonly Input[]): Ready {
     this.#nowMs += 1;
     const ready = this.engine.receive(inputs, this.#nowMs);
-    // The chain is written out when it is read, which a journal does for every group.
+    // Formats the chain, as a journal does for every group.
     if (ready.group !== null) this.eventCount += ready.group.chain === "" ? 0 : ready.group.count;
     this.engine.advance();
     this.roundCount += 1;

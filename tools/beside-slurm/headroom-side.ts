@@ -1,6 +1,6 @@
 /**
- * The same array on Headroom: `headroom up` as its users start it, this machine declared as several nodes, and its HTTP API.
- * The array is submitted held and released like the one beside it.
+ * The same array on Headroom: `headroom up` with this machine declared as several nodes, and its HTTP API. The array is
+ * submitted held and then released, as on Slurm.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -63,7 +63,7 @@ export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal
     return { side: HEADROOM_SIDE, jobCount, elapsedMs, cpuMs, loadBefore };
   } finally {
     await endDaemons([plane]);
-    // Supervisors that were idle end with the control plane, each in its own time.
+    // Idle supervisors end with the control plane, each in its own time.
     await until("the end of all processes", START_TIMEOUT_MS, () => isEmpty(account.procsFile));
     account.close();
     rmSync(home, { recursive: true, force: true });

@@ -18,7 +18,7 @@ import { missingPrograms, schedulerSetups, slurmVersion } from "./slurm-cluster.
 import type { SchedulerSetup } from "./slurm-cluster.ts";
 import { measureSlurm, slurmSide } from "./slurm-side.ts";
 
-/** Long enough to tell two configurations apart. */
+/** Enough jobs to tell two configurations apart. */
 const CALIBRATION_PART = 10;
 
 const { values } = parseArgs({
@@ -75,7 +75,7 @@ interface Launches {
   readonly measurements: readonly Measurement[];
 }
 
-/** The order turns around from run to run, so that neither side always has the quieter machine. */
+/** The order alternates between runs, so that neither side always has the quieter machine. */
 async function measureLaunches(): Promise<Launches> {
   const calibration: Measurement[] = [];
   const measurements: Measurement[] = [];
@@ -90,7 +90,7 @@ async function measureLaunches(): Promise<Launches> {
   return { setup, calibration, measurements };
 }
 
-/** Each in turn, the first of each to warm up. */
+/** Alternating; the first run of each is a warm-up. */
 function decisions(): readonly DecisionFigures[] {
   return (["together", "singly"] as const).map((ends) => {
     measureDecisions(request, ends);

@@ -1,26 +1,26 @@
-/** What is measured on either side, and how it is told. */
+/** Definition and output of a measurement, for both sides. */
 export interface ArrayRequest {
   readonly jobCount: number;
   readonly nodeCount: number;
   readonly slotsPerNode: number;
-  /** What each job runs, under `/bin/sh` on both sides. */
+  /** Command of each job, under `/bin/sh` on both sides. */
   readonly command: string;
 }
 
 export interface Measurement {
   readonly side: string;
   readonly jobCount: number;
-  /** From the release of the held array to the moment in which its last end is seen. */
+  /** From the release of the held array to the detection of its last end. */
   readonly elapsedMs: number;
-  /** Of all processes of the side, the jobs' own among them; `null` where the machine does not let it be counted. */
+  /** All processes of the side, including the jobs; `null` if the machine cannot count it. */
   readonly cpuMs: number | null;
-  /** Over the last minute, when it began. */
+  /** Load average of the last minute, at the start. */
   readonly loadBefore: number;
 }
 
-/** How often either side is asked whether it is done: the resolution of what is measured. */
+/** Polling interval on both sides: the resolution of the measurement. */
 export const POLL_MS = 250;
-/** Far above what 10,000 jobs take on a slow machine with others at work. */
+/** Far above the time of 10,000 jobs on a slow, busy machine. */
 export const ARRAY_TIMEOUT_MS = 1_800_000;
 
 export function median(numbers: readonly number[]): number {

@@ -1,6 +1,6 @@
 /**
- * A Slurm cluster on this machine, in a directory of its own: munge with its own key and socket, one controller, several node
- * daemons. Nothing on the machine is changed, and nothing of an installed Slurm's own configuration is read.
+ * A Slurm cluster on this machine, in its own directory: munge with its own key and socket, one controller, several
+ * node daemons. Nothing on the machine is changed, and an installed Slurm's configuration is not read.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -21,8 +21,9 @@ export interface SchedulerSetup {
 }
 
 /**
- * Two readings of Slurm's "High Throughput Computing Administration Guide" (slurm.schedmd.com/high_throughput.html), both with
- * everything else that it advises: priority/basic, no accounting, no job completion log, quiet daemons, the plain scheduler.
+ * Two configurations after Slurm's "High Throughput Computing Administration Guide"
+ * (slurm.schedmd.com/high_throughput.html), both with its other advice: priority/basic, no accounting, no job
+ * completion log, quiet daemons, the plain scheduler.
  */
 export const schedulerSetups: readonly SchedulerSetup[] = [
   {
@@ -41,12 +42,12 @@ export const schedulerSetups: readonly SchedulerSetup[] = [
 
 const PROGRAMS = ["slurmctld", "slurmd", "munged", "sbatch", "scontrol", "sdiag", "sinfo", "squeue"] as const;
 type Program = (typeof PROGRAMS)[number];
-/** Daemons lie where an ordinary user's PATH does not look. */
+/** Daemons are in directories that are not on an ordinary user's PATH. */
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
 const START_TIMEOUT_MS = 60_000;
-/** Jobs that the controller knows at once, ended ones among them (slurm.conf(5)); by default 10,000. */
+/** Maximum jobs in the controller, ended ones included (slurm.conf(5)); default 10,000. */
 const MAX_JOB_COUNT = 50_000;
-/** Finished jobs must still be there when their states are counted. */
+/** Finished jobs must remain until their states are counted. */
 const MIN_JOB_AGE_S = 3_600;
 
 function findPrograms(): ReadonlyMap<Program, string> {
@@ -58,7 +59,7 @@ function findPrograms(): ReadonlyMap<Program, string> {
   return found;
 }
 
-/** The daemon tells it without a configuration; `null` where there is none. */
+/** The daemon prints it without a configuration; `null` if it is not installed. */
 export async function slurmVersion(): Promise<string | null> {
   const slurmd = findPrograms().get("slurmd");
   return slurmd === undefined ? null : (await output(slurmd, ["-V"], {})).trim();
@@ -85,7 +86,7 @@ export class SlurmCluster {
     };
   }
 
-  /** Of a command's standard output. */
+  /** Standard output of a command. */
   call(program: Program, ...args: readonly string[]): Promise<string> {
     return output(this.#path(program), args, this.#env);
   }
@@ -142,7 +143,7 @@ interface ConfigurationParts {
   readonly request: ArrayRequest;
   readonly setup: SchedulerSetup;
   readonly nodes: readonly string[];
-  /** Of the controller, then of the nodes. */
+  /** Logs of the controller, then of the nodes. */
   readonly ports: readonly number[];
 }
 
@@ -197,7 +198,9 @@ function nodeLine(node: string, port: number, slots: number): string {
   return `NodeName=${node} ${place} CPUs=${slots} RealMemory=1000 Gres=gpu:${slots} State=UNKNOWN`;
 }
 
-/** Slurm wants a device file for each GPU and opens none of them without cgroups: terminals are character devices too. */
+/**
+ * Slurm wants a device file for each GPU and opens none of them without cgroups: terminals are character devices too.
+ */
 function gresConfiguration(nodes: readonly string[], slots: number): string {
   const devices = readdirSync("/dev")
     .filter((name) => /^tty\d+$/.test(name) && statSync(path.join("/dev", name)).isCharacterDevice())
@@ -216,7 +219,7 @@ function mungeFiles(directory: string): string[] {
   ];
 }
 
-/** All held until all are known, so that they differ. */
+/** All jobs are held until all are submitted. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(

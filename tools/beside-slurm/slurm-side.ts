@@ -1,4 +1,4 @@
-/** A held array of jobs on a Slurm cluster of its own: released, and waited for until the last has ended. */
+/** A held array of jobs on a separate Slurm cluster: released, then awaited to the last end. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import path from "node:path";
@@ -14,7 +14,7 @@ const CLEAN_UP_TIMEOUT_MS = 120_000;
 
 export const slurmSide = ({ name }: SchedulerSetup): string => `Slurm (${name})`;
 
-/** What was started is stopped when the signal aborts, too. */
+/** An abort signal also stops all started processes. */
 export async function measureSlurm(
   request: ArrayRequest,
   setup: SchedulerSetup,
@@ -65,13 +65,13 @@ async function submitHeld(cluster: SlurmCluster, { jobCount }: ArrayRequest, scr
   return array.trim();
 }
 
-/** The controller's own count: asking for it costs the same however many jobs there are. */
+/** The controller's own count: its cost does not depend on the number of jobs. */
 async function completedCount(cluster: SlurmCluster): Promise<number> {
   const text = await cluster.call("sdiag");
   return Number(/^Jobs completed:\s*(\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** A job counts as completed when its script has ended; what cleaning up costs after that is not held against Slurm. */
+/** A job counts as completed when its script has ended; Slurm's clean-up after that is not counted. */
 async function verify(cluster: SlurmCluster, jobCount: number): Promise<void> {
   let states: string[] = [];
   await until("the end of cleaning up", CLEAN_UP_TIMEOUT_MS, async () => {

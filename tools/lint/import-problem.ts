@@ -10,7 +10,7 @@ import {
   type Layer,
 } from "./layers.ts";
 
-/** One module naming another. `specifier` is undefined where it is not a literal, so that nobody can check it. */
+/** One import by a module. `specifier` is undefined if it is not a literal, so that it cannot be checked. */
 export interface ImportClaim {
   readonly filename: string;
   readonly specifier: string | undefined;
@@ -24,7 +24,7 @@ interface Importer {
   readonly isTest: boolean;
 }
 
-/** Tests, benchmarks and the folders that support them are not part of what a package ships. */
+/** Tests, benchmarks and their support folders are not part of a package's product code. */
 const testFilePattern = /\.(?:test|bench)\.tsx?$|\/testing\/|\/packages\/[^/]+\/(?:test|bench)\//;
 
 /** The problem of this import under the layer table, or undefined. */

@@ -1,7 +1,6 @@
 /**
- * The layer table of ARCHITECTURE.md: which package may import what. The lint rules read it, nothing repeats it.
- * TypeScript itself does not stop an import of another workspace package (and with that import come its types), so
- * these rules are the only wall between the packages.
+ * The layer table of ARCHITECTURE.md: the imports that each package may have. The lint rules read it. TypeScript itself
+ * does not stop an import of another workspace package, so these rules are the only enforcement.
  */
 export interface Layer {
   /** Workspace packages that may be imported at any place. */
@@ -96,7 +95,7 @@ export const internalExports: Readonly<Record<string, string>> = {
   "@headroom/journal/internals": "journal",
 };
 
-/** Packages that run in a browser: Node's modules are as foreign to them as to the pure ones. */
+/** Packages that run in a browser: they must not use Node's modules either. */
 export const browserPackages: readonly string[] = ["console"];
 
 /** Packages that the tests of every package may import: they check from the outside. */
@@ -105,7 +104,7 @@ export const testPackages: readonly string[] = ["engine-oracle"];
 /** Packages that a test beside the sources may import in addition to those of its package. */
 export const testLibraries: readonly string[] = ["vitest", "fast-check", "playwright-core", "axe-core"];
 
-/** Names that the pure packages may not touch: clock, I/O, environment, locale, and the ways around this list. */
+/** Names that the pure packages must not use: clock, I/O, environment, locale, and ways around this list. */
 export const impureGlobals: readonly string[] = [
   "Date",
   "Intl",

@@ -29,7 +29,7 @@ function isTypeOnly(node: Node): boolean {
   return specifiers.every((each) => isNode(each) && (each["importKind"] === "type" || each["exportKind"] === "type"));
 }
 
-/** Every way in which a module can name another one: static, type-only, re-export, dynamic, type query, require, URL. */
+/** Every kind of import of a module: static, type-only, re-export, dynamic, type query, require, URL. */
 const layerRule = {
   create(context: Context): Visitor {
     const judge = (node: Node, source: unknown, how: "static" | "type" | "dynamic"): void => {
@@ -58,7 +58,7 @@ const layerRule = {
   },
 };
 
-/** Same bits everywhere: no promises, no approximated arithmetic, no locale. See STYLE on determinism. */
+/** Same bits everywhere: no promises, no approximated arithmetic, no locale. */
 const determinismRule = {
   create(context: Context): Visitor {
     const refuse = (node: Node, message: string): void => context.report({ node, message });
@@ -90,7 +90,7 @@ function judgePower(node: Node, refuse: (node: Node, message: string) => void): 
   if (!isConstant) refuse(node, "The bits of ** differ between JavaScript engines: multiply instead.");
 }
 
-/** No randomness, approximated arithmetic or locale, and no alias by which they could come in unseen. */
+/** No randomness, approximated arithmetic or locale, and no alias that hides one. */
 const exactnessRule = {
   create(context: Context): Visitor {
     const isDeterministic = packageOf(context.filename)?.purity === "deterministic";

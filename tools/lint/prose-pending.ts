@@ -36,10 +36,6 @@ export const prosePending: readonly string[] = [
   "comment packages/server/",
   "comment packages/sim/",
   "comment packages/spec/",
-  "comment packages/views/",
-  "comment tools/beside-slurm",
-  "comment tools/scenarios",
-  "comment tools/validate",
   "document ARCHITECTURE.md",
   "document README.md",
   "document docs/api.md",
@@ -101,7 +97,4 @@ export const prosePending: readonly string[] = [
   "message packages/sim/",
   "message packages/spec/",
   "message packages/views/",
-  "message tools/beside-slurm",
-  "message tools/scenarios",
-  "message tools/validate",
 ];

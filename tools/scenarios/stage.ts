@@ -29,7 +29,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/engine";
 
-/** What a scenario says of a node; what it leaves out is nothing. */
+/** A scenario's statement about a node; absent amounts are zero. */
 export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & {
   readonly name: string;
   readonly acceleratorType?: string;

@@ -22,12 +22,15 @@ import { layoutOf, numberIn, rowLayout, settingOf } from "./inference-setting.ts
 import { impossibleNumber, type NumberColumns } from "./stated-numbers.ts";
 import type { KnownModels, Row, Setting } from "./inference-setting.ts";
 
-/** What a row measured, or what the model says about it. */
+/** A row's measurement, or the model's prediction for it. */
 export interface Outcome {
   readonly tpotMs?: number;
   readonly tokensPerS?: number;
   readonly ttftMs?: number;
-  /** Of a prediction: sequences that decode together, waiting for the prompts of others, parts of the first token's time. */
+  /**
+   * Predictions only: sequences that decode together, waiting for the prompts of others, parts of the time to the first
+   * token.
+   */
   readonly batch?: number;
   readonly promptsMs?: number;
   readonly firstToken?: FirstToken;
@@ -42,7 +45,7 @@ export interface Case {
   /** The replica that answers: of a disaggregated group, the one that decodes. */
   readonly replica: BuiltReplica;
   readonly request: RequestShape;
-  /** What was chosen for what the row leaves open. */
+  /** Values chosen for missing fields of the row. */
   readonly chosen: readonly string[];
   readonly measured: Outcome;
   readonly predict: (constants: InferenceConstants) => Outcome;
@@ -190,7 +193,7 @@ const numberColumns: NumberColumns = {
   measures: ["request_rate_rps", "output_tok_s_total", "output_tok_s_per_gpu", "tpot_ms", "ttft_ms"],
 };
 
-/** What a row leaves open, as it was filled. */
+/** Missing fields of a row, as they were filled in. */
 function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: BuiltReplica): readonly string[] {
   const isOffline = row["kind"]?.startsWith("offline") === true;
   return [

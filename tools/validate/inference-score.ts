@@ -49,7 +49,7 @@ export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> 
   return new Map([...counts].map(([source, count]) => [source, count < pooledBelow ? "pooled small sources" : source]));
 }
 
-/** What to look at: steps alone, and the evidence as shipped, where nothing is said. */
+/** Parts to evaluate; default: steps only, with the shipped evidence. */
 export interface Observed {
   readonly wanted?: readonly Quantity[];
   readonly evidence?: readonly ServingEvidence[];

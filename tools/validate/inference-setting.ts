@@ -22,7 +22,7 @@ export interface KnownModels {
   readonly get: (name: string) => ModelArchitecture | undefined;
 }
 
-/** What a row says about the machine, the model and the request. */
+/** A row's statements about machine, model and request. */
 export interface Setting {
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
@@ -94,7 +94,7 @@ export function rowLayout(row: Row): ServingLayout {
   return layoutOf(tensor ?? Math.max(1, Math.round(rest)), pipeline, attentionData, expert);
 }
 
-/** What a row is about, or what is missing in it. */
+/** The subject of a row, or its missing field. */
 export function settingOf(row: Row, models: KnownModels): Setting | string {
   const accelerator = acceleratorOf(row);
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;

@@ -13,7 +13,7 @@ export interface NumberColumns {
   readonly measures: readonly string[];
 }
 
-/** What is wrong with the first such number, or nothing. Empty cells state nothing. */
+/** The problem of the first invalid number, or nothing. */
 export function impossibleNumber(fields: Fields, columns: NumberColumns): string | undefined {
   const wrong = (names: readonly string[], isFine: (value: number) => boolean): string | undefined =>
     names.find((name) => {

@@ -1,7 +1,4 @@
-/**
- * Published training measurements as jobs, plans and systems: one reading for every row of every file with these columns.
- * What a row does not say is filled in by rules that look at the configuration, never at the source.
- */
+/** Missing fields of a row are filled in by rules on the configuration, never by its source. */
 import {
   estimateMemory,
   findAccelerator,
@@ -48,9 +45,9 @@ export interface TrainingRow {
 }
 
 /**
- * What a row says about recomputation decides what can be said about whether it fits: `as stated`; `at least`, with everything
- * recomputed, where it is silent or names what means different things (the selective policy of PyTorch's FSDP recomputes whole
- * blocks, Megatron's only attention); nothing where it names a policy of its own, which may keep activations on the host.
+ * The stated recomputation decides how to check whether a row fits: `as stated`; `at least`, with full recomputation,
+ * if it is missing or ambiguous (the selective policy of PyTorch's FSDP recomputes whole blocks, Megatron's only
+ * attention); no check for other policies, which may keep activations on the host.
  */
 export type MemoryJudgement = "as stated" | "at least" | "unknown policy";
 

@@ -1,9 +1,9 @@
 /**
- * The simulator: a virtual clock and a simulated executor around the same engine that runs live, traces to feed it, faults
- * to trouble it, and checkers to judge it. It must not read a clock or files, draw random numbers of its own, or decide
- * anything that the engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
- * `trace/trace.ts` (what a trace is) and its importers, `checkers/` (the invariants), `estimate/` (when what waits will start),
- * `what-if/` (the next hours beside what they would be), `replay/` (what was recorded under another policy).
+ * The simulator: a virtual clock and a simulated executor around the same engine that runs live, with traces as input,
+ * faults, and checkers. It must not read a clock or files, draw random numbers of its own, or decide anything that the
+ * engine decides. Start with `run/simulation.ts` (the driver), then `run/simulate.ts` (a trace through it),
+ * `trace/trace.ts` and its importers, `checkers/` (the invariants), `estimate/` (start estimates), `what-if/`
+ * (forecasts with and without a change), `replay/` (recorded work under another policy).
  */
 export * from "./clock/event-queue.ts";
 export * from "./estimate/calibration.ts";

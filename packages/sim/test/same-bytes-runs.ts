@@ -1,6 +1,6 @@
 /**
- * The runs whose outcome must be the same to the byte in every JavaScript engine: three kinds of trace, every preset, five
- * seeds, each forked in mid-run. This module runs unchanged in Node and in a browser, and answers in plain data.
+ * Runs whose results must be identical to the byte in every JavaScript engine: three kinds of trace, every preset, five
+ * seeds, each forked in mid-run. This module runs unchanged in Node and in a browser, and returns plain data.
  */
 import { hashText, presetNames, presets } from "@headroom/engine";
 import {
@@ -14,7 +14,9 @@ import {
 
 export const seeds: readonly number[] = [1, 2, 3, 4_294_967_295, 1_234_567_891];
 
-/** What must agree: the books in full, the state's digest, the journal's chain, and the same after a fork in mid-run. */
+/**
+ * Values that must agree: the metrics, the state's digest, the journal's chain, and the same after a fork in mid-run.
+ */
 export interface RunBytes {
   readonly digest: string;
   readonly chain: string;
@@ -88,11 +90,11 @@ export function runBytes(name: string): RunBytes {
   run.advance(jobs);
   const fork = run.fork();
   const forkSnapshot = hashBytes(fork.simulation.engine.snapshot());
-  // The fork first: if it shared anything with its origin, the origin would now come out different.
+  // The fork runs first: if it shared anything with its origin, the origin would now give another result.
   while (!fork.advance(1000));
   while (!run.advance(1000));
   const result = run.result();
-  // The number of rounds is the driver's affair: a fork may be woken once more, for nothing.
+  // The number of rounds may differ: a fork may have one more wakeup without effect.
   const ledgers = hashText(JSON.stringify({ ...result, rounds: 0 }));
   const forked = fork.result();
   return {

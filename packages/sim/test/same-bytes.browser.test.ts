@@ -19,7 +19,7 @@ async function runInChromium(url: string): Promise<Record<string, RunBytes>> {
   try {
     const page = await context.newPage();
     await page.goto(url);
-    // As text: what the test runner makes of an import() exists only in the test runner.
+    // As text, because the test runner rewrites import() to its own function.
     return await page.evaluate<Record<string, RunBytes>>(
       `import("/sim/test/same-bytes-runs.ts").then(({ runNames, runBytes }) =>
         Object.fromEntries(runNames.map((name) => [name, runBytes(name)])))`,

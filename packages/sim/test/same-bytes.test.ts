@@ -9,7 +9,7 @@ describe("a fork in mid-run", () => {
       chains.add(run.chain);
       expect([name, run.forkDigest, run.forkChain]).toEqual([name, run.digest, run.chain]);
     }
-    // Equal digests say something only then. Two presets may decide alike on a quiet trace; most must not.
+    // Otherwise equal digests would mean nothing. Two presets may decide alike on a quiet trace; most must not.
     expect(chains.size).toBeGreaterThan(runNames.length / 2);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Serves the packages' sources to a browser as they are, types stripped: what runs there is what runs in Node, with no bundler
- * between that could make a difference.
+ * Serves the packages' sources to a browser with types stripped, so that browser and Node run the same code without a
+ * bundler.
  */
 import { readFileSync, realpathSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,10 +1,10 @@
-/** Third-party data beside the repository, which is never part of it: tests that need it are skipped where it is absent. */
+/** Third-party data beside the repository and never part of it: tests that need it are skipped if it is absent. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 const folder = process.env["HEADROOM_SHARED"] ?? path.resolve(import.meta.dirname, "../../../../shared");
 
-/** The absolute path of a file in the data folder, or `null`, said loudly, when it is not there. */
+/** The absolute path of a file in the data folder, or `null` with a warning if it is missing. */
 export function sharedData(name: string): string | null {
   const file = path.join(folder, "data", name);
   if (existsSync(file)) return file;

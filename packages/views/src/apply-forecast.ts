@@ -1,4 +1,4 @@
-/** The dry run of `apply` with what would become of the work that it would create. */
+/** The dry run of `apply`, with a forecast for each workload that it would create. */
 import { awaitedFirst, forkEngine, planApply } from "@headroom/engine";
 import type { ApplyDocuments, Engine, Rejection, WorkloadId } from "@headroom/engine";
 import type { ApplyPlan, SubmissionForecast } from "@headroom/protocol";
@@ -9,10 +9,13 @@ export type ApplyForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "applies"; readonly plan: ApplyPlan };
 
-/** Each takes tens of rounds on forks. */
+/** Each forecast takes tens of rounds on forks. */
 const FORECASTS_MAX = 20;
 
-/** Each workload is judged after what is declared beside it and the workloads recorded before it; one estimate is made for all of them. */
+/**
+ * Each workload is judged after the other declarations and the workloads before it; one estimate is made for all of
+ * them.
+ */
 export function applyForecastView(
   engine: Engine,
   { documents, actor }: { readonly documents: ApplyDocuments; readonly actor: string },

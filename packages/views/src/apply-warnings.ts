@@ -1,4 +1,4 @@
-/** Everything that is odd about what is to be applied, beside what is there. */
+/** All warnings about documents to apply, given the present fleet, teams and work. */
 import type { ReadonlyState } from "@headroom/engine";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { deadlineWarnings } from "./deadline-warnings.ts";

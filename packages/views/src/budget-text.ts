@@ -1,4 +1,4 @@
-/** Amounts of budgets in words. */
+/** Formats amounts of budgets. */
 
 const MICRO = 1_000_000;
 
@@ -8,14 +8,14 @@ export function spentText(resource: "gpuHours" | "money", amount: number): strin
   return resource === "gpuHours" ? `${text} GPU-hours` : text;
 }
 
-/** `1,204.5` (hours) or `$96.31`; what that would round to nothing, with more digits: `$0.000128`. */
+/** `1,204.5` (hours) or `$96.31`; small amounts with more digits: `$0.000128`. */
 export function budgetAmountText(resource: "gpuHours" | "money", amount: number): string {
   if (resource === "gpuHours") return amount < 1 ? small(amount, 4) : rounded(amount, 1);
   const dollars = amount / MICRO;
   return `$${dollars < 0.01 ? small(dollars, 6) : rounded(dollars, 2)}`;
 }
 
-/** Never `0` of something that is more than nothing. */
+/** Never `0` for a positive amount. */
 const small = (amount: number, digits: number): string =>
   (amount === 0 ? 0 : Math.max(amount, 10 ** -digits)).toFixed(digits).replace(/\.?0+$/, "");
 

@@ -1,4 +1,4 @@
-/** The calendar for people: what is planned, when and for whom, the next first. */
+/** The calendar as a resource: entries with time, nodes and holder, the next first. */
 import { windowUse } from "@headroom/engine";
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
 import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
@@ -11,7 +11,7 @@ export function calendarList(engine: Engine): { items: CalendarItem[] } {
   return { items: items.toSorted((left, right) => startOf(left.entry) - startOf(right.entry)) };
 }
 
-/** What comes back again and again stands first. */
+/** Recurring entries come first. */
 function startOf(entry: CalendarEntry): number {
   if (entry.kind !== "tariff") return entry.startMs;
   return entry.when.kind === "recurring" ? 0 : entry.when.startMs;
@@ -61,7 +61,7 @@ export function windowUseSentence({ entry, use }: CalendarItem): string {
   return [held, who, ending].filter((each) => each !== "").join(" ");
 }
 
-/** Of those who are gone before a window by themselves. */
+/** The number of attempts that end before a window by themselves. */
 export const endingSentence = (count: number): string =>
   `${plural(count, "attempt")} ${count === 1 ? "is" : "are"} over before, by walltime.`;
 

@@ -1,4 +1,4 @@
-/** What would start work, for people: each change in one sentence, with the command where there is one. */
+/** Changes that would start a workload: each as one sentence, with the command if there is one. */
 import { clockOf, milliIn, wholeParts } from "@headroom/engine";
 import type {
   AntiAffinityTerm,
@@ -12,10 +12,10 @@ import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol"
 import { spentText } from "./budget-text.ts";
 import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
-/** What is said depends on the work. */
+/** The sentence depends on the work. */
 type ChangeTextSpec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
 
-/** A change to one group of a gang says which. */
+/** A change to one task group names it. */
 export function changeSentence(engine: Engine, spec: ChangeTextSpec, change: Change): string {
   const sentence = sentenceAlone(engine, spec, change);
   return "group" in change && change.group !== undefined ? `Group ${change.group}: ${lowerFirst(sentence)}` : sentence;
@@ -93,7 +93,7 @@ function amountText(resource: string, amount: number): string {
 
 const HOUR_MS = 3_600_000;
 
-/** What of a budget the work takes at the most. */
+/** The maximum that the work uses of a budget. */
 function useText({ kind, gang, walltimeMs }: ChangeTextSpec): string {
   if (walltimeMs === null) return "";
   const hours = (milliIn(wholeParts(gang)) * walltimeMs) / (1000 * HOUR_MS);
@@ -110,7 +110,7 @@ function antiAffinityText(term: AntiAffinityTerm): string {
 const budgetText = ({ team, resource, from, to }: LargerBudget): string =>
   `the budget of team ${team} from ${spentText(resource, from)} to ${spentText(resource, to)}`;
 
-/** As the document says it, and what it would put up with. */
+/** The field as in a document, and its accepted value. */
 function dropStartWindowSentence(
   { startWindow = {} }: ChangeTextSpec,
   { conditions }: Change & { readonly kind: "dropStartWindow" },

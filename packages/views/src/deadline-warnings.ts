@@ -1,4 +1,4 @@
-/** Work that is declared when its deadline is over already, or nearer than it may take by its walltime: taken as it is, and said. */
+/** Warns of workloads whose deadline is over, or nearer than their walltime; they are accepted all the same. */
 import type { ReadonlyState } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
@@ -6,7 +6,7 @@ import { durationText } from "./plain-text.ts";
 
 type DeadlineSpec = ApplyRequest["workloads"][number];
 
-/** Only of what is new: what waits or runs under the name says in its verdict that it is late. */
+/** Only for new workloads: the verdict of an existing one says that it is late. */
 export function deadlineWarnings(
   { workloads }: Pick<ReadonlyState, "workloads">,
   request: Pick<ApplyRequest, "workloads">,
@@ -33,6 +33,6 @@ function lateSentence({ name, deadlineMs, walltimeMs, notBeforeMs = 0 }: Deadlin
   return `The deadline of ${name} ${when}, and its walltime is ${durationText(walltimeMs)}: it cannot be done by then unless it ends sooner`;
 }
 
-/** Seen from its `notBefore`. */
+/** Counted from its `notBefore`. */
 const startedLateText = (leftMs: number): string =>
   leftMs <= 0 ? "is not after its notBefore" : `is ${durationText(leftMs)} after its notBefore`;

@@ -4,7 +4,7 @@ import type { DefragmentationForecast, Engine } from "@headroom/engine";
 import type { Defragmentation } from "@headroom/protocol";
 import { acceleratorTimeText, plural } from "./plain-text.ts";
 
-/** More than anybody reads through; what is left would be moved later. */
+/** More than anybody reads; further moves would follow later. */
 const MOVES_MAX = 200;
 
 export function defragmentationView(engine: Engine): Defragmentation {
@@ -39,7 +39,7 @@ function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast
   return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
 }
 
-/** How many idle accelerators there are on its node, as an idle accelerator sees it. */
+/** Mean number of idle accelerators on the node of an idle accelerator. */
 function meanBlock(types: readonly Blocks[]): string {
   let idle = 0;
   let squares = 0;

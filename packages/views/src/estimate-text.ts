@@ -1,4 +1,4 @@
-/** What forward runs say of a start, in sentences: when, in which range, and of what lies before it. */
+/** Start estimates as sentences: the start, its range, and what it waits for. */
 import { taskCountOf, waitingTaskCount } from "@headroom/engine";
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { writeInstant } from "@headroom/protocol";
@@ -6,7 +6,7 @@ import type { StartEstimate } from "@headroom/protocol";
 import { beyondPlayed } from "./forecast-words.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
-/** `engine`: in which the work waits. */
+/** `engine`: the engine in which the work waits. */
 export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate, "sentence">): string {
   const { atMs, p10AtMs, p50AtMs, p90AtMs } = estimate;
   if (p50AtMs === null) return noTimeSentence(estimate);
@@ -20,7 +20,7 @@ export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate
   return `${subject} starts in about ${after(p50AtMs)}, in eight cases of ten ${range}; ${groundsText(estimate)}.`;
 }
 
-/** Of an array the task that is estimated. */
+/** For an array, the estimated task. */
 function subjectOf({ workloads }: Engine["state"], id: string): string {
   const workload = workloads.get(id as WorkloadId);
   const taskCount = workload === undefined ? 1 : taskCountOf(workload.spec);

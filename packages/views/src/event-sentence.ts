@@ -1,4 +1,4 @@
-/** Every event in one plain sentence, for lists of events; the whole record stands behind it. */
+/** Every event as one sentence, for lists of events; the complete record is shown on request. */
 import type { Event } from "@headroom/protocol";
 import { writeCron } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
@@ -155,7 +155,7 @@ function workSentence(event: WorkEvent): string {
   }
 }
 
-/** What becomes of places: gangs that grow and shrink, places kept for somebody, and what is taken for whom. */
+/** Events of nominations, growing and shrinking gangs, and evictions. */
 function placeSentence(event: PlaceEvent): string {
   switch (event.kind) {
     case "gangShrinkRequested":
@@ -190,7 +190,7 @@ function placeSentence(event: PlaceEvent): string {
   }
 }
 
-/** `n1, n2`, or how many where they are more than three. */
+/** `n1, n2`, or the number if they are more than three. */
 export function nodesText(workers: readonly { readonly node: string }[]): string {
   const names = [...new Set(workers.map(({ node }) => node))];
   return names.length <= 3 ? names.join(", ") : plural(names.length, "node");

@@ -1,4 +1,4 @@
-/** By what right somebody's work is taken for another's, in words: the same in every list, page and event. */
+/** Preemption grounds in words: the same in every list, page and event. */
 import type { ClosedBy, Event, EvictionPlan, StopReason } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
@@ -7,7 +7,7 @@ type WaitEnded = Extract<Event, { readonly kind: "checkpointWaitEnded" }>;
 type StopRequested = Extract<Event, { readonly kind: "attemptStopRequested" }>;
 type PlannedVictim = Planned["victims"][number];
 
-/** As the end of a sentence about the work that is stopped. */
+/** The end of a sentence about the stopped work. */
 export const stopReasonText: Readonly<Record<StopReason, string>> = {
   cancelled: "someone asked for it",
   walltimeExceeded: "it ran longer than its walltime",
@@ -20,7 +20,7 @@ export const stopReasonText: Readonly<Record<StopReason, string>> = {
   incomplete: "it fell below its least number of workers",
 };
 
-/** As the end of a sentence too: a window or a notice by its name, else the reason alone. */
+/** The end of a sentence: a window or a notice by its name, else the reason alone. */
 export const stopText = ({ reason, closedBy }: Pick<StopRequested, "reason" | "closedBy">): string =>
   closedBy === undefined ? stopReasonText[reason] : `it makes way for ${closedByText(closedBy)}`;
 
@@ -31,14 +31,14 @@ export function closedByText(by: ClosedBy): string {
   return by.reason === undefined ? what : `${what} (${by.reason})`;
 }
 
-/** Why what was asked for a checkpoint is not waited for any longer. */
+/** Why the engine stops waiting for a requested checkpoint. */
 export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {
   saved: "its checkpoint is written",
   timedOut: "its time for a checkpoint is over",
   cutShort: "there is no more time for a checkpoint",
 };
 
-/** The beneficiary's right, as the reason of a plan. */
+/** The preemptor's ground, as the reason of a plan. */
 const planRights: Readonly<Record<Planned["reason"], string>> = {
   preempted: "by its higher priority in the same team",
   reclaimed: "because its team may claim more than it holds",
@@ -53,13 +53,13 @@ const victimRights: Readonly<Record<NonNullable<PlannedVictim["right"]>, string>
   reclaimWhileBorrowing: "by its low priority, for a team that borrows",
 };
 
-/** Beyond this many times its claim a share says nothing: the team may claim nothing of what it holds. */
+/** A share beyond this multiple of the entitlement is not shown as a number: the entitlement is nearly zero. */
 const SHARE_SHOWN_MILLI_MAX = 100_000;
 
-/** A team's standing as a part of its claim: `150%`. */
+/** A team's share as a part of its entitlement: `150%`. */
 const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)}%`;
 
-/** For whom room is made, by what right, and from whom: everybody named, with both standings of every team that gives. */
+/** Preemptor, ground and victims of a plan: all by name, with both shares of every donor team. */
 export function planSentence({ workloadId, reason, victims, pairsGathered, preemptor }: Planned): string {
   if (pairsGathered !== undefined)
     return `Workload ${workloadId} is moved to gather what is idle: ${plural(pairsGathered, "pair")} of idle accelerators more lie on one node.`;
@@ -70,7 +70,7 @@ export function planSentence({ workloadId, reason, victims, pairsGathered, preem
   return `${whole}${detail}. ${teamSharesSentence(victims, preemptor)}`;
 }
 
-/** What the plan takes from attempts of one workload, seen from there: each thing said once, with how their team stands after the whole plan. */
+/** The plan's evictions from one workload, without repetition, with its team's share after the whole plan. */
 export function victimSentence(
   { workloadId, reason, victims, preemptor }: Planned,
   own: readonly PlannedVictim[],
@@ -110,7 +110,7 @@ function victimText({ attemptId, keeps, right, moves }: PlannedVictim): string {
 
 interface Share {
   readonly milli: number;
-  /** Added up from several victims: near enough, since each is recorded by itself. */
+  /** Sum over several victims; approximate, because each is recorded separately. */
   readonly isSum: boolean;
 }
 
@@ -120,10 +120,10 @@ interface Drop {
   readonly after: Share;
 }
 
-/** Where teams have got to after those of a plan before. */
+/** Shares of teams after earlier victims of the plan. */
 type Reached = Map<string, Share>;
 
-/** A team goes on from where it has got to by as much as was recorded of one alone. */
+/** A victim's recorded effect, applied to its team's share after earlier victims. */
 function stepOf(reached: Reached, team: string, [fromMilli, toMilli]: readonly [number, number]): Omit<Drop, "victim"> {
   const known = reached.get(team);
   const before = known ?? { milli: fromMilli, isSum: false };
@@ -135,14 +135,14 @@ function stepOf(reached: Reached, team: string, [fromMilli, toMilli]: readonly [
   return { before, after };
 }
 
-/** How the team of each victim stands without it and with it, after those of the same team before it in the plan. */
+/** Each victim's team's share without and with its eviction, after earlier victims of the same team. */
 const dropsOf = (victims: readonly PlannedVictim[], reached: Reached): Drop[] =>
   victims.map((victim) => {
     const { team, teamShareBeforeMilli, teamShareAfterMilli } = victim;
     return { victim, ...stepOf(reached, team, [teamShareBeforeMilli, teamShareAfterMilli]) };
   });
 
-/** Each team once, last the one for which it is. */
+/** Each team once, the preemptor's last. */
 function teamSharesSentence(victims: readonly PlannedVictim[], preemptor: Planned["preemptor"]): string {
   const reached: Reached = new Map();
   const beforeOf = new Map<string, Share>();
@@ -168,17 +168,17 @@ const teamShareText = (team: string, beforeMilli: number, after: string): string
 export interface TeamShareChange {
   readonly side: "gives" | "gets";
   readonly team: string;
-  /** Whose place is taken, or who gets it. */
+  /** The victim or the preemptor. */
   readonly who: string;
   readonly right: string;
-  /** Parts of what the team may claim, without the plan and with it. */
+  /** Parts of the team's entitlement, without and with the plan. */
   readonly before: string;
   readonly after: string;
 }
 
 /**
- * Both sides of a plan, a row for everybody who gives and one for who gets; nobody gets what is only gathered. Rows of one team go on
- * from each other: the last one ends where the sentence says that the team ends.
+ * Both sides of a plan: a row for each victim and one for the preemptor; defragmentation has no preemptor. Rows of one
+ * team continue each other: the last one ends where the sentence says that the team ends.
  */
 export function teamSharesOf({ workloadId, reason, victims, preemptor }: EvictionPlan): TeamShareChange[] {
   const reached: Reached = new Map();

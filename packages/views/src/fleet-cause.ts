@@ -1,11 +1,13 @@
-/** Why a fleet that could hold the work does not: nodes that would do are drained, or do not carry the labels that it asks for. */
+/**
+ * Why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required labels.
+ */
 import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import { plural } from "./plain-text.ts";
 
 const NODES_NAMED_MAX = 3;
 const WHOLE_MILLI = 1000;
 
-/** `null`: it is neither, as far as whole nodes say; of work in groups nothing is said. */
+/** `null`: neither applies to whole nodes; task groups are not judged. */
 export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
   if (spec.gang.taskGroups !== undefined || spec.gang.profile !== undefined) return null;
   const able = [...nodes.values()].filter((node) => node.health === "up" && roomOn(node, spec) > 0);
@@ -23,7 +25,7 @@ export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: Worklo
   return `Of the ${plural(working.length, "node")} that could hold a worker, ${found === 0 ? "none carries" : `only ${found} carr${found === 1 ? "ies" : "y"}`} ${labels.join(" and ")}, as its nodeSelector asks.`;
 }
 
-/** Workers on the node if nothing else ran there. */
+/** Workers that would fit on the node if nothing else ran there. */
 function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(node.acceleratorType)) return 0;
   const times = (has: number, needed: number): number =>

@@ -1,4 +1,4 @@
-/** The fleet: totals, and nodes with who holds what. */
+/** The fleet: totals, and nodes with their work. */
 import { forEachRange, nodeUse, noticeOf, shapeOf, takesWork } from "@headroom/engine";
 import type { Attempt, Engine, GangSpec, Node as EngineNode, NodeId, WorkerAllocation } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
@@ -127,7 +127,7 @@ function holdersOf(engine: Engine, attempt: Attempt, node: NodeId): NodeHolder[]
   );
 }
 
-/** Which part of its accelerator a worker has, where it has one by profile. */
+/** The MIG instance of a worker's accelerator. */
 function partOf(
   gang: GangSpec | undefined,
   { slice, taskGroup }: WorkerAllocation,
@@ -137,7 +137,7 @@ function partOf(
   return { slice, ...(profile === undefined ? {} : { profile }) };
 }
 
-/** The indices below `count` that no holder has, as ranges. */
+/** The indices below `count` without a holder, as ranges. */
 function complement(count: number, holders: readonly NodeHolder[]): string {
   const held = new Uint8Array(count);
   for (const { accelerators } of holders) forEachRange(accelerators, (first, last) => held.fill(1, first, last + 1));

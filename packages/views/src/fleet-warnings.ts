@@ -1,4 +1,4 @@
-/** What is odd about sites and pools as they are declared, beside the fleet and the work that are there: taken as it is, and said. */
+/** Warnings about declared sites and pools, given the present fleet and work; they are accepted all the same. */
 import { admitsRule } from "@headroom/engine";
 import type { ApplyDocuments, Attempt, NodeId, PoolName, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import type { ApplyWarning } from "@headroom/protocol";
@@ -34,7 +34,7 @@ interface Left {
 
 const ATTEMPTS_NAMED_MAX = 5;
 
-/** Work that goes on in pools which admitted the rule that its data are under and no longer do. */
+/** Running work in pools that no longer admit its data rule. */
 function dataOnTheWrongSide(state: FleetWarningState, declared: DeclaredFleet): ApplyWarning[] {
   return leftBehind(state, declared).map(({ pool, rule, attempts }) => {
     const named = attempts.slice(0, ATTEMPTS_NAMED_MAX).map(({ id, workloadId }) => {
@@ -71,7 +71,7 @@ function leftBehind(state: FleetWarningState, declared: DeclaredFleet): readonly
 
 const ruleOf = (spec: WorkloadSpec | undefined): string | undefined => spec?.data?.rule;
 
-/** For each pool the rules that it admits now and will not admit any more. */
+/** For each pool the data rules that it admits now and will no longer admit. */
 function closedRules(
   state: FleetWarningState,
   { sites, pools }: DeclaredFleet,

@@ -1,4 +1,4 @@
-/** What would start work, before and after it is submitted: the engine's trials with a sentence for people beside them. */
+/** Changes that would start work, before and after its submission: the engine's results with a sentence for each. */
 import { beforeSubmitting, commandId, forkEngine, smallestChanges, taskCountOf } from "@headroom/engine";
 import type {
   Change as EngineChange,
@@ -24,7 +24,7 @@ import { estimateSentence } from "./estimate-text.ts";
 import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
-/** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread on which the live engine runs. */
+/** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread of the live engine. */
 export function startingChangesView(engine: Engine, id: string): StartingChanges | null {
   const workload = engine.state.workloads.get(id as WorkloadId);
   if (workload === undefined) return null;
@@ -35,10 +35,10 @@ export type ForecastView =
   | { readonly kind: "refused"; readonly rejection: Rejection }
   | { readonly kind: "forecast"; readonly forecast: SubmissionForecast };
 
-/** When what waits will start, as forward runs of this engine say; in any order. */
+/** Start estimates by forward runs of this engine, in any order. */
 export type StartEstimator = (engine: Engine) => readonly EstimatedStart[];
 
-/** Work that is not submitted yet, and by whom it would be: limits and reservations of users hold for it. */
+/** Work that is not submitted yet, and its submitter, whose limits and reservations apply. */
 export interface Submission {
   readonly spec: WorkloadSpec;
   readonly actor: string;
@@ -52,7 +52,7 @@ export function forecastView(engine: Engine, submission: Submission, estimate: S
   return { kind: "forecast", forecast: withEstimate(fork, told.forecast, id, estimate(fork)) };
 }
 
-/** As it is without forward runs: work that waits has no estimate. */
+/** Without forward runs, waiting work has no estimate. */
 export function verdictBefore(engine: Engine, submission: Submission): ForecastView {
   const { spec } = submission;
   const forecast = beforeSubmitting(engine, submission);
@@ -72,7 +72,7 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
 }
 
-/** Of an array, how much of it a start is. */
+/** For an array, the part of it that a start covers. */
 function tasksSentence(taskCount: number, startingCount: number): string {
   if (taskCount === 1) return "";
   return startingCount === taskCount
@@ -82,12 +82,12 @@ function tasksSentence(taskCount: number, startingCount: number): string {
 
 type WaitingForecast = SubmissionForecast & { readonly kind: "waits" };
 
-/** It would wait, and not for ever. */
+/** It would wait, but not for ever. */
 export function needsEstimate(forecast: SubmissionForecast): forecast is WaitingForecast {
   return forecast.kind === "waits" && !isHopeless(forecast.verdict);
 }
 
-/** With the estimate of the workload as it waits on the fork, if it needs one and there is one; the verdict stands beside it. */
+/** Adds the estimate of the workload on the fork, if it waits and there is one; the verdict stays beside it. */
 export function withEstimate(
   fork: Engine,
   forecast: SubmissionForecast,
@@ -107,7 +107,7 @@ export const asking = (actor: string): Pick<Command, "commandId" | "actor" | "id
   idempotencyKey: null,
 });
 
-/** Submits work to an engine that nobody else has, and decides; `null`: it was refused. */
+/** Submits work to a private engine and runs a round; `null`: it was refused. */
 export function submitTo(fork: Engine, { spec, actor }: Submission): WorkloadId | null {
   const { replies } = fork.receive([{ ...asking(actor), kind: "submitWorkload", spec }], fork.state.nowMs);
   fork.advance();
@@ -162,10 +162,10 @@ function changeView(engine: Engine, spec: WorkloadSpec, change: EngineChange): C
   return { ...change, sentence };
 }
 
-/** What a forward run says of a start: instants in ms, `null` beyond its horizon. */
+/** A forward run's start estimate: instants in ms, `null` beyond its horizon. */
 export type EstimatedStart = Omit<StartEstimate, "sentence">;
 
-/** `engine`: in which the work waits. Where no time can be given, what it waits for comes first. */
+/** `engine`: the engine in which the work waits. Without an instant, the reason comes first. */
 export function estimateView(engine: Engine, estimate: EstimatedStart): StartEstimate {
   const sentence = estimateSentence(engine, estimate);
   const verdict = estimate.p50AtMs === null ? verdictView(engine, estimate.workloadId) : null;

@@ -1,10 +1,10 @@
-/** What stands around the sentences of an outlook, wherever it is shown. */
+/** Phrases around start estimates, shared by all places that show them. */
 import { writeInstant, type StartEstimate } from "@headroom/protocol";
 
 export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
 export const noneStartsIt = "No single change that was tried starts it now.";
 
-/** Where there is no instant: it lies after all that was played, if anything was. */
+/** Without an instant: the start is after the simulated period, if there was one. */
 export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "playedUntilMs" | "because">): string {
   if (because.scenarioCount === 0) return "never as things are";
   return playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
@@ -12,7 +12,7 @@ export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "pl
 
 export interface EstimateBound {
   readonly name: string;
-  /** `null`: beyond what was played, as `beyondPlayed` says. */
+  /** `null`: after the simulated period, as `beyondPlayed` says. */
   readonly atMs: number | null;
 }
 

@@ -1,8 +1,8 @@
-/** The present size of a gang, for people. */
+/** The present size of a gang as text. */
 import type { Attempt, Workload } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
-/** Of an elastic gang that is active `3 of at most 4 workers, 1 leaving`; of any other nothing, but who leaves. */
+/** For an active elastic gang `3 of at most 4 workers, 1 leaving`; for others empty, except terminating workers. */
 export function gangSizeText(attempt: Attempt, { workers: most, minWorkers }: Workload["gang"]): string {
   if (attempt.phase === "ended") return "";
   const { workers, terminating = [], joinFailure } = attempt;

@@ -1,6 +1,6 @@
 /**
- * The engine's state as the API's resources: pure functions of (engine, query), used by the server and by the console's demo.
- * They must not decide, keep or change anything; what they return never aliases the state.
+ * The engine's state as API resources: pure functions of (engine, query), used by the server and by the console's demo.
+ * They must not decide, cache or change anything; results never alias the state.
  */
 export * from "./apply-forecast.ts";
 export { applyWarnings } from "./apply-warnings.ts";

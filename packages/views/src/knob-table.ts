@@ -1,17 +1,17 @@
-/** The knobs of policies as a table in Markdown: `headroom policy --knobs` prints it, docs/policies.md holds it. */
+/** The settings of policies as a Markdown table: `headroom policy --knobs` prints it, the documentation contains it. */
 import { genesisPolicy, rulesOf } from "@headroom/engine";
 import { policyKnobs } from "@headroom/protocol";
 
-/** Knobs that every policy states. */
+/** Settings that every policy states. */
 const required: ReadonlySet<string> = new Set(Object.keys(genesisPolicy));
 
 export interface KnobRow {
   /** `backfill.depth`. */
   readonly path: string;
-  /** What it may be, in words. */
+  /** Accepted values, in words. */
   readonly values: string;
   readonly required: boolean;
-  /** What holds where a policy leaves it out; absent: nothing does. */
+  /** The default; absent: the setting is required. */
   readonly leftOut?: unknown;
   readonly meaning: string;
 }

@@ -1,4 +1,4 @@
-/** What work needs, and where it may have it, in the words of its spec. */
+/** The resources and node constraints of work as text, in the terms of its spec. */
 import type { Workload } from "@headroom/engine";
 import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
 

@@ -1,4 +1,4 @@
-/** What comes back as the cursor of a list: one that no earlier page gave is refused, never read as the beginning. */
+/** Parses cursors of lists: an unknown cursor is refused, never read as the beginning. */
 import { refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 
@@ -8,7 +8,7 @@ export function refusedCursor(cursor: string): ProblemError {
   return refuse("invalidCursor", detail, { errors: [{ pointer: "?cursor", message }] });
 }
 
-/** Of lists whose entries have ordinals: the one after which the page begins; `null`: at the first. */
+/** For lists with ordinals: the ordinal after which the page begins; `null`: the first page. */
 export function cursorOrdinal(
   cursor: string | null | undefined,
   { first, last }: { readonly first: number; readonly last: number },

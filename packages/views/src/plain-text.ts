@@ -1,4 +1,4 @@
-/** Amounts as people read them; fixed English, so that every machine prints the same. */
+/** Amounts as text; fixed English, so that every machine prints the same. */
 
 export function plural(count: number, noun: string): string {
   return `${grouped(count)} ${count === 1 ? noun : `${noun}s`}`;
@@ -14,7 +14,7 @@ export function coresText(coresMilli: number): string {
   return `${coresMilli / 1000} ${coresMilli === 1000 ? "core" : "cores"}`;
 }
 
-/** MiB in the largest unit that keeps it whole, else in GiB with one decimal. */
+/** MiB in the largest unit that divides it, else in GiB with one decimal. */
 export function memoryText(memoryMib: number): string {
   if (memoryMib < 1024) return `${memoryMib} MiB`;
   if (memoryMib % 1_048_576 === 0) return `${memoryMib / 1_048_576} TiB`;
@@ -41,7 +41,9 @@ export function durationText(durationMs: number): string {
   return small === undefined || rest === 0 ? text : `${text} ${rest} ${small.name}`;
 }
 
-/** Time of one accelerator, in the unit that is not below one: `1,204.5 accelerator hours`, `1.1 accelerator minutes`. */
+/**
+ * Accelerator time in the largest unit that is not below one: `1,204.5 accelerator hours`, `1.1 accelerator minutes`.
+ */
 export function acceleratorTimeText(acceleratorMs: number): string {
   const [unitMs, unit] =
     acceleratorMs >= 3_600_000 || acceleratorMs === 0
@@ -53,14 +55,14 @@ export function acceleratorTimeText(acceleratorMs: number): string {
   return `${grouped(acceleratorMs === 0 ? 0 : Math.max(1, tenths) / 10)} accelerator ${unit}`;
 }
 
-/** `H200`, `H200 or H100`; for no preference the plain noun. */
+/** `H200`, `H200 or H100`; without a preference the plain noun. */
 export function acceleratorNoun(types: readonly string[], count: number): string {
   const noun = count === 1 ? "accelerator" : "accelerators";
   const named = types.filter((type) => type !== "");
   return named.length === 0 ? noun : `${named.join(" or ")} ${noun}`;
 }
 
-/** Metrics come in all sizes: four significant digits, thousands grouped. */
+/** Metrics have any magnitude: four significant digits, thousands grouped. */
 export function metricText(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const magnitude = Math.abs(value);

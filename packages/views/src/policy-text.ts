@@ -1,4 +1,4 @@
-/** A policy in words, made of its knobs: presets and policies of one's own read alike, and what one leaves out is said too. */
+/** A policy in words, generated from its settings: presets and user policies read alike, defaults included. */
 import { rulesOf } from "@headroom/engine";
 import type { Rules } from "@headroom/engine";
 import type { Policy } from "@headroom/protocol";

@@ -1,4 +1,4 @@
-/** The policy in force and the presets. */
+/** The active policy and the presets. */
 import { presets } from "@headroom/engine";
 import type { Engine, Policy as EnginePolicy } from "@headroom/engine";
 import type { Policy, PolicyChoice } from "@headroom/protocol";

@@ -12,7 +12,7 @@ const team = (name: string, quotas: Partial<QuotaTeam> = {}): QuotaTeam => ({
   ...quotas,
 });
 
-/** Under this everything that teams state but shapes counts. */
+/** Under this policy all team settings except reserved topology count. */
 const borrowing = presets.get("kueue-fair-sharing") as Policy;
 
 interface Setting {

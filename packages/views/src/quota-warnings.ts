@@ -1,4 +1,7 @@
-/** Quotas that contradict each other, name what the fleet does not have or that the policy takes otherwise or not at all: taken as they are, and said. */
+/**
+ * Warnings about quotas that contradict each other, name resources that the fleet lacks, or have no effect under the
+ * policy; they are accepted all the same.
+ */
 import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
 import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
@@ -8,7 +11,7 @@ import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
 
-/** Of a team, what the check looks at. Amounts in the units of the wire. */
+/** The fields of a team that the check reads. Amounts in the units of the wire. */
 export interface QuotaTeam {
   readonly name: string;
   readonly parent: string | null;
@@ -22,21 +25,21 @@ export interface QuotaTeam {
 }
 
 export interface QuotaSetting {
-  /** All teams as they will be. */
+  /** All teams after the change. */
   readonly teams: readonly QuotaTeam[];
-  /** Those that are declared now: warnings are about them, their parents and nobody else. */
+  /** The declared teams: warnings are about them and their parents only. */
   readonly declared: ReadonlySet<string>;
-  /** Of all pools as they will be; empty: there is no fleet yet, and no name is wrong. */
+  /** Accelerator types of all pools after the change; empty: there is no fleet yet, and any name is accepted. */
   readonly acceleratorTypes: readonly string[];
-  /** On all nodes, by type; types without nodes are left out. */
+  /** On all nodes, by type; types without nodes are omitted. */
   readonly acceleratorCounts: ReadonlyMap<string, number>;
-  /** In force. */
+  /** The active policy. */
   readonly policy: Policy;
 }
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** Of a request beside the teams and pools that are there. */
+/** Warnings about a request, given the present teams and pools. */
 export function quotaWarningsOf(
   { teams, pools, nodes, policy }: Pick<ReadonlyState, "teams" | "pools" | "nodes" | "policy">,
   request: Pick<ApplyRequest, "teams" | "pools">,
@@ -52,7 +55,7 @@ export function quotaWarningsOf(
   });
 }
 
-/** Of a policy that is put in force: which guarantees come on top of others under it. */
+/** Warnings about a policy before it is activated: guarantees that add up under it. */
 export const policyWarnings = ({ teams }: Pick<ReadonlyState, "teams">, policy: Policy): ApplyWarning[] =>
   branchesOf([...teams.values()]).flatMap((branch) =>
     onTopOfOthers(branch, policy).map((message) => ({ team: branch.team.name, message })),
@@ -65,7 +68,7 @@ function countsByType(nodes: ReadonlyState["nodes"]): ReadonlyMap<string, number
   return counts;
 }
 
-/** A team with those directly below it, and with all below it. */
+/** A team with its children and with all teams below it. */
 interface Branch {
   readonly team: QuotaTeam;
   readonly below: readonly QuotaTeam[];
@@ -76,7 +79,7 @@ function branchesOf(teams: readonly QuotaTeam[]): readonly Branch[] {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   return teams.map((team) => {
     const below = children.get(team.name) ?? [];
-    // What is declared may still be a circle, which the engine refuses: nobody is met twice.
+    // The declared tree may contain a cycle, which the engine refuses: each team is visited once.
     const allBelow = new Set(below);
     for (const { name } of allBelow) for (const child of children.get(name) ?? []) allBelow.add(child);
     return { team, below, allBelow };
@@ -110,7 +113,7 @@ export function quotaWarnings(setting: QuotaSetting): ApplyWarning[] {
 
 const borrowsUnder = (policy: Policy): boolean => rulesOf(policy).teams.overGuarantee === "borrow";
 
-/** Whether guarantees of the team and of those below it come to their sum, as where teams borrow and both state them. */
+/** Whether the guarantees of the team and of teams below it add up, as with borrowing. */
 const addsUp = (branch: Branch, resource: string, policy: Policy): boolean =>
   borrowsUnder(policy) && (branch.team.guarantee?.[resource] ?? 0) > 0 && statedBelow(branch, resource) > 0;
 
@@ -132,7 +135,7 @@ function quantityText(resource: string, amount: number): string {
   return `${text} ${acceleratorNoun(resource === ALL_ACCELERATORS ? [] : [resource], amount)}`;
 }
 
-/** Of single teams that are declared, or else of those at the top together, whose guarantees are to be kept at once. */
+/** For single declared teams, else for all root teams together, whose guarantees must be kept at once. */
 function beyondFleet({ teams, declared, acceleratorCounts, policy }: QuotaSetting): ApplyWarning[] {
   const total = [...acceleratorCounts.values()].reduce((sum, count) => sum + count, 0);
   const counts = new Map([...acceleratorCounts, ...(total === 0 ? [] : [[ALL_ACCELERATORS, total] as const])]);
@@ -161,7 +164,9 @@ function beyondFleet({ teams, declared, acceleratorCounts, policy }: QuotaSettin
   });
 }
 
-/** What teams at the top are guaranteed together: where teams borrow with all below, else a team that states no guarantee what those below it are. */
+/**
+ * Sum of the root teams' guarantees: with borrowing of all teams, otherwise of the teams below a team that states none.
+ */
 function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy: Policy): number {
   const children = Map.groupBy(teams, ({ parent }) => parent);
   const milliOf = ({ name, guarantee }: QuotaTeam): number => {
@@ -172,7 +177,7 @@ function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy
   return (children.get(null) ?? []).reduce((sum, team) => sum + milliOf(team), 0) / 1000;
 }
 
-/** What amounts come to of a resource; of all accelerators at least what they come to type by type. `null`: they say nothing of it. */
+/** An amount of a resource; for all accelerators at least the sum of the types. `null`: not stated. */
 function statedOf(amounts: Amounts, resource: string): number | null {
   const stated = amounts[resource] ?? null;
   if (resource !== ALL_ACCELERATORS) return stated;
@@ -201,7 +206,7 @@ function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: Quot
   return [...aboveLimit, ...lendsMore];
 }
 
-/** Only what the parent states itself is held against its children, and only where it contains what they state. */
+/** Only amounts that the parent states are compared with its children's, and only if they include them. */
 function overNominated(branch: Branch, policy: Policy): string[] {
   const { team, below } = branch;
   const { name, guarantee = {} } = team;
@@ -233,7 +238,7 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
   });
 }
 
-/** What the team states and the policy in force makes nothing of, with the knob that would. */
+/** Team settings without effect under the active policy, with the policy setting that would enable them. */
 function unheeded(
   { name, lendingLimit, borrowingLimit, preemption, reservedTopology }: QuotaTeam,
   policy: Policy,

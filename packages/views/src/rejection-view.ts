@@ -1,11 +1,11 @@
-/** What the engine refused, as a problem that says what to do about it. */
+/** The engine's rejection as a problem that says what to do. */
 import { DEFAULT_TEAM } from "@headroom/engine";
 import type { Rejection } from "@headroom/engine";
 import { problemOf, writeInstant } from "@headroom/protocol";
 import type { Problem } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 
-/** The code of the rejection is the code of the problem; its numbers and names are the facts. */
+/** The rejection's code is the problem's code; its numbers and names are the facts. */
 export function rejectionProblem(rejection: Rejection): Problem {
   const { code, ...facts } = rejection;
   return problemOf(code, rejectionSentence(rejection), { facts });
@@ -72,7 +72,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "reservationTooLarge":
       return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
     case "poolInUse":
-      // What parts there are may change as soon as nobody has one.
+      // The MIG device may change as soon as no instance is in use.
       return rejection.field === "mig"
         ? `The mig of pool ${rejection.pool} cannot change while somebody has a part of one of its accelerators, or is promised one. Let that work end, or stop it.`
         : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;

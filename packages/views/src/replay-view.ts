@@ -1,4 +1,4 @@
-/** A replay beside what happened, with what could not be known, in words. */
+/** A replay beside the record, with its assumptions in words. */
 import type { ReplayGroup, ReplayReport } from "@headroom/protocol";
 import type { ReplayReport as PlayedReport } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
@@ -33,7 +33,7 @@ function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedRep
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
 
-/** What is in one of the courses and not in the other: refused, or never submitted by a schedule. */
+/** Work that is in only one of the timelines: refused, or not submitted by a schedule. */
 function unsharedNotes({ control, changed, shared }: PlayedReport): string[] {
   const gone = control.workloads - shared.workloads;
   const come = changed.workloads - shared.workloads;

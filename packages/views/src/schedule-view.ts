@@ -1,4 +1,4 @@
-/** Schedules, by when they are due next: their next times, and what came of the last ones. */
+/** Schedules by next due time, with the results of the last runs. */
 import { nextDueMs } from "@headroom/engine";
 import type { Engine, ScheduleTimes } from "@headroom/engine";
 import type { Schedule, ScheduleItem, ScheduleList } from "@headroom/protocol";
@@ -37,7 +37,10 @@ function nextTimes(times: ScheduleTimes, afterMs: number): number[] {
   return found;
 }
 
-/** `From when it was due: not started before 1 h, wanted done within 8 h.`; `null`: no instant counts from when it was due. */
+/**
+ * `From when it was due: not started before 1 h, wanted done within 8 h.`; `null`: no instant is relative to the due
+ * time.
+ */
 export function fromDueSentence(fromDue: Schedule["fromDue"]): string | null {
   const { notBeforeMs, latestStartMs, deadlineMs } = fromDue ?? {};
   const terms = [

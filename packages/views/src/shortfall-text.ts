@@ -1,4 +1,4 @@
-/** What is missing where work waits for room: on the fleet as a whole, and now. */
+/** The missing capacity of waiting work: in the whole fleet, and now. */
 import { migTable } from "@headroom/engine";
 import type { BlockedReason, FleetLack, MigDevice, ReadonlyState, Workload } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
@@ -21,7 +21,7 @@ export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: 
   return `${need}; even with nothing else running, the nodes that take work now have room for ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
 }
 
-/** `: none has more than 6 cores`, where that alone is too little; how its workers wish to lie, where it is that. */
+/** `: none has more than 6 cores`, if that alone is too little; or the workers' relative constraint. */
 function lackText(spec: ShortfallSpec, lack: FleetLack): string {
   switch (lack.of) {
     case "cores":

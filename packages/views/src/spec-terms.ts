@@ -1,4 +1,4 @@
-/** What a workload asks for beyond its gang, in words: where it may lie, when it may start, under which terms it gives way. */
+/** A workload's constraints and terms beyond its gang, in words: placement, start, preemption. */
 import type { TaskGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { acceleratorNoun, coresText, durationText, memoryText, plural } from "./plain-text.ts";
@@ -8,7 +8,7 @@ export interface SpecTerm {
   readonly text: string;
 }
 
-/** Only what was asked for: nothing for a workload without wishes and terms. */
+/** Stated fields only: empty for a workload without constraints and terms. */
 export function specTerms(spec: WorkloadSpec): readonly SpecTerm[] {
   return [...placementTerms(spec), ...timeTerms(spec), ...evictionTerms(spec)];
 }
@@ -46,7 +46,7 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
   return terms;
 }
 
-/** What all of its workers get done against what the fewest do. */
+/** Throughput of all its workers relative to the minimum. */
 function fasterText({ minWorkers = 1, workers, throughputMilli: curve = [] }: WorkloadSpec["gang"]): string {
   const least = curve[minWorkers - 1] ?? 0;
   return least === 0 ? "many times" : `${((curve[workers - 1] ?? 0) / least).toFixed(1)} times`;

@@ -1,6 +1,6 @@
 /**
- * Everything that waits, what is expected to start first foremost. The pages of one listing are all of one instant: estimates
- * of a later one would be in another order. So the newest listings are kept, and their cursors name them.
+ * All waiting work by expected start. All pages of one listing belong to one instant, because later estimates would be
+ * in another order: the newest listings are kept, and their cursors name them.
  */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
@@ -9,7 +9,7 @@ import { estimateView, type EstimatedStart, type StartEstimator } from "./foreca
 import { matcher } from "./workload-list.ts";
 import { workloadSummary } from "./workload-view.ts";
 
-/** Each keeps the state that it is about. */
+/** Each listing keeps its state. */
 const KEPT_MAX = 2;
 
 interface Listing {
@@ -37,7 +37,7 @@ export class StartListings {
     return pageOf(listing, 0, limit);
   }
 
-  /** `null`: its listing is not kept any more, or never was. */
+  /** `null`: its listing has expired, or never existed. */
   goOn(cursor: string, limit: number | undefined): Page<ExpectedStart> | null {
     const [id, place = ""] = cursor.split(".");
     const listing = this.#kept.find((each) => each.id === id);
@@ -47,7 +47,7 @@ export class StartListings {
   }
 }
 
-/** What has no instant comes last; what is alike in the order of submission, in which estimates come. */
+/** Entries without an instant come last; ties in the order of submission, in which estimates arrive. */
 function byStart(left: EstimatedStart, right: EstimatedStart): number {
   return compareInstants(left.p50AtMs, right.p50AtMs) || compareInstants(left.p10AtMs, right.p10AtMs);
 }

@@ -1,10 +1,10 @@
-/** How the control plane is doing, as far as the engine knows it. */
+/** The status of the control plane, as far as the engine knows it. */
 import { clockOf, waitingSummary } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import type { Status } from "@headroom/protocol";
 import { fleetView } from "./fleet-view.ts";
 
-/** What only the shell around the engine knows. */
+/** Fields that only the shell around the engine knows. */
 export interface ShellStatus {
   readonly version: string;
   readonly mode: Status["mode"];

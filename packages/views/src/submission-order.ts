@@ -1,12 +1,12 @@
 /**
- * Workloads by the order of their submission, seekable: the state's map knows that order but can only be walked from its
- * oldest entry. The index is kept beside an engine and extended by what was submitted since the last look.
+ * Workloads in submission order, seekable: the state's map has that order but can only be walked from its oldest entry.
+ * The index is kept beside an engine and extended on each read.
  */
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 
 type Workloads = ReadonlyState["workloads"];
 
-/** Rebuilding is worth it once this many entries point at workloads that are gone. */
+/** Rebuilt once this many entries point at removed workloads. */
 const GONE_MIN = 4_096;
 
 class SubmissionOrder {
@@ -14,7 +14,7 @@ class SubmissionOrder {
   #ids: WorkloadId[] = [];
   /** Ascending, as long as `#ids`. */
   #ordinals: number[] = [];
-  /** A live iterator: it stands behind the newest entry seen and goes on when newer ones were inserted. */
+  /** A live iterator: it stands behind the newest entry and continues when newer ones are inserted. */
   #unseen: Iterator<Workload>;
   #seenOrdinal = 0;
 
@@ -28,7 +28,7 @@ class SubmissionOrder {
     while (this.#seenOrdinal < submittedCount) {
       const next = this.#unseen.next();
       if (next.done === true) {
-        // The newest ones are gone already. An iterator that came to its end stays there: the next walk starts over.
+        // The newest entries were removed. An iterator at its end stays there: the next walk starts over.
         this.#forget();
         this.#takeAll();
         this.#seenOrdinal = submittedCount;
@@ -38,7 +38,7 @@ class SubmissionOrder {
     }
   }
 
-  /** Entries beside `ordinal` in one direction, the nearest first; ones that are gone are left out. */
+  /** Entries beside `ordinal` in one direction, the nearest first, without removed ones. */
   *beside(ordinal: number, direction: "newer" | "older"): Generator<Workload> {
     const step = direction === "newer" ? 1 : -1;
     const start = direction === "newer" ? this.#firstAtOrAbove(ordinal + 1) : this.#firstAtOrAbove(ordinal) - 1;
@@ -49,7 +49,7 @@ class SubmissionOrder {
     }
   }
 
-  /** Everything there is now, through an iterator that is stopped short of its end. */
+  /** All present entries, through an iterator that stops before its end. */
   #takeAll(): void {
     for (let left = this.#workloads.size; left > 0; left--)
       this.#take((this.#unseen.next() as { value: Workload }).value);

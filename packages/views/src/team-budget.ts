@@ -1,4 +1,4 @@
-/** A team's budget in words: how much of it is used up, and when the rest will be. */
+/** A team's budget in words: usage, and when the rest will be used up. */
 import { writeInstant } from "@headroom/protocol";
 import type { Team } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
@@ -10,7 +10,7 @@ export interface BudgetBound {
   readonly limit: number;
 }
 
-/** What of a budget is used up, bound by bound; empty for a team without one. */
+/** Usage of each bound of a budget; empty for a team without one. */
 export function budgetBounds({ budget, account }: Team): readonly BudgetBound[] {
   if (budget === undefined || account === undefined) return [];
   const { gpuHours, microUsd } = budget;
@@ -45,7 +45,7 @@ export function leftText({ resource, spent, limit }: BudgetBound): string {
   return spent > limit ? `${spentText(resource, spent - limit)} over` : `${spentText(resource, limit - spent)} left`;
 }
 
-/** Soft or hard, and what that means. */
+/** Soft or hard, with its meaning. */
 export const whenOver: Readonly<Record<NonNullable<Team["budget"]>["over"], string>> = {
   warn: "soft: past it nothing is held back",
   hold: "hard: past it nothing starts",
@@ -58,11 +58,11 @@ export interface BudgetPace {
   /** `192 GPU-hours and $480 a day`. */
   readonly pace: string;
   readonly usedUpAtMs: number | null;
-  /** How much of it will have been used up when it begins anew, in percent; `null`: it will be used up before, or never begins anew. */
+  /** Expected usage at the renewal, in percent; `null`: it is used up before, or never renews. */
   readonly percentAtRenewal: number | null;
 }
 
-/** When it is used up, by the pace of what runs and by that of the last days; none where nothing is left of it. */
+/** When it is used up, at the present rate and at the recent one; empty if nothing is left. */
 export function budgetPaces(team: Team): readonly BudgetPace[] {
   const { account } = team;
   if (account?.forecast === undefined) return [];

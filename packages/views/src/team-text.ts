@@ -1,4 +1,4 @@
-/** What a team holds beside what it may claim, was promised and may have at most, resource by resource, in the units of people. */
+/** A team's usage beside its entitlement, guarantee and limit, by resource, in readable units. */
 import { ALL_ACCELERATORS, CORES, MEMORY } from "@headroom/engine";
 import type { Team } from "@headroom/protocol";
 import { coresText, grouped, memoryText } from "./plain-text.ts";
@@ -7,19 +7,19 @@ export interface ResourceUse {
   /** An accelerator type, or `accelerators`, `cores`, `memory`. */
   readonly resource: string;
   readonly held: number;
-  /** By what everybody asks for now; `null`: teams are not compared by it. */
+  /** Entitlement by present demand; `null`: teams are not compared by it. */
   readonly entitlement: number | null;
-  /** `null`: nothing is guaranteed. */
+  /** `null`: no guarantee. */
   readonly guarantee: number | null;
   /** `null`: no limit. */
   readonly limit: number | null;
-  /** What any one user of the team may hold; `null`: no limit of its own. */
+  /** User limit; `null`: none. */
   readonly userLimit: number | null;
 }
 
 const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
-/** Every resource that the team holds accelerators of, or has a guarantee or a limit for, its own or its users', and what it may claim; types first. */
+/** Every resource with usage, guarantee, limit or user limit, and its entitlement; types first. */
 export function resourceUses(team: Team): readonly ResourceUse[] {
   const { held, limit, userLimit = {}, guarantee = {}, entitlement = {} } = team;
   const types = Object.keys(held).filter((type) => (held[type] ?? 0) > 0);
@@ -52,7 +52,7 @@ export function amountText(resource: string, amount: number): string {
   return resource === MEMORY ? memoryText(amount) : grouped(amount);
 }
 
-/** `3.2 accelerators on average`; `null`: past use does not count, or there was none. */
+/** `3.2 accelerators on average`; `null`: usage history does not count, or is empty. */
 export function decayedUsageSentence({ decayedUsage }: Team): string | null {
   if (decayedUsage === undefined) return null;
   const { accelerators, coresMilli, memoryMib } = decayedUsage;

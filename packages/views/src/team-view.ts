@@ -1,4 +1,4 @@
-/** Teams by name, with what they and everything below them hold. */
+/** Teams by name, with the usage of each including all teams below it. */
 import { accountOf, decayedUsageOf, teamEntitlements, teamHolds, teamHoldsInAll } from "@headroom/engine";
 import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
@@ -6,7 +6,7 @@ import type { Page, PageRequest, Team } from "@headroom/protocol";
 import { refusedCursor } from "./page-cursor.ts";
 import { teamSpecResource } from "./wire-forms.ts";
 
-/** Before the name in a cursor: names begin otherwise, so that none by itself, nor another list's cursor, is one of this list. */
+/** Prefix of the name in a cursor: no team name and no other list's cursor begins with it. */
 const CURSOR_MARK = "-";
 
 /** The cursor holds the name of the last team shown, which may have been removed since. */

@@ -1,4 +1,4 @@
-/** What is tried and not declared, from a request: refused where it would be if it were declared. */
+/** Hypothetical changes in a request: refused if their declaration would be. */
 import { nodeId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";

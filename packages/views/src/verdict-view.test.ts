@@ -188,7 +188,7 @@ describe("the sentence of a verdict", () => {
       "It needs a 3g.40gb part of one A100 accelerator on one node; no accelerator that it may have has such a part: A100-40GB has 1g.5gb, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb.",
     );
     for (const name of ["a", "b", "c", "d"]) fleet.submit(name, { gang: { accelerators: 1, profile: "3g.20gb" } });
-    // Two of them lie on the one device: the others are six sevenths of another.
+    // Two of them are on one device: the others are six sevenths of another.
     expect(queueView(fleet.engine, {}).waiting.accelerators).toBeCloseTo(0.856 + 0.428, 10);
   });
 

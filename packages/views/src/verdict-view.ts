@@ -1,4 +1,4 @@
-/** Verdicts and the queue: the engine's numbers with a sentence for people beside them. */
+/** Verdicts and the queue: the engine's numbers with a sentence for each. */
 import {
   entitlementExceeded,
   clockOf,
@@ -45,17 +45,17 @@ export function verdictView(engine: Engine, id: string): Verdict | null {
   return passed === null ? view : { ...view, sentence: `${view.sentence} ${entitlementSentence(workload, passed)}` };
 }
 
-/** It is room that it lacks, which others may hold. */
+/** The reason is missing capacity, which other work may hold. */
 const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blocked" }): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** Why no other team gives way. */
+/** Why the work cannot preempt other teams. */
 function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, held }: EntitlementExceeded): string {
   const others = team === spec.team ? "no other team has" : "no team outside of it has";
   return `By what everybody asks for, team ${team} may claim ${amountText(resource, entitlement)} and holds ${bareAmount(resource, held)}: with this it would hold more, so ${others} to give way.`;
 }
 
-/** What a sentence about waiting needs to know of the work; it need not be submitted. */
+/** The facts about the work that a sentence needs; it need not be submitted. */
 export type Waiting = Pick<Workload, "spec" | "phase" | "endedAtMs" | "stopRequested">;
 
 export function verdictResource(engine: Engine, workload: Waiting, verdict: EngineVerdict): Verdict {
@@ -82,7 +82,7 @@ interface MissedDeadline {
   readonly earliestEndMs: number;
 }
 
-/** The deadline that the work will miss even if it starts as soon as it may, or has missed; `null`: none, or it may be kept. */
+/** The deadline that the work has missed, or will miss even with the earliest start; `null`: none, or it can be met. */
 function missedDeadline(engine: Engine, { spec }: Waiting): MissedDeadline | null {
   const { deadlineMs, walltimeMs, notBeforeMs = 0 } = spec;
   if (deadlineMs === undefined) return null;
@@ -144,7 +144,7 @@ function amountText(resource: string, amount: number): string {
   return `${grouped(amount)} ${acceleratorNoun(resource === resourceNames.allAccelerators ? [] : [resource], amount)}`;
 }
 
-/** Without the noun, where the sentence names it beside. */
+/** Without the noun, if the sentence contains it already. */
 function bareAmount(resource: string, amount: number): string {
   return resource === resourceNames.cores || resource === resourceNames.memory
     ? amountText(resource, amount)
@@ -267,8 +267,8 @@ function startWindowSentence(reason: StartWindow): string {
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
 
 /**
- * What waits, in the order of the policy. The cursor is the id of the last workload shown: its place in the order stays even
- * when it starts, so a queue that moves on neither hides nor repeats anything.
+ * Waiting work in queue order. The cursor is the id of the last workload shown: its position stays known even after it
+ * starts, so that a moving queue neither hides nor repeats entries.
  */
 export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
   const after = (query.cursor ?? null) as WorkloadId | null;

@@ -1,4 +1,4 @@
-/** Waste that was found, with names and sentences. */
+/** Idle resources with names and sentences. */
 import { acceleratorsIn, findWaste, partsOf } from "@headroom/engine";
 import type { Engine, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
@@ -6,7 +6,7 @@ import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "
 
 const ITEMS_MAX = 500;
 
-/** Of one workload where it is given. */
+/** For one workload if it is given. */
 export function wasteView(engine: Engine, workload: string | null): WasteList {
   const { state } = engine;
   const found = findWaste(engine, workload as WorkloadId | null);

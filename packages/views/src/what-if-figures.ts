@@ -1,14 +1,14 @@
-/** What two courses of the next hours come to, team by team: the same figures on the command line and in the console. */
+/** Figures of two timelines, team by team, shared by command line and console. */
 import type { WhatIfAnswer } from "@headroom/protocol";
 
 export interface TeamShare {
   readonly team: string;
-  /** Accelerators on average over the horizon, with everything below the team. */
+  /** Mean accelerators over the horizon, including all teams below. */
   readonly presentMean: number;
   readonly changedMean: number;
 }
 
-/** By name; with the teams that only the change has. */
+/** By name; includes teams that only the change has. */
 export function teamShares({ present, changed }: Pick<WhatIfAnswer, "present" | "changed">): TeamShare[] {
   const names = [present, changed].flatMap(({ samples }) => Object.keys(samples[0]?.heldByTeam ?? {}));
   return [...new Set(names)].toSorted().map((team) => ({
@@ -18,7 +18,7 @@ export function teamShares({ present, changed }: Pick<WhatIfAnswer, "present" | 
   }));
 }
 
-/** Over the samples of a course, which stand at even steps. */
+/** Over the evenly spaced samples of a timeline. */
 export function meanOf<Sample>(
   { samples }: { readonly samples: readonly Sample[] },
   figure: (sample: Sample) => number,
@@ -26,12 +26,12 @@ export function meanOf<Sample>(
   return samples.reduce((sum, sample) => sum + figure(sample), 0) / Math.max(1, samples.length);
 }
 
-/** To one decimal: work may hold a part of an accelerator. */
+/** To one decimal, because work may hold a fraction of an accelerator. */
 export const tenths = (value: number): number => Math.round(value * 10) / 10;
 
 type MovedStart = WhatIfAnswer["moved"][number];
 
-/** By the first of its tasks, then by the last. */
+/** By the start of the first task, then of the last. */
 export function startsEarlier(
   moved: Pick<MovedStart, "presentAtMs" | "changedAtMs" | "presentLastAtMs" | "changedLastAtMs">,
 ): boolean {
@@ -41,7 +41,7 @@ export function startsEarlier(
 
 const orNever = (atMs: number | null): number => atMs ?? Number.POSITIVE_INFINITY;
 
-/** What the change means for running work that it interrupts, spares, or lets run again at another time. */
+/** The effect of the change on running work that it interrupts, spares, or restarts at another time. */
 export function interruptionOutcome({
   present,
   changed,

@@ -1,4 +1,4 @@
-/** Two courses of the next hours side by side, with names and a sentence: one answer, wherever it is computed. */
+/** Two timelines side by side, with names and a sentence: the same answer wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
 import type { WhatIfAnswer } from "@headroom/protocol";
 import type { Timeline, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
@@ -7,7 +7,7 @@ import { meanOf, startsEarlier, tenths } from "./what-if-figures.ts";
 
 type TimelineView = WhatIfAnswer["present"];
 
-/** The simulator's `whatIf`, handed in: views import its types alone, so that pages that play nothing do not load it. */
+/** The simulator's `whatIf`, injected: views import its types only, so that other pages do not load it. */
 export type WhatIfPlayer = (engine: Engine, change: WhatIfChange, options: WhatIfOptions) => WhatIf;
 
 /** Enough for a chart across a page. */

@@ -1,6 +1,7 @@
 /**
- * Where the wire's forms and the engine's meet. They are declared apart, because neither package may know the other; here
- * the compiler proves that they are equal but for brands and `readonly`: none of these functions changes anything.
+ * Conversions between wire types and engine types. They are declared separately, because neither package may import the
+ * other; here the compiler proves that they are equal except for brands and `readonly`. None of these functions changes
+ * anything.
  */
 import type {
   ApplyDocuments,
@@ -26,7 +27,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/protocol";
 
-/** A type without its brands and `readonly`, all the way down. A branded string has a key that no other string has. */
+/** A type without its brands and `readonly`, recursively. A branded string has a key that no other string has. */
 type Plain<T> = T extends string
   ? keyof T extends keyof string
     ? T
@@ -37,10 +38,10 @@ type Plain<T> = T extends string
       ? { -readonly [Key in keyof T]: IsOptional<T, Key> extends true ? Plain<T[Key]> | undefined : Plain<T[Key]> }
       : T;
 
-/** What may be left out may also be there as `undefined`: neither is written into JSON. */
+/** An optional field may also be `undefined`: neither is written to JSON. */
 type IsOptional<T, Key extends keyof T> = object extends Pick<T, Key> ? true : false;
 
-/** The one place where wire text becomes ids: the engine refuses those that it does not know. */
+/** The only place where wire text becomes ids: the engine refuses unknown ones. */
 const branded = <T>(plain: Plain<T>): T => plain as unknown as T;
 
 export function engineSpec(spec: WorkloadSpec): EngineSpec {
@@ -84,7 +85,7 @@ export function poolResource(pool: EnginePool): Pool {
   return JSON.parse(JSON.stringify(pool)) as Plain<EnginePool>;
 }
 
-/** A copy of its own: what a view hands out never aliases the state. Specs are JSON by construction. */
+/** A copy, because views never alias the state. Specs are JSON by construction. */
 export function specResource(spec: EngineSpec): WorkloadSpec {
   return JSON.parse(JSON.stringify(spec)) as WorkloadSpec;
 }

@@ -1,4 +1,4 @@
-/** The history of a workload as a resource: read from the events since it was submitted, of one attempt alone where that is wanted. */
+/** The history of a workload as a resource: read from the events since its submission, optionally for one attempt. */
 import { firstSequenceToRead, refuse } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient, HistoryItem, WorkloadHistory } from "@headroom/protocol";
 import { Story } from "./workload-story.ts";
@@ -12,11 +12,11 @@ interface KnownAttempt {
 interface Past {
   readonly workloadId: string;
   readonly submittedAtMs: number;
-  /** Attempts that are known already: of a history whose beginning is not read. */
+  /** Known attempts, for a history whose beginning is not read. */
   readonly attempts: readonly KnownAttempt[];
   /** The newest sequence that is read. */
   readonly head: number;
-  /** Only what is about this attempt; absent: everything. */
+  /** Only events of this attempt; absent: all. */
   readonly attemptId?: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function readHistory(
 class HistoryLedger {
   readonly #story: Story;
   readonly items: HistoryItem[] = [];
-  /** By task: where the plan stands by which room is made for its next attempt, or for more workers of this one. */
+  /** By task: index of the plan that evicts for its next attempt, or for more workers of this one. */
   readonly #planned = new Map<number, number>();
 
   constructor(workloadId: string, attempts: readonly KnownAttempt[]) {
@@ -67,7 +67,7 @@ class HistoryLedger {
     this.items.push({ ...said, attemptIds: [...attemptIds], ...(plan === undefined ? {} : { plan }) });
   }
 
-  /** The attempt that gets what a plan made room for is known when it is promised or given it. */
+  /** The attempt that benefits from a plan is known at its nomination or placement. */
   #settle({ event }: EventEnvelope, attemptIds: readonly string[]): void {
     if (event.kind !== "gangPlaced" && event.kind !== "placementNominated" && event.kind !== "gangGrown") return;
     const task = this.#story.taskOf(attemptIds[0] ?? "");

@@ -1,4 +1,4 @@
-/** Lists of workloads: filtered, in the order of submission, in pages whose cursors stay valid while things change. */
+/** Lists of workloads: filtered, in submission order, in pages whose cursors stay valid while things change. */
 import type { Engine, ReadonlyState, TeamName, Workload } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
 import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
@@ -11,7 +11,7 @@ const SCAN_MAX = 10_000;
 
 type Matches = (workload: Workload) => boolean;
 
-/** The cursor is the ordinal of the last workload looked at: newer ones cannot shift what follows. */
+/** The cursor is the ordinal of the last workload read: newer ones cannot shift the rest. */
 export function workloadList(engine: Engine, query: WorkloadQuery): Page<WorkloadSummary> {
   const { state } = engine;
   const newestFirst = query.order !== "oldest";
@@ -32,7 +32,7 @@ export function workloadList(engine: Engine, query: WorkloadQuery): Page<Workloa
   return { items, nextCursor: null };
 }
 
-/** Whether a workload is one of those that are asked for. */
+/** Whether a workload matches the filter. */
 export function matcher(state: ReadonlyState, { phase, team, kind, name, search }: WorkloadQuery): Matches {
   const tests: Matches[] = [];
   if (phase !== undefined) tests.push((workload) => workload.phase === phase);

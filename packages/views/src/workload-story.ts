@@ -1,6 +1,6 @@
 /**
- * What happened to one workload, told from its own side: when it was placed and why it was stopped, by what right somebody took
- * its place or it took somebody's, what was promised to it, how it grew and shrank. Reports of progress are not part of it.
+ * The history of one workload from its point of view: placements, stops, preemptions with their ground, nominations,
+ * growth and shrinking. Progress reports are not included.
  */
 import type { Event, EventEnvelope, EvictionPlan } from "@headroom/protocol";
 import { nodesText, ranksText } from "./event-sentence.ts";
@@ -12,15 +12,15 @@ export interface StoryLine {
   readonly sequence: number;
   readonly atMs: number;
   readonly sentence: string;
-  /** Those of its attempts that it is about; none: the workload, or an attempt that is yet to come. */
+  /** The attempts of the event; empty: the workload, or a future attempt. */
   readonly attemptIds: readonly string[];
-  /** Whose place is taken for whom, by what right; absent: nobody's. */
+  /** Preemptor, victims and ground; absent: none. */
   readonly plan?: EvictionPlan;
 }
 
 type OfKind<Kind extends Event["kind"]> = Extract<Event, { readonly kind: Kind }>;
 
-/** Fed with the events in their order; it learns of attempts from their placements and promises. */
+/** Takes the events in order; learns of attempts from placements and nominations. */
 export class Story {
   readonly #workloadId: string;
   readonly #attempts = new Map<string, { readonly task: number; readonly number: number }>();
@@ -29,7 +29,7 @@ export class Story {
     this.#workloadId = workloadId;
   }
 
-  /** For a story whose beginning is not read. */
+  /** For a history whose beginning is not read. */
   learn({ id, task, number }: { readonly id: string; readonly task: number; readonly number: number }): void {
     this.#attempts.set(id, { task, number });
   }
@@ -42,7 +42,7 @@ export class Story {
     return this.#attempts.get(attemptId)?.task ?? null;
   }
 
-  /** `Attempt 2`, `Task 7, attempt 1`; `null`: none of this workload's. */
+  /** `Attempt 2`, `Task 7, attempt 1`; `null`: not of this workload. */
   #nameOf(attemptId: string): string | null {
     const known = this.#attempts.get(attemptId);
     if (known === undefined) return null;
@@ -53,7 +53,7 @@ export class Story {
     return this.#attempts.has(attemptId);
   }
 
-  /** `null`: the event is none of this story. */
+  /** `null`: the event does not concern this workload. */
   tell({ sequence, event }: EventEnvelope): StoryLine | null {
     const sentence = this.#sentence(event);
     if (sentence === null) return null;
@@ -80,7 +80,7 @@ export class Story {
     return name === null ? null : attemptSentence(event, name);
   }
 
-  /** Of both sides: who goes on with what is idle, and who gets the place of its team. */
+  /** For both sides: the work that continues on idle capacity, and the work that gets its team's place. */
   #opportunisticJobSentence({ attemptId, workloadId }: OfKind<"opportunisticJobRelabelled">): string | null {
     const name = this.#nameOf(attemptId);
     if (name !== null) return `${name} goes on with what is idle: its team's place is given to workload ${workloadId}.`;
@@ -102,7 +102,7 @@ export class Story {
     return `A place for ${what} on ${nodesText(nomination.workers)} is kept for it until those who hold it have left.`;
   }
 
-  /** What the ends of its attempts do not tell: that it waited for what did not come. */
+  /** Facts that the ends of its attempts do not show, such as waiting for a dependency. */
   #endCause({ reason }: OfKind<"workloadEnded">): string {
     return reason.kind === "dependencyNotMet" ? ` ${dependencySentence(undefined, reason)}` : "";
   }
@@ -133,7 +133,7 @@ export class Story {
   }
 }
 
-/** Of one of its attempts; `null` for reports of progress and checkpoints, which pages show by themselves. */
+/** Events of its attempts; `null` for progress reports and checkpoints, which pages show separately. */
 function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, name: string): string | null {
   switch (event.kind) {
     case "attemptStarted":

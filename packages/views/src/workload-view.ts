@@ -15,10 +15,10 @@ import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { specResource } from "./wire-forms.ts";
 
-/** Tasks that wait for a retry and are shown; a batch of a million could have as many. */
+/** Maximum number of listed tasks in back-off; a batch of a million could have as many. */
 const RETRIES_SHOWN_MAX = 100;
 
-/** Tasks that are neither active nor ended; nothing more is started once a stop was asked for. */
+/** Tasks that are neither active nor ended; after a stop no further task starts. */
 function waitingTasks(workload: EngineWorkload): number {
   if (workload.stopRequested || workload.endedAtMs !== null) return 0;
   return workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;
@@ -53,7 +53,7 @@ function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, rea
   }
 }
 
-/** `other`: what it waited for; `undefined`: nothing is known of it here. */
+/** `other`: its dependency; `undefined`: nothing is known of it here. */
 export function dependencySentence(
   other: EngineWorkload | undefined,
   { workloadId, on }: { readonly workloadId: string; readonly on: keyof typeof expected },
@@ -63,7 +63,7 @@ export function dependencySentence(
   return `It was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
 }
 
-/** The newest report among the active attempts, looking at the newest few of them only. */
+/** The newest report among the newest few active attempts. */
 function newestProgress(state: ReadonlyState, workload: EngineWorkload): AttemptProgress | null {
   let newest: AttemptProgress | null = null;
   for (const id of workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX)) {
@@ -126,7 +126,7 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
   return { phase, ...common, progress: progressView(attempt.progress), stop, ...told };
 }
 
-/** Places that are kept for it; there are few promises at any time, so they are looked through. */
+/** Nominations of the workload; there are few at any time, so a scan suffices. */
 function nominationsOf(state: ReadonlyState, id: EngineWorkload["id"]): readonly Nomination[] {
   return [...state.nominations.values()].filter(({ workloadId }) => workloadId === id);
 }
@@ -136,7 +136,7 @@ function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Atte
   return { phase: "ended", ...attempt, workloadId: workload.id, workers };
 }
 
-/** `null`: there is no such workload, or it ended so long ago that only the journal has it. */
+/** `null`: there is no such workload, or it has expired and only the journal has it. */
 export function workloadView(state: ReadonlyState, id: string): Workload | null {
   const workload = state.workloads.get(id as EngineWorkload["id"]);
   if (workload === undefined) return null;

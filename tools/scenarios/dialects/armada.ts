@@ -49,7 +49,7 @@ export function playArmada(scenario: Scenario): string[] {
       for (const index of found?.indexes ?? []) list.push(`${found?.queue} ${found?.round} ${index}`);
     };
     for (const event of events) {
-      // A place promised in an earlier round was counted there.
+      // A nomination from an earlier round was counted there.
       if (event.kind === "gangPlaced" && jobs.get(event.workloadId)?.round === number) add(scheduled, event.workloadId);
       if (event.kind === "placementNominated") add(scheduled, event.nomination.workloadId);
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);

@@ -6,7 +6,7 @@ import { playKueueQuota } from "./kueue-quota.ts";
 import { playKueueTopology } from "./kueue-topology.ts";
 import { playVolcano } from "./volcano.ts";
 
-/** Plays a scenario and returns how it came out otherwise than expected. */
+/** Plays a scenario and returns the differences from the expected result. */
 export type Player = (scenario: Scenario) => readonly string[];
 
 export const dialects: ReadonlyMap<string, Player> = new Map<string, Player>([

@@ -1,4 +1,7 @@
-/** HiveD's scenarios on the preset `hived`: jobs arrive one after the other, each after everything came to rest, and are looked at between. */
+/**
+ * HiveD's scenarios on the preset `hived`: jobs arrive one after the other, each after the system is quiescent, and are
+ * inspected in between.
+ */
 import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/engine";
 import type {
   Attempt,
@@ -53,7 +56,7 @@ interface Checks {
   readonly sameNode?: readonly string[];
   readonly sameCell?: { readonly gpus: number; readonly jobs: readonly string[] };
   readonly becomesOpportunistic?: readonly string[];
-  /** How often work was tried again. */
+  /** Number of retries. */
   readonly retries?: number;
 }
 interface Step extends Checks {
@@ -68,7 +71,7 @@ interface HivedScenario extends Scenario {
   readonly expected: Checks & { readonly steps?: readonly Step[] };
 }
 
-/** Rounds after which work that never comes to rest is given up on. */
+/** Rounds after which a scenario without quiescence fails. */
 const ROUNDS_MAX = 200;
 
 export function playHived(scenario: Scenario): string[] {
@@ -81,7 +84,7 @@ class Play {
   readonly #stage: Stage;
   /** Ids of workloads by job. */
   readonly #ids = new Map<string, string>();
-  /** Jobs of which a pod lost its place, and those of which one did since the last step. */
+  /** Jobs with an evicted pod, in total and since the last step. */
   readonly #everEvicted = new Set<string>();
   #evicted = new Set<string>();
   readonly #waiting: Job[];
@@ -171,7 +174,7 @@ class Play {
     return [...differences, ...this.#check(this.#world.expected)];
   }
 
-  /** Lets a step's event happen; false: it is none that is known. */
+  /** Applies a step's event; false: the event is unknown. */
   #happens(kind: string, name: string): boolean {
     if (kind === "nodeNotReady")
       this.#settle([{ kind: "nodeUnreachable", nodeId: this.#node(name).id, detail: "not ready" }]);
@@ -180,7 +183,7 @@ class Play {
     return ["submit", "nodeNotReady", "nodeReady", "complete", "finish"].includes(kind);
   }
 
-  /** Everything up to the job that a step names; where it names none, all that no step names. */
+  /** Runs all jobs up to the one that a step names; without a name, all jobs that no step names. */
   #submitUntil(name: string | undefined, later: ReadonlySet<string>): void {
     while (this.#waiting.length > 0) {
       const [job] = this.#waiting as [Job];
@@ -279,7 +282,7 @@ class Play {
   }
 }
 
-/** Lazy preemption is said of jobs there and of the policy here. */
+/** There, lazy preemption is a job setting; here it is a policy setting. */
 function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
   const policy = presets.get("hived") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
   const lazyPreemption = [...runningJobs, ...pendingJobs].some(
@@ -332,7 +335,7 @@ function stagedSpec({ name, queue, priority, pods, gpusPerPod, gpuType, gangMin 
   };
 }
 
-/** Pods that are no gang and name no type may each have another type: they are tasks of their own. */
+/** Pods that are no gang and name no type may have different types: they become tasks. */
 function specFor(job: Job): WorkloadSpec {
   const staged = stagedSpec(job);
   const isLoose = typeof job.gpuType !== "string" && (job.gangMin ?? 1) === 1 && job.pods > 1;

@@ -1,4 +1,4 @@
-/** KAI's scenarios on the preset `kai`: steady states after rounds, or the transitional state after one phase. */
+/** KAI's scenarios on the preset `kai`: steady states after rounds, or the intermediate state after one phase. */
 import { presets } from "@headroom/engine";
 import type { Phase, Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -68,7 +68,7 @@ const MEMORY_UNIT = 1_000_000;
 const NODE_CORES = 20_000;
 const NODE_BYTES = 20_000_000_000;
 const POD_BYTES = 1_000_000_000;
-/** Of a queue that states none. */
+/** Weight of a queue that states none. */
 const QUEUE_PRIORITY = 100;
 
 const actionPhases: Readonly<Record<string, Phase>> = {
@@ -140,7 +140,7 @@ function addTeam(stage: Stage, queue: Queue): void {
 interface StagedJob {
   readonly job: Job;
   readonly id: string;
-  /** Positions in the job's list of pods, by the rank that the pod has as a worker. */
+  /** Indices in the job's list of pods, by the pod's rank as a worker. */
   readonly podByRank: readonly number[];
 }
 
@@ -209,7 +209,7 @@ function ranksOf({ podList }: Job): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** Which accelerators running pods hold: shares of equal index on a node share one, others are packed. */
+/** Accelerators of running pods: fractions of equal index on a node share one, others are packed. */
 class SharedPlaces {
   readonly #nodes = new Map<
     string,

@@ -1,4 +1,7 @@
-/** Kueue's victim selections, with and without fair sharing: exactly who is evicted for the incoming workload, and by what right. */
+/**
+ * Kueue's victim selections, with and without fair sharing: the exact victims for the incoming workload, and the
+ * preemption ground.
+ */
 import { presets } from "@headroom/engine";
 import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";

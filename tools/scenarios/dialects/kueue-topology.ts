@@ -115,7 +115,7 @@ function addLeaf(stage: Stage, { name, nodes, levels }: Leaf): void {
   });
 }
 
-/** What the dialect calls unknown or impossible stays so: a slice without a size has no workers. */
+/** Values that the dialect treats as unknown or impossible stay so: a slice without a size has no workers. */
 function fabricOf({ topologyRequest }: PodSet, leafLevel: string | undefined): { readonly fabric?: FabricSpec } {
   const levelOf = (name: string): string => (name === leafLevel ? "node" : name);
   const { required, preferred, podSetSliceRequiredTopology, podSetSliceSize } = topologyRequest ?? {};

@@ -13,7 +13,7 @@ import { PastWaits, pinballLoss, type WaitQuantiles } from "./past-waits.ts";
 import { traceStarts, type StartLedger } from "./trace-starts.ts";
 
 export interface StartValidationOptions {
-  /** In the order of submission; those larger than the pool are left out. */
+  /** In the order of submission; jobs larger than the pool are left out. */
   readonly jobs: readonly TraceJob[];
   readonly accelerators: number;
   readonly policy: Policy;
@@ -30,15 +30,15 @@ export interface StartValidationResult {
   readonly started_at_once: number;
   readonly waited_longer_than_s: number;
   readonly waited: number;
-  /** The real start lay within the 10 to 90% range, before it, after it. */
+  /** Share of real starts within the 10 to 90% range, before it, after it. */
   readonly within_share: number;
   readonly earlier_share: number;
   readonly later_share: number;
-  /** The same for the scenarios' own ranges, before their calibration. */
+  /** The same for the uncalibrated ranges. */
   readonly uncalibrated_within_share: number;
-  /** Half of the starts should lie before the median. */
+  /** Half of the starts should be before the median. */
   readonly before_median_share: number;
-  /** Mean of the losses at 10 and at 90%, added. */
+  /** Mean of the pinball losses at 10 and at 90%, added. */
   readonly pinball_s: number;
   readonly past_waits_pinball_s: number;
   readonly pinball_ratio: number;
@@ -46,7 +46,7 @@ export interface StartValidationResult {
   readonly mean_range_s: number;
 }
 
-/** What waits no longer than this is as good as at once. */
+/** A shorter wait counts as an immediate start. */
 const longWaitMs = 60_000;
 
 interface EstimatedRange {
@@ -55,7 +55,7 @@ interface EstimatedRange {
   readonly pastWaits: WaitQuantiles;
 }
 
-/** One validation: `advance` it until it is finished, then read its result. */
+/** One validation: call `advance` until it is finished, then read its result. */
 export class StartValidation {
   readonly #options: StartValidationOptions;
   readonly #ledger: StartLedger;
@@ -63,7 +63,7 @@ export class StartValidation {
   readonly #calibration = new RangeCalibration();
   readonly #pastWaits = new PastWaits();
   readonly #ranges = new Map<number, EstimatedRange>();
-  /** Started at the instant at hand: not yet past for what is submitted at the same instant. */
+  /** Started at the current instant: not yet past for work submitted at the same instant. */
   #startedNow: number[] = [];
   #nowMs = 0;
 

@@ -1,20 +1,20 @@
 import type { GangSpec } from "@headroom/engine";
 
-/** How an attempt would run if nobody interfered. */
+/** The undisturbed run of an attempt. */
 export interface RunPlan {
   readonly durationMs: number;
-  /** Of the worker that ends first; the others follow it at the same instant. 0: the attempt succeeds. */
+  /** Exit code of the worker that ends first; the others follow at the same instant. 0: the attempt succeeds. */
   readonly exitCode: number;
-  /** From the request for a checkpoint to the report of it; left out: it never writes one. */
+  /** Time from the request for a checkpoint to its report; absent: it never writes one. */
   readonly checkpointMs?: number;
-  /** The checkpoints that it reports on its way, in the order of time; absent: none. */
+  /** Checkpoints that it reports, in the order of time; absent: none. */
   readonly checkpoints?: readonly PlannedCheckpoint[];
-  /** How its pace goes with its workers; left out: as its gang says, else in proportion. */
+  /** Its pace by number of workers; absent: the gang's throughput curve, else proportional. */
   readonly throughputMilli?: GangSpec["throughputMilli"];
 }
 
 export interface PlannedCheckpoint {
-  /** From the moment the attempt runs; like its duration at the size of its launch, sooner or later at another. */
+  /** Measured from the start of the run, at the size of its launch; another size shifts it like the duration. */
   readonly afterMs: number;
   readonly step: number;
   readonly path: string;

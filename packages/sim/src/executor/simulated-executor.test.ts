@@ -28,7 +28,7 @@ function stop(id: string, graceTimeoutMs: number) {
   } as const;
 }
 
-/** The second of an attempt's workers is to go on elsewhere. */
+/** A worker of an attempt is replaced on another node. */
 function replaceSecond(id: string, node: string) {
   return {
     kind: "replaceWorkers",
@@ -170,7 +170,7 @@ describe("the simulated executor", () => {
     said(10);
     executor.loseNode(nodeId("n2"), 60);
     executor.perform([replace], 80);
-    // Asked again after a crash, it says so again and starts nobody anew.
+    // A repeated request after a crash is answered again and starts no worker twice.
     executor.perform([replace], 85);
     expect(said(100)).toEqual(["90 workersJoined"]);
     executor.perform([replace], 100);
@@ -183,7 +183,7 @@ describe("the simulated executor", () => {
     const { executor, said } = bench();
     executor.perform([launch("a", ["n1", "n2"]), launch("b", ["n1", "n4"])], 0);
     executor.loseNode(nodeId("n2"), 4);
-    // Somebody took both to run already.
+    // Both ranks are running already.
     executor.perform([replaceSecond("a", "n3")], 6);
     executor.perform([replaceSecond("b", "n3")], 7);
     expect(said(100)).toEqual(["16 workersJoined", "16 a attemptRunning", "17 workersJoined", "17 b attemptRunning"]);

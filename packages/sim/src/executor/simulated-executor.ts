@@ -1,7 +1,7 @@
 /**
- * The executor of simulated pools. It performs the engine's effects on attempts that exist only here, and answers with
- * the observations that a real executor would make. It must not know the engine's state: what it is told through effects
- * and what happens to its nodes is all it has, as with a real one.
+ * The executor of simulated pools. It performs the engine's effects on simulated attempts and answers with the
+ * observations of a real executor. It must not read the engine's state: like a real executor, it knows only effects and
+ * its nodes.
  */
 import type {
   Attempt,
@@ -25,7 +25,7 @@ import { ranks, type EventQueue } from "../clock/event-queue.ts";
 import { artifactsMade } from "./artifacts-made.ts";
 import type { PlannedCheckpoint, RunPlan } from "./run-plan.ts";
 
-/** An attempt that was there before the simulation: as the engine has it, and how it goes on. */
+/** An attempt from before the simulation: the engine's record, and its further run. */
 export interface AdoptedAttempt {
   readonly attempt: Attempt;
   /** From the moment it runs, which may lie behind. */
@@ -34,17 +34,17 @@ export interface AdoptedAttempt {
 }
 
 export interface SimulatedExecutorOptions {
-  /** From the launch to the observation that it runs. */
+  /** Time from the launch to the report that it runs. */
   readonly startupMs: number;
-  /** How long a worker takes to obey SIGTERM; one that would take longer than its grace period is killed at its end. */
+  /** Time until a worker obeys SIGTERM; a worker that takes longer than its grace period is killed at its end. */
   readonly stopMs: number;
   /** A pure function of the launch: forks of a simulation share it. */
   readonly plan: (launch: LaunchGang) => RunPlan;
 }
 
-/** What a queue entry stands for: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
+/** Meaning of a queue entry: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
-/** The low bits of a payload, and how far what it is about lies above them. */
+/** The low bits of a payload, and the shift of the rest. */
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
 
@@ -52,15 +52,15 @@ interface CheckpointTimeline {
   readonly all: readonly PlannedCheckpoint[];
   next: number;
   awaits: number;
-  /** At this instant it was so far on its plan, of which so much time passes in each ms since. */
+  /** Progress on its plan at this instant, and the plan time that passes in each ms since. */
   sinceMs: number;
   plannedMs: number;
   pace: number;
 }
 
-/** Of the launch only what is needed later: attempts in flight are what a long run keeps in memory. */
+/** Only the needed fields of the launch: attempts in flight dominate the memory of a long run. */
 interface SimulatedAttempt {
-  /** What it has produced when it ends well. */
+  /** Its artifacts if it succeeds. */
   produces: WorkloadSpec["produces"];
   readonly attemptId: AttemptId;
   workers: LaunchGang["workers"];
@@ -69,26 +69,26 @@ interface SimulatedAttempt {
   readonly exitCode: number;
   readonly checkpointMs: number | null;
   phase: "starting" | "running" | "stopping" | "broken";
-  /** The queue entry that this attempt waits for; others that still name it are stale. 0: none. */
+  /** The queue entry of this attempt; others that still name it are stale. 0: none. */
   awaits: number;
-  /** The queue entry at which workers that were asked to leave have left; 0: none. */
+  /** The queue entry for the end of stopped workers; 0: none. */
   awaitsTerminating: number;
-  /** The queue entry at which the checkpoint that was asked for is written; 0: none. */
+  /** The queue entry for the requested checkpoint; 0: none. */
   awaitsCheckpoint: number;
-  /** The queue entry at which workers in new places have joined the others; 0: none. */
+  /** The queue entry for replacement workers that join; 0: none. */
   awaitsJoining: number;
-  /** When it lost a node, while it is broken. */
+  /** When it lost a node; set while it is broken. */
   brokenAtMs: number;
-  /** Meaningful while the attempt runs. */
+  /** Valid while the attempt runs. */
   startedAtMs: number;
-  /** When the entry is due; meaningful while the attempt runs. `Infinity`: it has not run yet. */
+  /** Due time of the entry; valid while the attempt runs. `Infinity`: it has not run yet. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
-  /** What it is still to report, if it reports any, and the queue entry of the next. */
+  /** Remaining reports, if any, and the queue entry of the next. */
   checkpoints: CheckpointTimeline | null;
 }
 
-/** What an attempt runs with, how, and how its pace goes with its workers. */
+/** The workers, plan and throughput curve of an attempt. */
 interface Launched extends Pick<SimulatedAttempt, "workers" | "curve"> {
   readonly plan: RunPlan;
 }
@@ -106,12 +106,14 @@ export class SimulatedExecutor {
     this.#queue = queue;
   }
 
-  /** Attempts that were launched and have not ended. */
+  /** Number of launched attempts that have not ended. */
   get liveCount(): number {
     return this.#slotByAttempt.size;
   }
 
-  /** Workers of an attempt that were not asked to leave; none if it is not known, or is about to be reported lost with a machine. */
+  /**
+   * Non-terminating workers of an attempt; none if it is unknown, or is about to be reported as lost with a machine.
+   */
   workersOf(attemptId: AttemptId): LaunchGang["workers"] {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return [];
@@ -143,7 +145,7 @@ export class SimulatedExecutor {
     }
   }
 
-  /** What the queue's first entry, one of this executor's, stands for now that it is due; `null`: it is stale. */
+  /** The event of the queue's first entry, which is due and belongs to this executor; `null`: it is stale. */
   observeNext(): Observation | Signal | null {
     const payload = this.#queue.nextPayload;
     const slot = payload >> ENTRY_BITS;
@@ -186,7 +188,7 @@ export class SimulatedExecutor {
     return isWell && attempt.produces !== undefined ? { ...exited, ...artifactsMade(attempt) } : exited;
   }
 
-  /** The machine dies, with everything on it. Nobody reports exits from there. */
+  /** The machine dies, with everything on it. Its exits are never reported. */
   loseNode(nodeId: NodeId, nowMs: number): void {
     this.#downNodes.add(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
@@ -196,7 +198,7 @@ export class SimulatedExecutor {
       attempt.awaitsCheckpoint = 0;
       attempt.awaitsJoining = 0;
       attempt.brokenAtMs = nowMs;
-      // A stop in progress still ends when it would have; a run that nobody stops waits for the stop or the node.
+      // A stop in progress still ends as planned; other runs wait for the stop or the node.
       if (attempt.phase !== "stopping") {
         attempt.phase = "broken";
         attempt.awaits = 0;
@@ -204,7 +206,7 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The machine is back and empty: what ran there is reported lost. One that never was away is as it was. */
+  /** The machine is back and empty: its former work is reported as lost. No effect on a machine that was up. */
   returnNode(nodeId: NodeId, nowMs: number): void {
     if (!this.#downNodes.delete(nodeId)) return;
     for (const slot of this.#slotByAttempt.values()) {
@@ -215,7 +217,7 @@ export class SimulatedExecutor {
     }
   }
 
-  /** An independent executor with the same attempts, on a fork of the same queue. */
+  /** An independent copy with the same attempts, on a fork of the same queue. */
   fork(queue: EventQueue): SimulatedExecutor {
     const copy = new SimulatedExecutor(this.#options, queue);
     for (const attempt of this.#slots)
@@ -273,7 +275,7 @@ export class SimulatedExecutor {
     return { slot, attempt };
   }
 
-  /** What was running, starting or stopping when the simulation began goes on from there. */
+  /** Attempts that were running, starting or stopping when the simulation began continue. */
   adopt(
     { attempt: { id, workers, startedAtMs, stop, terminating, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
     nowMs: number,
@@ -286,14 +288,14 @@ export class SimulatedExecutor {
         ranks.observation,
         (slot << ENTRY_BITS) | attemptEntry.leaves,
       );
-    // What was only asked for a checkpoint so far still runs.
+    // An attempt with only a requested checkpoint still runs.
     if (stop !== null && stop.checkpointUntilMs === undefined) {
       attempt.phase = "stopping";
       attempt.exit = "terminated";
       attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
       return;
     }
-    // When those in new places were asked to start is not known: as long as they may take, the others wait for them.
+    // The request time of the replacements is unknown: the others wait for the maximum start time.
     if (joining !== undefined) attempt.awaitsJoining = this.#pushJoin(slot, nowMs + this.#options.startupMs);
     if (startedAtMs === null) {
       attempt.awaits = this.#pushStart(slot, nowMs);
@@ -307,7 +309,7 @@ export class SimulatedExecutor {
       const { checkpoints } = attempt;
       if (checkpoints === null) return;
       checkpoints.sinceMs = startedAtMs;
-      // What it reported before is known.
+      // Earlier reports are known.
       const knownMs = nowMs - startedAtMs;
       while ((checkpoints.all[checkpoints.next]?.afterMs ?? knownMs) < knownMs) checkpoints.next++;
       this.#pushCheckpoint(slot, attempt);
@@ -341,13 +343,13 @@ export class SimulatedExecutor {
     attempt.phase = "stopping";
     attempt.awaitsCheckpoint = 0;
     attempt.awaitsJoining = 0;
-    // What ends by itself before the stop takes hold has ended by itself.
+    // A run that ends before the stop takes effect has ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
   }
 
-  /** It goes on while it writes; asked again, it is writing already. */
+  /** It continues while it writes; a repeated request has no effect. */
   #checkpoint({ attemptId }: CheckpointGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot !== undefined) this.#askForCheckpoint(slot, this.#slots[slot]!, nowMs);
@@ -359,7 +361,10 @@ export class SimulatedExecutor {
     attempt.awaitsCheckpoint = this.#queue.push(nowMs + attempt.checkpointMs, ranks.observation, payload);
   }
 
-  /** With more workers what is left to do takes less time, by the gang's curve; without one in proportion, an elastic run of perfect scaling. */
+  /**
+   * More workers reduce the remaining time, by the gang's throughput curve; without one in proportion (perfect
+   * scaling).
+   */
   #grow({ attemptId, firstRank, workers }: GrowGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
@@ -369,15 +374,15 @@ export class SimulatedExecutor {
   }
 
   /**
-   * The others wait until the workers in new places have started, and all go on from where they were: from the beginning if none of
-   * them had started yet, whatever anybody was told. A gang of which other machines are down, too, stays broken until it is told of them.
+   * The others wait until the replacements have started, and all continue from where they were: from the beginning if
+   * none had started yet. A gang with further lost machines stays broken until these are reported to it.
    */
   #replace({ attemptId, workers }: ReplaceWorkers, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
     if (attempt.phase === "stopping") return;
-    // Asked again after a crash, they may be on their way.
+    // After a crash the request may be repeated while they start.
     const isKnown = workers.every(({ rank, worker }) => isSame(attempt.workers[rank], worker));
     if (isKnown && attempt.awaitsJoining !== 0) return;
     const placed = attempt.workers.slice();
@@ -402,7 +407,7 @@ export class SimulatedExecutor {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
-    // Asked again, they are leaving already.
+    // A repeated request: they are terminating already.
     if (attempt.awaitsTerminating !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
@@ -418,7 +423,7 @@ export class SimulatedExecutor {
     const before = paceOf(attempt, attempt.workers.length);
     const after = paceOf(attempt, workers.length);
     attempt.workers = workers;
-    // Where nothing gets done at a size, nothing can be said of the time at another.
+    // If no progress is made at a size, the remaining time at another is unknown.
     if (before === 0 || after === 0) return;
     if (attempt.checkpoints !== null && (attempt.phase === "starting" || attempt.phase === "running"))
       this.#repace(slot, attempt, { factor: after / before, nowMs });
@@ -472,7 +477,7 @@ function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
   return workers.some(({ node }) => node === nodeId);
 }
 
-/** Nearly every attempt of a trace is one worker that ends well; one shared list spares an allocation for each. */
+/** Nearly every attempt of a trace is one worker that succeeds; one shared list saves an allocation for each. */
 const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
 
 function exitsOf(attempt: SimulatedAttempt): readonly WorkerExit[] {

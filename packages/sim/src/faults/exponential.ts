@@ -28,7 +28,7 @@ export function portableLog(value: number): number {
   return exponent * ln2 + 2 * z * sum;
 }
 
-/** Coordinates of one draw; the same ones always give the same number. */
+/** Coordinates of one draw; equal coordinates give the same number. */
 export interface DrawKey {
   readonly seed: number;
   readonly sequence: number;
@@ -38,7 +38,7 @@ export interface DrawKey {
 /** Exponential variate with mean 1, at most 22.2 (the draw has 32 bits). */
 export function drawExponential(key: DrawKey): number {
   const uniform = (draw(key.seed, key.sequence, key.purpose) + 1) / 2 ** 32;
-  // Subtracting from zero instead of negating keeps a negative zero out of what others compare or print.
+  // Subtracting from zero instead of negating avoids a negative zero in comparisons and output.
   return 0 - portableLog(uniform);
 }
 

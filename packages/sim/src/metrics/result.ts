@@ -13,7 +13,7 @@ export interface SimulationResult {
   readonly rejected_larger_than_pool: number;
   /** Jobs that failed for good, under faults only. */
   readonly failed_jobs: number;
-  /** Jobs that could not run to their end in what was left of the fleet. */
+  /** Jobs that could not finish on the remaining fleet. */
   readonly unfinished_jobs: number;
   /** From the submission to the first start. */
   readonly mean_wait_s: number;
@@ -27,12 +27,12 @@ export interface SimulationResult {
   readonly attempts: number;
   readonly journal_events: number;
   readonly rounds: number;
-  /** Of the state at the end. */
+  /** Digest of the state at the end. */
   readonly digest: string;
   /** Head of the journal's hash chain at the end. */
   readonly chain: string;
   readonly wait_by_gang: readonly GangWait[];
-  /** By name; only where teams were declared. */
+  /** By name; only if teams were declared. */
   readonly wait_by_team?: readonly TeamWait[];
   readonly series: ResultSeries;
 }
@@ -43,7 +43,7 @@ export interface GangWait extends Waits {
 
 export interface TeamWait extends Waits {
   readonly team: string;
-  /** Accelerator time of these jobs, over that of all. */
+  /** Share of this team's jobs in the accelerator time of all. */
   readonly share: number;
 }
 
@@ -55,7 +55,7 @@ interface Waits {
   readonly max_wait_s: number;
 }
 
-/** Points at `start_s + index * step_s`; each is about the time from there to the next. */
+/** Points at `start_s + index * step_s`; each covers the time until the next. */
 export interface ResultSeries {
   readonly start_s: number;
   readonly step_s: number;
@@ -75,7 +75,10 @@ interface Finished {
   readonly teamOf: ((job: TraceJob) => string) | null;
 }
 
-/** Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times thousandths of accelerators passes 2^53. */
+/**
+ * Sums over the jobs that succeeded. Bigints: a year of a large cluster in ms times thousandths of accelerators exceeds
+ * 2^53.
+ */
 interface Totals {
   readonly jobs: number;
   readonly waitMs: bigint;
@@ -185,7 +188,7 @@ interface GroupedWaits {
   readonly heldMilliMs: ExactSum;
 }
 
-/** Of the jobs that ran to their end. */
+/** Jobs that ran to their end. */
 function groupedWaits<Key>(
   { jobs }: Trace,
   metrics: TraceMetrics,

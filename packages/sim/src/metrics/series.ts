@@ -1,9 +1,9 @@
 /**
- * A quantity over time, in a bounded number of buckets of equal width. When the run outgrows them, neighbours are merged and
- * the width doubles, so that the memory does not depend on the length of the run.
+ * A quantity over time, in a bounded number of buckets of equal width. When the run outgrows them, neighbours are
+ * merged and the width doubles, so that memory does not depend on the length of the run.
  */
 export interface SeriesPoint {
-  /** Where the bucket begins, ms since the start of the series. */
+  /** Start of the bucket, ms since the start of the series. */
   readonly atMs: number;
   /** Time-weighted mean over the bucket. */
   readonly mean: number;
@@ -29,7 +29,7 @@ export class BoundedSeries {
     return this.#widthMs;
   }
 
-  /** The quantity has the given value from `atMs` on, until the next call. Times never go back. */
+  /** Sets the quantity from `atMs` on, until the next call. Times never decrease. */
   set(atMs: number, value: number): void {
     if (value === this.#value) return;
     if (atMs > this.#atMs) this.#accrue(atMs);
@@ -59,7 +59,7 @@ export class BoundedSeries {
     return copy;
   }
 
-  /** Spreads the current value over the time up to `atMs`. */
+  /** Accumulates the current value up to `atMs`. */
   #accrue(atMs: number): void {
     while (atMs >= this.#widthMs * bucketCountMax) this.#merge();
     while (this.#atMs < atMs) {

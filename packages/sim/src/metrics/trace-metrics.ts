@@ -1,20 +1,20 @@
 /**
- * The books of a simulated trace: when each job was submitted, first started and ended, and how full the fleet was. All of
- * it is read from what the engine answered, and nothing from its state.
+ * Metrics of a simulated trace: submission, first start and end of each job, and use of the fleet. Read from the
+ * engine's events only, never from its state.
  */
 import type { AttemptId, Event, LaunchGang, Reply } from "@headroom/engine";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 import { BoundedSeries } from "./series.ts";
 
-/** What has become of a job; the values of `TraceMetrics.fate`. */
+/** Result of a job; the values of `TraceMetrics.fate`. */
 export const fates = { pending: 0, rejected: 1, succeeded: 2, failed: 3 } as const;
 
-/** The trace that the books are about. */
+/** The measured trace. */
 export interface TraceSubject {
   readonly jobs: readonly TraceJob[];
   readonly startAtMs: number;
-  /** The position of the job that a launch is for. */
+  /** The index of a launch's job. */
   readonly jobOf: (launch: LaunchGang) => number;
 }
 
@@ -32,10 +32,10 @@ export class TraceMetrics implements SimulationObserver {
   attemptCount = 0;
   endedAtMs: number;
   readonly fate: Uint8Array;
-  /** By job; -1 until it happens. Of a job with several attempts, when the first of them ran. */
+  /** By job; -1 until it happens. For a job with several attempts, the first start. */
   readonly firstStartedAtMs: Float64Array;
   readonly jobEndedAtMs: Float64Array;
-  /** In accelerators; shares count as what they are. */
+  /** In accelerators; fractions count as such. */
   readonly used: BoundedSeries;
   readonly waiting: BoundedSeries;
 
@@ -70,7 +70,7 @@ export class TraceMetrics implements SimulationObserver {
     this.roundCount++;
     this.eventCount += ready.events.length;
     if (firstScripted < inputs.length) {
-      // The engine answers commands in their order, and the commands of a trace are its jobs in their order.
+      // The engine answers commands in order, and a trace's commands are its jobs in order.
       for (let reply = 0; reply < ready.replies.length; reply++)
         this.#onReply(ready.replies[reply]!, scriptIndex + reply);
     }

@@ -2,15 +2,15 @@
 import { draw } from "@headroom/engine";
 import { acceleratorMilliOf, type TraceJob } from "../trace/trace.ts";
 
-/** How much is asked before the drawing stops: the last one drawn may pass it. */
+/** Target of the total request; the last drawn job may exceed it. */
 export interface DemandTarget {
   readonly askedMilli: number;
   readonly seed: number;
 }
 
 /**
- * Jobs drawn with replacement until what they ask for together reaches the target, then shuffled, so that the large one that
- * ended the drawing need not come last. A population that asks for nothing can never get there and draws nothing.
+ * Jobs drawn with replacement until their total request reaches the target, then shuffled, so that the large job that
+ * ended the drawing need not come last. A population without requests can never reach it and draws nothing.
  */
 export function drawDemand(population: readonly TraceJob[], { askedMilli, seed }: DemandTarget): TraceJob[] {
   const drawn: TraceJob[] = [];
@@ -25,5 +25,5 @@ export function drawDemand(population: readonly TraceJob[], { askedMilli, seed }
   return drawn;
 }
 
-/** A uniform 32-bit draw as one of `count` positions; what is not quite uniform is less than `count` parts in 2^32. */
+/** A uniform 32-bit draw as one of `count` indices; the bias is below `count` parts in 2^32. */
 const below = (count: number, drawn: number): number => Math.floor((drawn * count) / 4_294_967_296);

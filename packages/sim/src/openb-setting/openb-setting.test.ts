@@ -72,7 +72,7 @@ describe("the setting of the openb lists", () => {
   });
 
   it("leaves what is dropped behind: what fits later is taken", () => {
-    // Three accelerators fit once into each node of four, and what is left over is filled by single ones that come later.
+    // Jobs of three accelerators fit once into each node of four, and the rest is filled by later jobs of one.
     const { marks } = run({ population: [job(3), job(1)], demandMilli: 4000 });
     expect(marks.at(-1)).toEqual({ askedMilli: 4000, allocatedMilli: 1000 });
   });

@@ -1,7 +1,7 @@
 /**
- * The setting in which FGD (USENIX ATC '23) and its followers published allocation rates on the openb lists: an empty fleet,
- * work that arrives one by one and never leaves, and what fits nowhere on arrival is dropped. Every decision is the engine's
- * own, under whatever policy it is given; this only hands in the work and counts.
+ * The setting of FGD (USENIX ATC '23) and its followers for allocation rates on the openb lists: an empty fleet, work
+ * that arrives one by one and never ends, and work that does not fit on arrival is dropped. All decisions are the
+ * engine's, under the given policy; this code only submits the work and counts.
  */
 import { commandId, createEngine, teamName, type Engine, type Input, type Policy, type Ready } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
@@ -10,16 +10,16 @@ import { drawDemand } from "./drawn-demand.ts";
 import { withTypicalDemand } from "./typical-demand.ts";
 
 export interface SettingOptions {
-  /** What is drawn from; only what it asks for counts. */
+  /** The population to draw from; only its requests count. */
   readonly population: readonly TraceJob[];
   readonly fleet: FleetSpec;
   readonly policy: Policy;
-  /** Thousandths of the fleet's accelerators that are asked for in all: 1300 is the usual 130%. */
+  /** Total request in thousandths of the fleet's accelerators: 1300 is the usual 130%. */
   readonly demandMilli: number;
   readonly seed: number;
 }
 
-/** What was allocated at the moment at which so much had been asked for, both as thousandths of the fleet's accelerators. */
+/** Allocation at this level of demand, both as thousandths of the fleet's accelerators. */
 export interface AllocatedAt {
   readonly askedMilli: number;
   readonly allocatedMilli: number;
@@ -28,14 +28,14 @@ export interface AllocatedAt {
 export interface SettingResult {
   readonly submittedCount: number;
   readonly droppedCount: number;
-  /** At 50, 90, 100% of the fleet and at the whole demand, as far as it goes. */
+  /** At 50, 90, 100% of the fleet and at the whole demand, as far as it reaches. */
   readonly marks: readonly AllocatedAt[];
 }
 
 const team = teamName("trace");
 const usualMarksMilli = [500, 900, 1000];
 
-/** One run, a job at a time: step it until it is done. */
+/** One run, stepped job by job. */
 export class SettingRun {
   readonly #engine: Engine = createEngine();
   readonly #demand: readonly TraceJob[];
@@ -69,7 +69,7 @@ export class SettingRun {
     return this.#demand.length === 0 ? 1 : this.#submittedCount / this.#demand.length;
   }
 
-  /** Up to `maxJobs` further arrivals. True: all have arrived. */
+  /** Submits up to `maxJobs` further jobs. True: all have arrived. */
   advance(maxJobs: number): boolean {
     const end = Math.min(this.#demand.length, this.#submittedCount + maxJobs);
     while (this.#submittedCount < end) this.#arrive(this.#demand[this.#submittedCount]!);
@@ -96,7 +96,7 @@ export class SettingRun {
   #drop(ready: Ready): void {
     this.#droppedCount++;
     const submitted = ready.events.find((event) => event.kind === "workloadSubmitted");
-    // What no node could ever hold was refused at once.
+    // Work that no node could ever hold was refused at once.
     if (submitted === undefined) return;
     const { workloadId } = submitted;
     this.#round([{ ...operator(`drop ${workloadId}`), kind: "stopWorkload", workloadId }]);

@@ -1,10 +1,12 @@
-/** What is typical of a list of jobs, as FGD's evaluation takes it: the most frequent kinds until they make up 95% of the list. */
+/**
+ * Typical demand of a list of jobs, as in FGD's evaluation: the most frequent kinds until they make up 95% of the list.
+ */
 import type { Policy } from "@headroom/engine";
 import type { TraceJob } from "../trace/trace.ts";
 
 type TypicalDemand = NonNullable<Policy["typicalDemand"]>;
 
-/** The kind that passes this share is still among them. */
+/** The kind that crosses this share is included. */
 const TYPICAL_PERCENT = 95;
 
 function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
@@ -29,7 +31,10 @@ function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
   });
 }
 
-/** A policy that wants to know what is typical and does not say is told; what learns it from the work that comes learns it. */
+/**
+ * Adds the typical demand to a policy that needs it and does not state it; a policy that learns it from submissions
+ * stays unchanged.
+ */
 export function withTypicalDemand(policy: Policy, population: readonly TraceJob[]): Policy {
   if (policy.placement !== "fragmentation" || policy.typicalDemand !== undefined || population.length === 0)
     return policy;

@@ -1,31 +1,34 @@
-/** Courses of one window side by side: in all, by team, by user and by size. */
+/** Timelines of one window side by side: in total, by team, by user and by size. */
 import { milliIn, wholeParts } from "@headroom/engine";
 import type { BookedWorkload, LedgerSample, TimelineLedger } from "./timeline-ledger.ts";
 
-/** Times in ms; a wait goes from the submission to the first start, or to the end of the window where there is none. */
+/** Times in ms; a wait goes from the submission to the first start, or to the end of the window if there is none. */
 export interface TimelineFigures {
-  /** That waited to start when the window began, or were submitted in it. */
+  /** Workloads that waited to start when the window began, or were submitted in it. */
   readonly workloads: number;
-  /** Of them, those that started within the window. */
+  /** Those that started within the window. */
   readonly started: number;
   readonly waitMeanMs: number;
   readonly waitP50Ms: number;
   readonly waitP95Ms: number;
-  /** Of those that ended in every course: time from submission to end over the shortest run of it in any course, at least 1; `null`: none did. */
+  /**
+   * Mean slowdown of workloads that ended in every timeline: time from submission to end over its shortest run in any
+   * timeline, at least 1; `null`: none did.
+   */
   readonly slowdown: number | null;
   readonly acceleratorHours: number;
-  /** Undone by evictions. */
+  /** Accelerator time lost to evictions. */
   readonly lostAcceleratorHours: number;
-  /** Attempts asked to leave, or to shrink, for others. */
+  /** Attempts that were evicted, or shrunk, for others. */
   readonly evictions: number;
 }
 
 export interface TimelineSummary extends TimelineFigures {
   /** Accelerator time held over what the nodes that were up had. */
   readonly utilisation: number;
-  /** Of all that ended within the window. */
+  /** Over all that ended within the window. */
   readonly endedCount: number;
-  /** From the beginning of the window to the last end in it. */
+  /** From the start of the window to the last end in it. */
   readonly makespanMs: number;
   readonly samples: readonly LedgerSample[];
 }
@@ -35,11 +38,14 @@ export interface ComparedGroup {
   readonly recorded: TimelineFigures;
   readonly control: TimelineFigures;
   readonly changed: TimelineFigures;
-  /** By the mean waits of what waits in both, `changed` against `control`: shorter, longer, or the same to a second and a hundredth. */
+  /**
+   * By the mean waits of workloads in both, `changed` against `control`: shorter, longer, or equal within a second and
+   * one percent.
+   */
   readonly outcome: "wins" | "loses" | "same";
 }
 
-/** Mean waits of the same workloads: those that wait to start in the control and with the change. */
+/** Mean waits of the same workloads in the control and with the change. */
 export interface SharedWaits {
   readonly workloads: number;
   readonly controlMeanMs: number;
@@ -97,7 +103,7 @@ type SharedGroup = ComparedGroup & { readonly shared: SharedWaits };
 
 const withoutShared = ({ shared: _shared, ...group }: SharedGroup): ComparedGroup => group;
 
-/** A change may refuse work, or leave out runs of a schedule: who gains is told by what both courses have. */
+/** A change may refuse work, or omit runs of a schedule: the outcome counts only work in both timelines. */
 function sharedWaits(
   { control, changed }: ByTimeline<TimelineLedger>,
   isIn: (each: BookedWorkload) => boolean,
@@ -118,7 +124,7 @@ function byTimeline<T>(of: (name: (typeof timelineNames)[number]) => T): ByTimel
   return { recorded: of("recorded"), control: of("control"), changed: of("changed") };
 }
 
-/** Of work that ended in all courses, by key, the shortest time from its first start to its end. */
+/** For work that ended in all timelines, by key, the shortest time from its first start to its end. */
 function shortestRuns(ledgers: ByTimeline<TimelineLedger>): ReadonlyMap<string, number> {
   const shortest = new Map<string, number>();
   for (const [key, { startedAtMs, endedAtMs }] of ledgers.recorded.workloads) {
@@ -159,7 +165,7 @@ function figuresOf(
   };
 }
 
-/** Work that ended without a start, cancelled for instance, waited until then. */
+/** Work that ended without a start, for example cancelled, waited until then. */
 function waitOf({ submittedAtMs, startedAtMs, endedAtMs }: BookedWorkload, toMs: number): number {
   return Math.max(0, (startedAtMs ?? endedAtMs ?? toMs) - submittedAtMs);
 }
@@ -191,7 +197,7 @@ function sizeOf({ gang }: BookedWorkload): string {
 
 const sizeOrder = (name: string): number => (name === "none" ? -1 : name === "under 1" ? 0 : Number.parseInt(name, 10));
 
-/** Of mean waits, differences below are noise of the replay itself. */
+/** Differences of mean waits below this are noise of the replay. */
 const SAME_WAIT_MS = 1000;
 const SAME_WAIT_SHARE = 100;
 
@@ -202,7 +208,7 @@ function outcomeOf({ controlMeanMs, changedMeanMs }: SharedWaits): ComparedGroup
   return gainMs < -noiseMs ? "loses" : "same";
 }
 
-/** Who gains most waiting time in all goes first. */
+/** Largest total gain of waiting time first. */
 function byGain(groups: readonly SharedGroup[]): readonly ComparedGroup[] {
   const gain = ({ shared }: SharedGroup): number => (shared.controlMeanMs - shared.changedMeanMs) * shared.workloads;
   return groups

@@ -1,6 +1,6 @@
 /**
- * Of what reached the engine, what came from outside and would have come under any policy: commands, and what became of nodes.
- * What attempts did is not among it: that follows from what was started, and when.
+ * Recorded inputs that are independent of the policy: commands and changes of nodes. Reports about attempts are left
+ * out, because they follow from what was started and when.
  */
 import { commandId } from "@headroom/engine";
 import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
@@ -15,11 +15,11 @@ export interface OutsideInput {
   readonly input: Input;
 }
 
-/** How a replay differs from what was recorded. */
+/** Differences of a replay from the record. */
 export interface ReplayChange {
-  /** In force for the whole window, whatever was set meanwhile; `null`: the recorded ones. */
+  /** Active for the whole window, whatever was set meanwhile; `null`: the recorded policies. */
   readonly policy: Policy | null;
-  /** Teams as they would have been, whatever was declared of them meanwhile. */
+  /** Teams for the whole window, whatever was declared meanwhile. */
   readonly teams: readonly Team[];
 }
 
@@ -46,7 +46,7 @@ function isFromOutside(input: Input): boolean {
   }
 }
 
-/** The input as it has to be given in this course; `null`: not at all. `idOf` answers what a recorded id is called here. */
+/** The input for this timeline; `null`: it is omitted. `idOf` maps a recorded id to this timeline's. */
 export function changedInput(
   input: Input,
   change: ReplayChange,
@@ -77,7 +77,7 @@ export function changedInput(
   }
 }
 
-/** What it waits for may be named by its id. */
+/** A dependency may be named by id. */
 function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
   if (spec.after === undefined) return spec;
   const after = spec.after.map((each) =>

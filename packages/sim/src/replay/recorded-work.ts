@@ -1,20 +1,20 @@
 /**
- * What work really took, read from what was recorded: for each task its runs up to an end of its own, each as long as it would
- * have been undisturbed, in workers times ms. What evictions and lost nodes interrupted and a checkpoint saved counts once; what was
- * interrupted and did not run again is a run all the same.
+ * Real run times from the record: for each task its undisturbed runs, in workers times ms. Work interrupted by
+ * evictions and lost nodes counts once if a checkpoint saved it; an interrupted run without a successor also counts as
+ * a run.
  */
 import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { TimelineLedger } from "./timeline-ledger.ts";
 import { WorkedTime } from "./worked-time.ts";
 
 export interface RecordedRun {
-  /** Workers times ms from the start of the run to its end, as if nothing had interrupted it. */
+  /** Workers times ms from the start of the run to its end, without interruptions. */
   readonly workerMs: number;
-  /** `unknown`: it had not ended when the window did. `stopped`: it would have gone on, had nobody stopped it for good. */
+  /** `unknown`: it had not ended at the end of the window. `stopped`: somebody stopped it for good. */
   readonly end: "exited" | "stopped" | "unknown";
-  /** Of a run that exited. 0: it succeeded. */
+  /** Exit code of a run that exited. 0: it succeeded. */
   readonly exitCode: number;
-  /** What was saved on the way, by the work done until then. */
+  /** Checkpoints on the way, by work done until then. */
   readonly checkpoints: readonly RecordedCheckpoint[];
 }
 
@@ -25,15 +25,15 @@ export interface RecordedCheckpoint {
 }
 
 interface OpenRun {
-  /** Done in attempts that were interrupted, and saved. */
+  /** Saved work of interrupted attempts. */
   savedWorkerMs: number;
-  /** The furthest that an interrupted attempt came, with what was saved before it. */
+  /** The furthest progress of an interrupted attempt, including earlier checkpoints. */
   longestWorkerMs: number;
   readonly checkpoints: RecordedCheckpoint[];
 }
 
 interface TaskName {
-  /** Of the workload, as the book has it. */
+  /** The workload's entry in the timeline ledger. */
   readonly key: string;
   readonly task: number;
 }
@@ -43,13 +43,13 @@ interface OpenAttempt extends TaskName {
   readonly worked: WorkedTime;
   savedWorkerMs: number;
   stop: { readonly reason: string; readonly atMs: number } | null;
-  /** When it was asked for a checkpoint that it has not reported. */
+  /** Time of a request for a checkpoint that has not been reported. */
   askedAtMs: number | null;
 }
 
-/** What ends an attempt for good, though the work itself would have gone on. */
+/** Stop reasons that end a task although its work was not done. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["cancelled", "walltimeExceeded"]);
-/** A process that was killed by a signal of its own making has failed; shells report it so. */
+/** A process killed by its own signal has failed; shells report it so. */
 const SIGNAL_EXIT = 128;
 
 export class RecordedWork {
@@ -80,22 +80,22 @@ export class RecordedWork {
     }
   }
 
-  /** Of a task of the workload with this key, in turn. */
+  /** The next run of a task of the workload with this key. */
   runs(key: string, task: number): readonly RecordedRun[] {
     return this.#runs.get(taskKey(key, task)) ?? [];
   }
 
-  /** From a launch to the moment it ran, and from a stop to the end, in ms: the middle of what happened. */
+  /** Median times from a launch to running, and from a stop to the end, in ms. */
   get latencies(): { readonly startupMs: number; readonly stopMs: number } {
     return { startupMs: median(this.#startupMs), stopMs: median(this.#stopMs) };
   }
 
-  /** From the request for a checkpoint to the report of it; `null`: none was reported in time. */
+  /** Median time from the request for a checkpoint to its report; `null`: none was reported in time. */
   get checkpointMs(): number | null {
     return this.#checkpointMs.length === 0 ? null : median(this.#checkpointMs);
   }
 
-  /** After the book has taken the event. */
+  /** Called after the ledger has processed the event. */
   take(event: Event): void {
     if (event.kind === "gangPlaced") {
       const { attemptId, workloadId, task, workers, atMs } = event;
@@ -164,7 +164,7 @@ export class RecordedWork {
     run.savedWorkerMs += savedWorkerMs;
   }
 
-  /** What had not ended when the window did, running or waiting to go on: its runs are at least so long. */
+  /** Work that had not ended at the end of the window, running or interrupted: its runs are at least this long. */
   close(toMs: number): void {
     for (const attempt of this.#attempts.values()) {
       if (!attempt.worked.hasBegun) continue;
@@ -207,7 +207,7 @@ export class RecordedWork {
 const endWithout = (reason: string | undefined): "stopped" | "unknown" =>
   reason !== undefined && FOR_GOOD.has(reason) ? "stopped" : "unknown";
 
-/** What a running attempt had saved when the window began, in workers times ms. */
+/** Progress saved by a running attempt when the window began, in workers times ms. */
 export function savedBefore({ id, startedAtMs, workers }: Attempt, checkpoint: Checkpoint | null | undefined): number {
   if (checkpoint?.attemptId !== id || startedAtMs === null) return 0;
   return Math.max(0, checkpoint.atMs - startedAtMs) * workers.length;

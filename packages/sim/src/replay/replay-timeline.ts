@@ -1,6 +1,6 @@
 /**
- * One course of a recorded window: the same submissions, the same nodes, and work that takes what it really took, decided again
- * by an engine that starts where the recorded one stood, under the simulator's driver.
+ * One timeline of a recorded window: the same submissions, the same nodes, and work with its real run times, decided
+ * again by an engine in the recorded state, under the simulator's driver.
  */
 import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
 import { restoreEngine } from "@headroom/engine";
@@ -16,30 +16,30 @@ import type { RecordedRun, RecordedWork } from "./recorded-work.ts";
 import { savedBefore, taskKey } from "./recorded-work.ts";
 import { WorkedTime } from "./worked-time.ts";
 
-/** What a course needs to know of what was recorded. */
+/** The recorded data that a timeline needs. */
 export interface Recorded {
-  /** The engine's state as the window begins. */
+  /** The engine's state at the start of the window. */
   readonly snapshot: Uint8Array;
   readonly inputs: readonly OutsideInput[];
   readonly ledger: TimelineLedger;
   readonly work: RecordedWork;
-  /** How long work takes of which that is not known, given what it did so far, in workers times ms. */
+  /** Run time of work whose real one is unknown, given its progress, in workers times ms. */
   imagined(key: string, task: number, doneWorkerMs: number, workers: number): number;
 }
 
-/** Longer than any window: what nothing recorded brought to an end but a stop. */
+/** Longer than any window: for work that only a stop ended. */
 const NEVER_MS = 10 * 365 * 86_400_000;
 
 interface TimelineAttempt {
   readonly task: string;
   readonly worked: WorkedTime;
-  /** Of the present run, before this attempt. */
+  /** Progress of the present run, before this attempt. */
   readonly savedWorkerMs: number;
 }
 
 interface TaskProgress {
   run: number;
-  /** Of the present run, saved by a checkpoint. */
+  /** Progress of the present run saved by a checkpoint. */
   savedWorkerMs: number;
 }
 
@@ -51,7 +51,7 @@ export class ReplayTimeline implements SimulationObserver {
   readonly #engine: Engine;
   readonly #simulation: Simulation<ReplayTimeline>;
   readonly ledger: TimelineLedger;
-  /** Tasks whose durations had to be imagined. */
+  /** Tasks whose run times were estimated. */
   readonly imagined: Set<string> = new Set();
   refusals = 0;
   readonly changeRefusals: string[] = [];
@@ -106,7 +106,7 @@ export class ReplayTimeline implements SimulationObserver {
     throw new Error("a replay is not forked");
   }
 
-  /** The changes first, then what came from outside, each translated when its time has come. */
+  /** The change first, then the recorded outside inputs, each translated when it is due. */
   #script(fromMs: number): Script {
     const first = changeInputs(this.#change);
     const { inputs } = this.#recorded;
@@ -133,7 +133,7 @@ export class ReplayTimeline implements SimulationObserver {
       const { workloadId, task } = attempt;
       const workload = state.workloads.get(workloadId);
       const plan = this.#planOf(attempt, attempt.startedAtMs);
-      // What it saved before the window is not lost when it is evicted in it.
+      // Progress saved before the window survives an eviction in it.
       this.#progress(taskKey(this.#keyOf(workloadId), task)).savedWorkerMs = savedBefore(attempt, workload?.checkpoint);
       return { attempt, plan, graceTimeoutMs: workload?.spec.graceTimeoutMs ?? 0 };
     });

@@ -58,7 +58,7 @@ const submit = (given: WorkloadSpec, actor = "ann"): Input => ({
   spec: given,
 });
 
-/** Keeps what a journal would. */
+/** Keeps the records of a journal. */
 class Recorder implements SimulationObserver {
   readonly rounds: { readonly atMs: number; readonly inputs: readonly Input[] }[] = [];
   readonly groups: JournalGroup[] = [];
@@ -84,7 +84,7 @@ interface Life {
   plan(name: string): RunPlan;
 }
 
-/** Plays a life and hands over what a journal would have kept of the window. */
+/** Runs a simulation and returns the journal's records of the window. */
 function record({
   nodes,
   teams,
@@ -139,7 +139,7 @@ const team = (name: string, more: Partial<Team> = {}): Team => ({
   ...more,
 });
 
-/** Some hundred workloads of two teams on four nodes, more than they hold. */
+/** Some hundred workloads of two teams on four nodes, more than fit. */
 function busyLife(policy: Policy, seed: number): Life {
   const luck = (index: number, purpose: string, below: number): number => draw(seed, index, purpose) % below;
   const durations = new Map<string, number>();
@@ -252,7 +252,7 @@ describe("policy replay", () => {
       nodes: 1,
       teams: [team("a"), team("b")],
       policy: preset("fifo"),
-      // Too large for ever: it waits for ten hours where it is not refused.
+      // Larger than the fleet: it waits for ten hours if it is not refused.
       inputs: [
         { atMs: 1000, input: submit(spec("too-large", 80)) },
         { atMs: 2000, input: submit(spec("first", 8)) },
@@ -294,7 +294,7 @@ describe("policy replay", () => {
     expect(control).toEqual(recorded);
     expect(recorded).toMatchObject({ evictions: 0, endedCount: 2 });
     expect(recorded.acceleratorHours).toBeCloseTo(8 * 4, 1);
-    // Three hours in, two are saved: the other two are run after the hour of the urgent one.
+    // Two of three hours are saved: the rest runs after the hour of the urgent one.
     expect(changed).toMatchObject({ evictions: 1, endedCount: 2, waitMeanMs: 2000 });
     expect(changed.lostAcceleratorHours).toBeCloseTo(8, 1);
     expect(changed.acceleratorHours - recorded.acceleratorHours).toBeCloseTo(8, 1);
@@ -327,7 +327,7 @@ const sweep = (count: number): Life["inputs"] =>
     input: submit(spec(`s${index}`, 1)),
   }));
 
-/** Five short ones, then one that takes the node for long; what becomes of that is told by the inputs that follow. */
+/** Five short jobs, then one that occupies the node for long; recorded inputs follow it. */
 const longAfterShort = (more: Life["inputs"], big: Partial<WorkloadSpec> = {}): Life => ({
   nodes: 1,
   teams: [team("a")],
@@ -376,7 +376,7 @@ describe("what was interrupted and did not run again", () => {
     const { recorded, control, changed } = replay(window, { policy: preset("fifo"), teams: [] });
     expect(recorded).toMatchObject({ evictions: 1, started: 7 });
     expect(control).toEqual(recorded);
-    // In order of submission the victim keeps its place until it is stopped, and only then the urgent one starts.
+    // In submission order the victim keeps its place until it is stopped, and only then the urgent one starts.
     expect(changed.evictions).toBe(0);
     expect(changed.waitP95Ms).toBeGreaterThan(4 * HOUR_MS);
     expect(changed.utilisation).toBeCloseTo(recorded.utilisation, 2);
@@ -424,7 +424,7 @@ describe("what was interrupted and did not run again", () => {
         { atMs: 2.5 * HOUR_MS + 1, input: drain("n1") },
         { atMs: 5 * HOUR_MS, input: resume("n1") },
       ],
-      // An hour with one worker and one with two are saved; what is left takes one worker two hours.
+      // An hour with one worker and one with two are saved; the rest takes one worker two hours.
       plan: (name) => {
         if (name === "hour") return { durationMs: HOUR_MS, exitCode: 0 };
         launches++;
@@ -436,7 +436,7 @@ describe("what was interrupted and did not run again", () => {
     const { recorded, control } = replay(window, unchanged);
     expect(recorded).toMatchObject({ endedCount: 2 });
     expect(recorded.makespanMs).toBeGreaterThan(7 * HOUR_MS);
-    // In how many ms a gang has grown is not its work.
+    // The duration of a resize is no progress.
     expect(Math.abs(control.makespanMs - recorded.makespanMs)).toBeLessThan(10_000);
     expect(control.utilisation).toBeCloseTo(recorded.utilisation, 2);
   });

@@ -1,7 +1,7 @@
 /**
- * Policy replay: a recorded window under another policy, or with other teams. Three courses: what really happened; the window
- * replayed as it was, the control, which shows what the replay itself changes; and the window replayed with the change. Pure: a
- * function of what was recorded.
+ * Policy replay: a recorded window under another policy, or with other teams. Three timelines: the record; the control,
+ * replayed without a change, which shows the error of the replay itself; and the replay with the change. A pure
+ * function of the record.
  */
 import { readEvents, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine, JournalGroup } from "@headroom/engine";
@@ -18,26 +18,26 @@ import { ReplayTimeline } from "./replay-timeline.ts";
 import type { Recorded } from "./replay-timeline.ts";
 
 export interface RecordedWindow extends LedgerOptions {
-  /** The engine's state as the window begins. */
+  /** The engine's state at the start of the window. */
   readonly snapshot: Uint8Array;
   /** Everything recorded within the window. */
   readonly groups: readonly JournalGroup[];
   readonly inputs: readonly OutsideInput[];
 }
 
-/** What could not be known, and how it was assumed: each a number of cases. */
+/** Assumptions about unknown facts, each as a number of cases. */
 export interface ReplayAssumptions {
-  /** Tasks that had not ended, or never run, when the window did: they were taken to last as such work did. */
+  /** Tasks that had not ended, or never run, at the end of the window: their run times were estimated. */
   readonly imaginedDurations: number;
-  /** Workloads that somebody stopped, or that their walltime did: left alone they would have gone on, for nobody knows how long. */
+  /** Workloads stopped by a user or by their walltime: their undisturbed run time is unknown. */
   readonly stopped: number;
   /** Attempts that were lost although their nodes were not: their losses are not repeated. */
   readonly lostAttempts: number;
-  /** Workloads that had not started when the window ended; their waits count until then. */
+  /** Workloads that had not started at the end of the window; their waits count until then. */
   readonly waitingAtEnd: { readonly recorded: number; readonly control: number; readonly changed: number };
   /** Commands that were refused. */
   readonly refusals: { readonly control: number; readonly changed: number };
-  /** From launch to running and from stop to end: the middle of what was recorded, for all. */
+  /** Delays from launch to running and from stop to end: the recorded medians, for all. */
   readonly startupMs: number;
   readonly stopMs: number;
 }
@@ -52,7 +52,7 @@ export interface ReplayReport extends ComparedTimelines {
 const SEED = 1;
 const noChange: ReplayChange = { policy: null, teams: [] };
 
-/** A replay in steps, so that whoever runs it can say how far it is and stop. */
+/** A replay in steps, for progress reports and cancellation. */
 export class Replay {
   readonly #window: RecordedWindow;
   readonly #recorded: Recorded;
@@ -68,7 +68,7 @@ export class Replay {
     this.#changed = new ReplayTimeline(this.#recorded, change, window);
   }
 
-  /** Up to `maxRounds` rounds more. True: it is done, and `report` says what came of it. */
+  /** Up to `maxRounds` rounds more. True: it is done, and `report` has the result. */
   advance(maxRounds: number): boolean {
     const { toMs } = this.#window;
     if (!this.#isControlDone) this.#isControlDone = this.#control.advance(toMs, maxRounds);
@@ -83,7 +83,7 @@ export class Replay {
     return (share(this.#control) + share(this.#changed)) / 2;
   }
 
-  /** Why the change itself was refused where the window begins, in the engine's words; empty: it was not. */
+  /** Why the change was refused at the start of the window, in the engine's words; empty: it was not. */
   get changeRefusals(): readonly string[] {
     return this.#changed.changeRefusals;
   }
@@ -142,7 +142,7 @@ function readRecorded(window: RecordedWindow): Recorded {
   return { snapshot, inputs, ledger, work, imagined: imaginedWork(engine, ledger) };
 }
 
-/** As such work took until the end of the window; each task once, whichever course asks first. */
+/** Estimated from similar work until the end of the window; each task once, for both timelines. */
 function imaginedWork(atEnd: Engine, ledger: TimelineLedger): Recorded["imagined"] {
   const history = workHistory(atEnd.state);
   const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules).scenario(SEED);

@@ -1,9 +1,7 @@
 /**
- * The books of one course of events: who waited how long, held how much and was evicted how often. What really happened and
- * what a replay decides are both read from their events by this one reader, so that the figures compare.
- *
- * Workloads have other ids in another course; what is one and the same is known by its key: the id where it was there when the
- * window began, else team, name and which of that name it is.
+ * The ledger of one timeline: waits, usage and evictions of every workload. The record and a replay are both read from
+ * their events by this reader, so that the figures compare. Ids differ between timelines, so workloads are matched by a
+ * key: the id if the workload existed when the window began, else team, name and occurrence of that name.
  */
 import { milliIn, partsOf } from "@headroom/engine";
 import type {
@@ -33,7 +31,7 @@ export interface BookedWorkload {
   endReason: EndReason["kind"] | null;
   /** Thousandths of accelerators times ms held within the window. */
   heldMilliMs: number;
-  /** Of that, what evictions made undone: since the last checkpoint, or since the attempt was placed. */
+  /** The part lost to evictions: since the last checkpoint, or since the placement. */
   lostMilliMs: number;
   evictions: number;
 }
@@ -41,7 +39,7 @@ export interface BookedWorkload {
 export interface LedgerSample {
   readonly atMs: number;
   readonly heldAccelerators: number;
-  /** On nodes that are up. */
+  /** Accelerators on nodes that are up. */
   readonly usableAccelerators: number;
   readonly waitingWorkloads: number;
 }
@@ -54,7 +52,7 @@ export interface LedgerOptions {
 
 interface HeldAttempt {
   readonly workload: BookedWorkload;
-  /** In rank order; the last `leaving` of them were asked to leave. */
+  /** In rank order; the last `leaving` of them are terminating. */
   workers: readonly WorkerAllocation[];
   terminating: number;
   sinceMs: number;
@@ -79,7 +77,7 @@ export class TimelineLedger {
   #heldMilliMs = 0;
   #usableMs = 0;
 
-  /** `start` is the engine as the window begins; it is only read. */
+  /** `start` is the engine at the start of the window; it is only read. */
   constructor({ state }: Engine, options: LedgerOptions) {
     this.#options = options;
     this.#nowMs = options.fromMs;
@@ -103,7 +101,7 @@ export class TimelineLedger {
     return this.#byKey;
   }
 
-  /** The workload of this course with the id, whether or not it is still active. */
+  /** The workload with this id in this timeline, active or not. */
   byId(id: WorkloadId): BookedWorkload | undefined {
     return this.#byId.get(id);
   }
@@ -112,7 +110,7 @@ export class TimelineLedger {
     return this.#samples;
   }
 
-  /** Thousandths of accelerators times ms held, and accelerators times ms that could be, until now. */
+  /** Used and available accelerator time until now: thousandths of accelerators times ms, and accelerators times ms. */
   get totals(): { readonly heldMilliMs: number; readonly usableMs: number } {
     return { heldMilliMs: this.#heldMilliMs, usableMs: this.#usableMs };
   }
@@ -183,7 +181,7 @@ export class TimelineLedger {
     }
   }
 
-  /** Nothing more comes: everything is settled at the end of the window. */
+  /** No more events follow: settles everything at the end of the window. */
   close(): void {
     this.#advance(this.#options.toMs);
     for (const attempt of this.#attempts.values()) this.#settle(attempt, this.#options.toMs);

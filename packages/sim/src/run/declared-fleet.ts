@@ -1,10 +1,10 @@
-/** A fleet that documents declare, with nodes that only a simulation has; and work of traces made fit for nodes of a size. */
+/** A fleet declared by documents, with simulated nodes; and traces adapted to nodes of limited size. */
 import { nodeId } from "@headroom/engine";
 import type { NodeSpec, Pool, Site, Team } from "@headroom/engine";
 import type { Trace, TraceJob } from "../trace/trace.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
 
-/** The like nodes of one pool. */
+/** The identical nodes of one pool. */
 export interface DeclaredNodes {
   readonly pool: string;
   readonly nodeCount: number;
@@ -19,7 +19,10 @@ interface Declared {
   readonly nodes: readonly DeclaredNodes[];
 }
 
-/** Nodes are named after their pool. A label of a level's name says in which of its domains a node lies; without one, in the pool's own. */
+/**
+ * Nodes are named after their pool. A label with a level's name states a node's domain; without one, the pool is the
+ * domain.
+ */
 export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
   const levels = new Map(sites.map(({ name, fabricLevels }) => [name, fabricLevels]));
   const specs = pools.flatMap((pool): NodeSpec[] => {
@@ -38,8 +41,8 @@ export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
 }
 
 /**
- * What asks for more accelerators than any node has runs as a gang of like workers, as few as can be; what does not divide by fewer runs as
- * one worker for each. Cores and memory are shared out among them.
+ * A job with more accelerators than any node becomes a gang of identical workers, as few as possible; if no such
+ * division exists, one worker for each accelerator. Cores and memory are divided among them.
  */
 export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
   const largest = Math.max(1, ...nodes.map(({ acceleratorCount }) => acceleratorCount));
@@ -52,7 +55,7 @@ export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
   return { jobs, fleet: null };
 }
 
-/** The declared team that a job's account means: its path, or the last name of exactly one; `null`: none. */
+/** The declared team of a job's account: its path, or the last path component of exactly one team; `null`: none. */
 export function teamsByAccount(teams: readonly Team[]): (account: string) => Team | null {
   const byPath = new Map<string, Team>(teams.map((team) => [team.name, team]));
   const byLastName = new Map<string, Team | null>();

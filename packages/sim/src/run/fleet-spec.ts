@@ -1,4 +1,4 @@
-/** A fleet as a simulation declares it: everything that a live control plane would learn from files and executors. */
+/** The declaration of a simulated fleet: all that a live control plane would learn from files and executors. */
 import { nodeId, poolName, siteName, type NodeSpec, type Pool, type Site } from "@headroom/engine";
 
 export interface FleetSpec {
@@ -9,7 +9,7 @@ export interface FleetSpec {
 
 export const simulatedSite: Site = { name: siteName("simulated"), fabricLevels: [] };
 
-/** Cores and memory of a node that is never short of either: more than any real node, small enough to add up safely. */
+/** Cores and memory of a node that never runs short of them: more than any real node, small enough to add up safely. */
 const plentyCoresMilli = 1_000_000_000;
 const plentyMemoryMib = 1_000_000_000;
 
@@ -18,7 +18,7 @@ export function topologyFreePool(acceleratorCount: number): FleetSpec {
   return uniformFleet({ nodeCount: 1, acceleratorsPerNode: acceleratorCount });
 }
 
-/** Like nodes in one pool, with nothing but accelerators to run short of. */
+/** Identical nodes in one pool, limited only by accelerators. */
 export function uniformFleet(shape: { readonly nodeCount: number; readonly acceleratorsPerNode: number }): FleetSpec {
   const pool = poolName("pool");
   const nodes = Array.from({ length: shape.nodeCount }, (_, index): NodeSpec => ({

@@ -76,7 +76,7 @@ describe("a simulated trace", () => {
 
   it("takes work to say that it runs as long as it does, as the trace states, or so many times as long; nothing is cut short", () => {
     const policy = presets.get("easy")!;
-    // Until the second starts at 10 there is room for the third, which runs for 6, if that is what it says.
+    // Until the second starts at 10, the third fits if its stated run time is 6.
     const rows = trace([
       [0, 10, 3],
       [1, 10, 4],
@@ -91,16 +91,17 @@ describe("a simulated trace", () => {
     expect(waits(saying(10, 10, 60), { kind: "actual" })).toBe(3);
     expect(waits(saying(10, 10, 60), stated)).toBe(9);
     expect(waits(saying(5, 5, 5), stated)).toBe(3);
-    // They are all too long alike: the protected start is late by more than the third says that it lasts.
+    // All stated walltimes are too long: the protected start is late by more than the third's stated length.
     expect(waits(rows, { kind: "times", factor: 5 })).toBe(3);
-    // Nothing is said: all are taken to last a day, the third beyond the protected start.
+    // Without walltimes all are assumed to last a day, the third beyond the protected start.
     expect(waits(rows, stated)).toBe(9);
   });
 
   it("predicts by what ran before, where walltimes are too long", () => {
     const easy = presets.get("easy")!;
     const policy = { ...easy, backfill: { ...easy.backfill!, predictFrom: 2 } };
-    // Two of one accelerator have run for 6 before the others come: all of those are taken to, and the last fits before the fourth.
+    // Two one-accelerator jobs have run for 6 before the others come: that is the prediction for such jobs, and the
+    // last fits before the fourth.
     const rows = trace([
       [0, 6, 1],
       [0, 6, 1],

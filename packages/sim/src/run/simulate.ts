@@ -1,4 +1,4 @@
-/** A trace under a policy, from the first submission to the last end, and what came of it in numbers. */
+/** A trace under a policy, from the first submission to the last end, and its metrics. */
 import {
   commandId,
   teamName,
@@ -23,34 +23,37 @@ export interface TraceSimulationOptions {
   readonly trace: Trace;
   readonly fleet: FleetSpec;
   readonly policy: Policy;
-  /** `null`: nothing fails. */
+  /** `null`: no faults. */
   readonly faults: FaultOptions | null;
-  /** From a launch to the moment it runs. */
+  /** Time from a launch to running. */
   readonly startupMs: number;
   /** Absent: `actual`. */
   readonly walltimes?: TraceWalltimes;
-  /** Work belongs to the one that its account means (`teamsByAccount`), and to a team `trace` of its own where it means none; absent: none. */
+  /** Work belongs to the team of its account (`teamsByAccount`), else to a team `trace`; absent: all to one team. */
   readonly teams?: readonly Team[];
 }
 
 /**
- * What jobs say of how long they will run. `actual`: as long as they do. `stated`: what the trace says that they asked for, or
- * nothing. `times`: so many times as long as they do. Never less than they do: nothing is cut short.
+ * Walltimes of the jobs. `actual`: their real run time. `stated`: the trace's, or none. `times`: a multiple of the real
+ * run time. Never below the real run time: no job is cut short.
  */
 export type TraceWalltimes =
   | { readonly kind: "actual" | "stated" }
   | { readonly kind: "times"; readonly factor: number };
 
-/** Traces say how long a job ran and not that it was made to stop, so nothing of theirs takes long to stop. */
+/** Traces give the run time of a job and no stop delay, so stops take no time. */
 const stopMs = 0;
 
 const noRetries: RetrySpec = { max: 0, backoffMs: 0, backoffMaxMs: 0 };
-/** What a user with a batch system that fails now and then would write. */
+/** The retry settings of a typical user of an unreliable batch system. */
 const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs: 3_600_000 };
 
 const traceTeam = teamName("trace");
 
-/** Ten years after the last submission: what has not ended by then waits for what never comes, such as a budget that one job exceeds. */
+/**
+ * Ten years after the last submission: work that has not ended by then never will, such as a job larger than its
+ * budget.
+ */
 const GIVEN_UP_AFTER_MS = 10 * 366 * 24 * 3_600_000;
 
 /** One simulation of a trace: step it, fork it, or run it to its end with `simulate`. */
@@ -74,7 +77,7 @@ export class TraceSimulation {
     return false;
   }
 
-  /** All has ended, or never will; budgets begin anew each month for ever. */
+  /** All work has ended, or never will; monthly budgets renew without end. */
   get #isFinished(): boolean {
     const { jobs } = this.#options.trace;
     const { scriptedCount, engine, nowMs } = this.simulation;
@@ -87,7 +90,7 @@ export class TraceSimulation {
     return new TraceSimulation(this.#options, this);
   }
 
-  /** What came of it so far. */
+  /** The result so far. */
   result(): SimulationResult {
     const { trace, fleet, policy, teams } = this.#options;
     const { observer, engine } = this.simulation;
@@ -113,8 +116,8 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
     teams: teams.some(({ name }) => name === traceTeam)
       ? teams
       : [...teams, { name: traceTeam, parent: null, limit: {} }],
-    // A job that no node could hold is refused at once, as the published schedulers' simulations do; but where nodes are
-    // lost for a while, what does not fit now may fit when they are back.
+    // A job that no node could hold is rejected at once, as in the published schedulers' simulations. With faults it
+    // waits, because nodes return.
     policy: { ...policy, exceedsFleet: faults === null ? "reject" : "hold" },
     script: submissions(jobs, {
       retries: faults === null ? noRetries : retriesUnderFaults,
@@ -135,7 +138,7 @@ function begin(options: TraceSimulationOptions): Simulation<TraceMetrics> {
   });
 }
 
-/** Traces may use an id twice; the position in the order of submission is unique, and short in the journal. */
+/** Traces may repeat ids; the index in submission order is unique, and short in the journal. */
 function workloadName(index: number): string {
   return `j${index}`;
 }
@@ -159,7 +162,7 @@ function submissions(jobs: readonly TraceJob[], shared: SharedParts): Script {
   };
 }
 
-/** A trace has few shapes of jobs and many jobs; those of one shape share its record. */
+/** A trace has few shapes and many jobs; jobs of one shape share a record. */
 function sharedGangs(): (job: TraceJob) => GangSpec {
   const byShape = new Map<number, GangSpec>();
   return ({ accelerators, shareMilli, coresMilli, memoryMib, workers }) => {

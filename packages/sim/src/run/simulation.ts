@@ -1,9 +1,8 @@
 /**
- * The simulator's driver: what the live driver is to the wall clock and the processes, this is to a virtual clock and the
- * simulated executor. Both hand the engine batches of inputs, take its effects, and decide nothing themselves.
- *
- * One round at one instant: everything that the executor and the fleet have to report, then the commands that arrive, in
- * the order of the script, in a single batch; a tick only when time alone is due to change something.
+ * The simulator's driver: like the live driver, but with a virtual clock and the simulated executor. Both pass batches
+ * of inputs to the engine, perform its effects, and decide nothing themselves. A round covers one instant: all reports
+ * of executor and fleet, then the commands of the script that are due, in one batch; a tick only if time alone is due
+ * to change something.
  */
 import {
   commandId,
@@ -33,7 +32,7 @@ import {
 import type { NodeFaults } from "../faults/fault-plan.ts";
 import type { FleetSpec } from "./fleet-spec.ts";
 
-/** The inputs that come from outside, by time: workloads of a trace, operators' commands. Immutable, so forks share it. */
+/** Outside inputs by time: workloads of a trace, operators' commands. Immutable, so forks share it. */
 export interface Script {
   readonly length: number;
   /** Never decreases with the index. */
@@ -43,14 +42,14 @@ export interface Script {
 
 export interface SimulatedRound {
   readonly inputs: readonly Input[];
-  /** The inputs from `inputs[firstScripted]` on are the script's, from its index `scriptIndex` on. */
+  /** The inputs from `inputs[firstScripted]` on belong to the script, from its index `scriptIndex` on. */
   readonly firstScripted: number;
   readonly scriptIndex: number;
   readonly ready: Ready;
   readonly engine: Engine;
 }
 
-/** Whoever keeps the books of a run. It sees every round and is forked with the run. */
+/** Observer of a run. It sees every round and is forked with the run. */
 export interface SimulationObserver {
   onRound(round: SimulatedRound): void;
   fork(): this;
@@ -66,7 +65,7 @@ export interface SimulationOptions<Observer extends SimulationObserver> {
   /** `null`: no node is ever lost. */
   readonly nodeFaults: NodeFaults | null;
   readonly observer: Observer;
-  /** Where engines come from; left out: the real ones. Tests of the checkers hand in engines with planted bugs. */
+  /** Constructor of engines; default: the real one. Tests of the checkers pass engines with planted bugs. */
   readonly engines?: EngineSource;
 }
 
@@ -77,10 +76,10 @@ export interface EngineSource {
 
 const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
-/** Payloads of queue entries that are about nodes; the executor's are `attemptEntry`. */
+/** Payloads of queue entries about nodes; the executor's are `attemptEntry`. */
 const nodeEntry = { fails: 3, returns: 4, notice: 8 } as const;
 
-/** What a simulation consists of besides its options; a fork gets its own. */
+/** The parts of a simulation besides its options; a fork gets its own. */
 interface Parts {
   readonly engine: Engine;
   readonly queue: EventQueue;
@@ -99,7 +98,7 @@ export class Simulation<Observer extends SimulationObserver> {
   readonly engine: Engine;
   readonly observer: Observer;
 
-  /** Use `createSimulation` for a new one, `fork` for a second one. */
+  /** Use `createSimulation` to create one, `fork` to copy it. */
   constructor(options: SimulationOptions<Observer>, parts: Parts, observer: Observer) {
     this.#options = options;
     this.#nodes = options.fleet.nodes;
@@ -115,14 +114,14 @@ export class Simulation<Observer extends SimulationObserver> {
     return this.#nowMs;
   }
 
-  /** Scripted inputs handed to the engine so far, of `Script.length`. */
+  /** Number of scripted inputs passed to the engine so far, of `Script.length`. */
   get scriptedCount(): number {
     return this.#scriptIndex;
   }
 
   /**
-   * When the next round is due; `Infinity` at rest: nothing is to come, nothing runs, and what still waits could not start
-   * whatever the time. The losses of a fleet on which nothing runs and for which nothing is to come are no event.
+   * When the next round is due; `Infinity` at rest: no input is left, nothing runs, and waiting work can never start.
+   * Losses of idle nodes are ignored when no input is left.
    */
   get nextAtMs(): number {
     const { script } = this.#options;
@@ -169,7 +168,7 @@ export class Simulation<Observer extends SimulationObserver> {
       inputs = appended(inputs, this.#scripted(script.input(this.#scriptIndex++)));
     }
     if (inputs.length === 0) {
-      // Only stale entries were due, unless the engine asked to be woken.
+      // Only stale entries were due, unless the engine has a wakeup.
       const wakeAtMs = this.engine.nextWakeAtMs();
       if (wakeAtMs === null || wakeAtMs > atMs) return;
       inputs = [{ kind: "tick" }];
@@ -177,34 +176,34 @@ export class Simulation<Observer extends SimulationObserver> {
     this.#round(inputs, firstScripted, scriptIndex);
   }
 
-  /** Hands in a command now, outside the script, and answers what the engine replied. */
+  /** Submits a command now, outside the script, and returns the engine's reply. */
   command(command: Command): Reply | undefined {
     return this.receive([command]).replies.find((reply) => reply.commandId === command.commandId);
   }
 
-  /** Hands in inputs now, outside the script. What they say of nodes is only said: see `loseMachine`. */
+  /** Submits inputs now, outside the script. Observations about nodes do not change the machines: see `loseMachine`. */
   receive(inputs: readonly Input[]): Ready {
     return this.#round(inputs, inputs.length, this.#scriptIndex);
   }
 
-  /** With which workers an attempt really runs, whatever the engine thinks; none: it has ended, or is lost. */
+  /** The real workers of an attempt, whatever the engine's state; none: it has ended, or is lost. */
   workersOf(id: AttemptId): readonly WorkerAllocation[] {
     return this.#executor.workersOf(id);
   }
 
-  /** The machine dies with all that runs on it. Nobody tells the engine. */
+  /** The machine dies with all its work. The engine is not informed. */
   loseMachine(nodeId: NodeId): void {
     this.#executor.loseNode(nodeId, this.#nowMs);
   }
 
-  /** The machine is there again, empty. Nobody tells the engine. */
+  /** The machine is back, empty. The engine is not informed. */
   returnMachine(nodeId: NodeId): void {
     this.#executor.returnNode(nodeId, this.#nowMs);
   }
 
   /**
-   * A control plane that died after its journal was synced and before it performed what it had decided: the simulation with a
-   * restored engine, after the recovery that a live driver does. This one must not be used any more.
+   * A control plane that died after its journal was synced and before it performed its effects: the simulation with a
+   * restored engine, after the recovery of a live driver. This one must not be used any more.
    */
   crashAfter(inputs: readonly Input[]): Simulation<Observer> {
     const ready = this.engine.receive(inputs, this.#nowMs);
@@ -221,7 +220,7 @@ export class Simulation<Observer extends SimulationObserver> {
     return recovered;
   }
 
-  /** A second simulation that goes on from here exactly as this one would, independently of it. */
+  /** An independent copy that continues exactly as this one would. */
   fork(): Simulation<Observer> {
     const queue = this.#queue.fork();
     const parts = { engine: restored(this.#options, this.engine), queue, executor: this.#executor.fork(queue) };
@@ -233,7 +232,7 @@ export class Simulation<Observer extends SimulationObserver> {
     return copy;
   }
 
-  /** The fleet, its teams and its policy come into being, before anything of the script. */
+  /** Creates the fleet, its teams and its policy, before the script starts. */
   setUp(): void {
     const { fleet, teams, policy } = this.#options;
     const common = { actor: "simulator", idempotencyKey: null };
@@ -269,7 +268,7 @@ export class Simulation<Observer extends SimulationObserver> {
     return ready;
   }
 
-  /** A script may also tell of nodes; then the machines share the fate of what is said of them. */
+  /** A script may also contain node observations; the machines then follow them. */
   #scripted(input: Input): Input {
     if (input.kind === "nodeUnreachable") this.#executor.loseNode(input.nodeId, this.#nowMs);
     else if (input.kind === "nodeSeen") this.#executor.returnNode(input.node.id, this.#nowMs);
@@ -321,7 +320,7 @@ export class Simulation<Observer extends SimulationObserver> {
     this.#queue.push(atMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.notice);
   }
 
-  /** The node is up for as long as was told, or for all of its time where that is shorter. */
+  /** The node stays up for the notice period, or for the rest of its lifetime if that is shorter. */
   #notice(index: number): Observation {
     const { upMs, noticeMs } = this.#options.nodeFaults!;
     const leftMs = Math.min(noticeMs ?? 0, upMs(index, this.#lossCounts[index]!) ?? 0);
@@ -329,7 +328,10 @@ export class Simulation<Observer extends SimulationObserver> {
   }
 }
 
-/** Most rounds have one input. A list made with it has room for just that; pushing to an empty one makes room for seventeen. */
+/**
+ * Most rounds have one input. A literal list has capacity for exactly that; pushing to an empty one allocates
+ * seventeen.
+ */
 function appended(inputs: readonly Input[], input: Input): readonly Input[] {
   if (inputs.length === 0) return [input];
   (inputs as Input[]).push(input);
@@ -340,7 +342,7 @@ function restored({ engines }: { readonly engines?: EngineSource }, engine: Engi
   return (engines ?? realEngines).restore(engine.snapshot());
 }
 
-/** A simulation that goes on from an engine in which work runs already. The engine becomes the simulation's own. */
+/** A simulation that continues from an engine with running work. The engine belongs to the simulation from then on. */
 export function resumeSimulation<Observer extends SimulationObserver>(
   options: SimulationOptions<Observer>,
   engine: Engine,
@@ -354,7 +356,7 @@ export function resumeSimulation<Observer extends SimulationObserver>(
   return new Simulation(options, { engine, queue, executor }, options.observer);
 }
 
-/** A simulation whose fleet stands and whose script has not begun. */
+/** A simulation whose fleet exists and whose script has not begun. */
 export function createSimulation<Observer extends SimulationObserver>(
   options: SimulationOptions<Observer>,
 ): Simulation<Observer> {

@@ -1,10 +1,11 @@
 /**
- * Pages of prefixes outside the engines. A hit counts while every page before it in the request hit too; then all pages of
- * the request become the most recently used ones, from the first to the last. Unlimited where `pageCount` is infinite.
+ * Prefix pages stored outside the engines. A hit counts while every page before it in the request was a hit too; then
+ * all pages of the request become the most recently used ones, from first to last. Unlimited if `pageCount` is
+ * infinite.
  */
 export class PrefixPages {
   readonly #pageCount: number;
-  /** In the order of last use: a Set keeps the order in which its members came. */
+  /** In the order of last use: a Set keeps insertion order. */
   readonly #pages = new Set<number>();
   asked: number = 0;
   hits: number = 0;
@@ -17,7 +18,7 @@ export class PrefixPages {
     return this.#pages.size;
   }
 
-  /** Pages of the request, from its beginning on, that are there; afterwards all are. */
+  /** Number of leading pages of the request that are stored; afterwards all are. */
   look(pages: readonly number[]): number {
     const missing = pages.findIndex((page) => !this.#pages.has(page));
     const found = missing === -1 ? pages.length : missing;

@@ -3,10 +3,10 @@ import type { BatchedRequest, BatchingObserver, StepCosts } from "@headroom/perf
 import type { LatencyCoefficients, ReplicaSpec, Ticket } from "@headroom/routing";
 import type { AdapterLoading, ReplicaGroup } from "./variant.ts";
 
-/** Batch at which the slope of a step by its sequences is read off. */
+/** Batch size at which the slope of a step by its sequences is computed. */
 const usualBatch = 64;
 
-/** The coefficients of a step as the router takes them. */
+/** The step coefficients in the router's form. */
 function latencyCoefficients(costs: StepCosts, requestMs: number): LatencyCoefficients {
   const { tokensMs } = costs;
   const last = tokensMs.length - 1;
@@ -37,24 +37,24 @@ export function replicaSpec(id: string, group: ReplicaGroup, requestMs: number):
   };
 }
 
-/** A request that a replica has, and how far the router knows it to be. */
+/** A request on a replica, and the tokens of it that the router knows. */
 export interface Flight {
   readonly id: number;
   readonly ticket: Ticket;
   readonly outputTokens: number;
-  /** Steps of the engine when the first token came; -1 before. A sequence decodes one token a step. */
+  /** Engine steps at the first token; -1 before. A sequence decodes one token a step. */
   firstTokenStep: number;
   reportedTokens: number;
 }
 
-/** A replica: an engine with a clock, what it holds loaded, and the requests that it has. */
+/** A replica: an engine with a clock, its loaded models, and its requests. */
 export class SimulatedReplica {
   readonly id: string;
   readonly group: ReplicaGroup;
   readonly engine: TimedEngine;
   readonly flights: Map<number, Flight> = new Map();
   readonly #adapters = new Set<string>();
-  /** Requests that wait for what is being loaded for them, by the end of that. */
+  /** Requests that wait for a load, by the end of that load. */
   readonly #loading: { readonly atMs: number; readonly request: BatchedRequest }[] = [];
   adapterLoads: number = 0;
 
@@ -70,18 +70,18 @@ export class SimulatedReplica {
     return this.engine.isIdle && this.#loading.length === 0;
   }
 
-  /** When something happens next, ms; infinite where the replica has no request. */
+  /** Time of the next event, ms; infinite if the replica has no request. */
   get nextMs(): number {
     return Math.min(this.engine.nextMs, this.#loading[0]?.atMs ?? Infinity);
   }
 
-  /** Gives the engine a request at `atMs`, up to which the replica need not have been advanced. */
+  /** Submits a request to the engine at `atMs`, up to which the replica need not have been advanced. */
   add(request: BatchedRequest, atMs: number): void {
     const later = this.#loading.findIndex((one) => one.atMs > atMs);
     this.#loading.splice(later === -1 ? this.#loading.length : later, 0, { atMs, request });
   }
 
-  /** Runs all that happens before `untilMs`. */
+  /** Runs everything before `untilMs`. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
     for (let next = this.#loading[0]; next !== undefined && next.atMs < untilMs; next = this.#loading[0]) {
       this.#loading.shift();
@@ -91,7 +91,7 @@ export class SimulatedReplica {
     this.engine.advanceTo(untilMs, observer);
   }
 
-  /** Time to load what a request needs, ms; 0 where the replica holds it. */
+  /** Time to load the request's model, ms; 0 if it is loaded. */
   load(adapter: string, loading: AdapterLoading): number {
     const isHeld = this.#adapters.delete(adapter);
     this.#adapters.add(adapter);

@@ -1,21 +1,21 @@
 /** A request of a trace of traffic. */
 export interface ServingRequest {
-  /** After the first request of the trace. */
+  /** Time after the first request of the trace. */
   readonly arrivalMs: number;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Names of the prompt's pages, each for its page and all before it; empty where the trace does not say. */
+  /** Names of the prompt's pages, each for its page and all before it; empty if the trace has none. */
   readonly pages: readonly number[];
-  /** Tokens of the prompt that were found in a cache when the request was recorded. */
+  /** Prompt tokens found in a cache when the request was recorded. */
   readonly cachedTokens: number;
-  /** Model or adapter that has to be loaded for it; empty: none. */
+  /** Model or adapter that the request needs loaded; empty: none. */
   readonly adapter: string;
 }
 
-/** Traffic: requests by arrival. */
+/** Requests in order of arrival. */
 export interface RequestTrace {
   readonly requests: readonly ServingRequest[];
-  /** Tokens of a page that requests name; 0 where no request names any. */
+  /** Tokens of a named page; 0 if no request names any. */
   readonly pageTokens: number;
 }
 
@@ -35,7 +35,7 @@ export function traceOf(requests: readonly ServingRequest[], pageTokens: number)
   return { requests: sorted.map((one) => ({ ...one, arrivalMs: one.arrivalMs - begin })), pageTokens };
 }
 
-/** The same traffic with so many times as many arrivals a second: gaps shrink, lengths stay. */
+/** The same traffic with a multiple of the arrival rate: gaps shrink, lengths stay. */
 export function sped(trace: RequestTrace, factor: number): RequestTrace {
   return { ...trace, requests: trace.requests.map((one) => ({ ...one, arrivalMs: one.arrivalMs / factor })) };
 }

@@ -25,7 +25,7 @@ export interface ServingResult {
   readonly ttft_ms: Distribution;
   readonly tpot_ms: Distribution;
   readonly latency_ms: Distribution;
-  /** Share of the requests that met both promises, and each. */
+  /** Share of the requests that met both objectives, and each. */
   readonly slo_share: number;
   readonly slo_ttft_share: number;
   readonly slo_tpot_share: number;
@@ -33,11 +33,11 @@ export interface ServingResult {
   readonly accelerators: number;
   readonly accelerator_hours: number;
   readonly output_tokens_per_s: number;
-  /** Of the time of all replicas, that in steps. */
+  /** Share of replica time in steps. */
   readonly busy_share: number;
-  /** Of the prompt tokens, those that were not computed. */
+  /** Share of prompt tokens that were not computed. */
   readonly prompt_hit_share: number;
-  /** Of the pages that requests named, those found in an engine; in the store outside. Absent where no page was named. */
+  /** Share of named pages found in an engine, and in the external store. Absent if no page was named. */
   readonly page_hit_share?: number;
   readonly store_hit_share?: number;
   readonly preemptions: number;

@@ -10,10 +10,10 @@ import { servingResult } from "./result.ts";
 import type { ServingResult } from "./result.ts";
 import type { ServingVariant } from "./variant.ts";
 
-/** Output tokens reach the router's books in portions: those of all running requests once a second. */
+/** The router learns of output tokens in portions: those of all running requests once a second. */
 const reportEveryMs = 1000;
 
-/** Replicas of one variant at most; the router's own bound. */
+/** Maximum replicas of one variant: the router's limit. */
 export const replicasMax = 4096;
 
 class PrefixView implements PrefixBlocks {
@@ -40,9 +40,9 @@ function promptTokenMs({ tokensMs }: StepCosts): number {
 }
 
 /**
- * A trace of requests served one way: each request is routed when it arrives, by the router that the gateway runs; replicas
- * run the batching kernel of the performance model. Requests that arrive while no replica is ready wait in order.
- * Deterministic: the same trace and variant give the same times, bit for bit.
+ * A trace of requests under one serving configuration: the gateway's router routes each request when it arrives;
+ * replicas run the batching kernel of the performance model. Requests that arrive while no replica is ready wait in
+ * order. Deterministic: the same trace and variant give the same times, bit for bit.
  */
 export class ServingSimulation {
   readonly #trace: RequestTrace;
@@ -63,7 +63,7 @@ export class ServingSimulation {
   #advancing: SimulatedReplica | undefined;
   readonly #observer: BatchingObserver;
 
-  /** Throws RangeError where the variant has no replica, or more than `replicasMax`. */
+  /** Throws RangeError if the variant has no replica, or more than `replicasMax`. */
   constructor(trace: RequestTrace, variant: ServingVariant) {
     this.#trace = trace;
     this.#variant = variant;
@@ -94,7 +94,7 @@ export class ServingSimulation {
     return this.#times;
   }
 
-  /** Takes in up to `count` more requests; the last call runs to the end of all. True when everything is done. */
+  /** Submits up to `count` more requests; the last call runs to the end of all. True when everything is done. */
   advance(count: number): boolean {
     const until = Math.min(this.#trace.requests.length, this.#next + count);
     while (this.#next < until) {
@@ -131,7 +131,7 @@ export class ServingSimulation {
   }
 
   #arrive(id: number, request: ServingRequest): void {
-    // Until a replica is ready requests are held; they are routed in their order at the moment one is.
+    // Until a replica is ready, requests are held; then they are routed in order.
     const nowMs = Math.max(request.arrivalMs, this.#readyMs);
     if (request.arrivalMs < this.#readyMs) this.#heldCount += 1;
     this.#advanceAll(nowMs);
@@ -162,7 +162,7 @@ export class ServingSimulation {
     replica.add(batched, nowMs + delayMs);
   }
 
-  /** The request as the engine meets it, and how much later than the router sent it. */
+  /** The request for the engine, and the delay after routing. */
   #batched(
     id: number,
     request: ServingRequest,
@@ -172,7 +172,7 @@ export class ServingSimulation {
     const { pageTokens } = this.#trace;
     const loadMs = adapters === undefined || request.adapter === "" ? 0 : replica.load(request.adapter, adapters);
     const isBlocking = adapters?.isExclusive === true;
-    // An exclusive load is work of the engine: as many prompt tokens as it computes in that time.
+    // An exclusive load is modelled as engine work: the prompt tokens that it computes in that time.
     const loadTokens = isBlocking ? Math.round(loadMs / promptTokenMs(replica.group.costs)) : 0;
     const found = this.#store?.look(request.pages) ?? 0;
     const stored = Math.min(found * pageTokens, request.promptTokens);
@@ -216,7 +216,7 @@ export class ServingSimulation {
     }
   }
 
-  /** Tells the router of the tokens that running requests have generated since it was last told. */
+  /** Reports tokens generated since the last report to the router. */
   #report(atMs: number): void {
     for (const replica of this.#replicas) {
       const { steps } = replica.engine.kernel.totals;

@@ -1,7 +1,7 @@
 import type { BatchingLimits, StepCosts } from "@headroom/perf";
 import type { RoutingPolicy } from "@headroom/routing";
 
-/** Replicas that are alike. */
+/** Identical replicas. */
 export interface ReplicaGroup {
   readonly name: string;
   readonly count: number;
@@ -11,30 +11,30 @@ export interface ReplicaGroup {
   readonly zone: string;
 }
 
-/** A store of prefix pages outside the engines, which all replicas share (Mooncake, LMCache): least recently used pages go. */
+/** A store of prefix pages outside the engines, shared by all replicas (Mooncake, LMCache), with LRU eviction. */
 export interface PageStore {
   readonly pageCount: number;
-  /** From the store into an engine, for each page, ms. */
+  /** Time from the store into an engine, for each page, ms. */
   readonly pageLoadMs: number;
 }
 
-/** Models or adapters that replicas load when a request needs one that they do not hold. */
+/** Models or adapters that a replica loads on demand. */
 export interface AdapterLoading {
-  /** How many a replica holds; the least recently used one goes. */
+  /** Capacity of a replica; the least recently used one is evicted. */
   readonly slots: number;
   readonly loadMs: number;
-  /** The replica does nothing else meanwhile (a base model), or goes on (a LoRA adapter). */
+  /** Whether loading blocks the replica (a base model) or not (a LoRA adapter). */
   readonly isExclusive: boolean;
 }
 
-/** How a replica comes up. */
+/** Start-up of a replica. */
 export interface Start {
-  /** Every replica is ready when the first request comes, or begins to start with it. */
+  /** Every replica is ready at the first request, or begins to start with it. */
   readonly kind: "warm" | "cold";
   readonly coldStartMs: number;
 }
 
-/** One way to serve the traffic. */
+/** One serving configuration. */
 export interface ServingVariant {
   readonly name: string;
   readonly groups: readonly ReplicaGroup[];
@@ -44,14 +44,14 @@ export interface ServingVariant {
   readonly start: Start;
   readonly store: PageStore | undefined;
   readonly adapters: AdapterLoading | undefined;
-  /** Steps are scheduled while the one before runs. */
+  /** Steps are scheduled while the previous one runs. */
   readonly isScheduledAhead: boolean;
-  /** Before the engine: front end, tokenisation, network. */
+  /** Delay before the engine: front end, tokenisation, network. */
   readonly frontEndMs: number;
   readonly slo: ServingSlo;
 }
 
-/** What a request is promised. */
+/** Latency objectives of a request. */
 export interface ServingSlo {
   readonly ttftMs: number;
   readonly tpotMs: number;

@@ -3,20 +3,20 @@ import { quoted, Row } from "./row.ts";
 import type { ImportLedger } from "./row.ts";
 import type { TraceLines } from "./trace.ts";
 
-/** What a table's reader tells of its rows. */
+/** Callbacks of a table's reader. */
 export type RowLedger = Pick<ImportLedger, "row" | "broken">;
 
 export interface TableFormat {
   readonly delimiter: "," | "|";
-  /** Columns without which the file is not of this format; others may be there, in any order. */
+  /** Required columns; others may be present, in any order. */
   readonly required: readonly string[];
-  /** Quotes have no meaning in `sacct --parsable2`. */
+  /** `sacct --parsable2` uses no quoting. */
   readonly quotes: "rfc4180" | "literal";
 }
 
 /**
- * Calls `visit` with every row that has as many fields as the header. Returns a complaint when the file as a whole is not of
- * the format. Rows of another width, and rows that `visit` fails, are entered in the book as broken.
+ * Calls `visit` with every row that has as many fields as the header. Returns a problem if the file as a whole has
+ * another format. Rows of another width, and rows that `visit` fails, are counted as broken.
  */
 export function readTable(
   source: TraceLines,
@@ -68,7 +68,7 @@ function splitFields(text: string, format: TableFormat): string[] {
   return fields;
 }
 
-/** One field from `position` on; `next` is where the one after it begins, past the end of the text after the last. */
+/** One field from `position` on; `next` is the start of the following one, past the end of the text after the last. */
 function readField(text: string, position: number, delimiter: string): { value: string; next: number } {
   if (text[position] !== '"') {
     const end = text.indexOf(delimiter, position);
@@ -79,7 +79,7 @@ function readField(text: string, position: number, delimiter: string): { value: 
   let from = position + 1;
   for (;;) {
     const quote = text.indexOf('"', from);
-    // A quote without its partner swallows the rest of the line, so that the number of fields comes out wrong.
+    // An unmatched quote swallows the rest of the line, so that the number of fields is wrong.
     if (quote < 0) return { value: value + text.slice(from), next: text.length + 1 };
     value += text.slice(from, quote);
     if (text[quote + 1] !== '"') {

@@ -1,26 +1,28 @@
 /**
- * Traces made from a seed. The same options give the same trace in every JavaScript engine: integers and the four
- * operations only. The arrivals are scaled to the work that was drawn, so that the offered load is what was asked for and
- * not only its expectation.
+ * Traces generated from a seed. The same options give the same trace in every JavaScript engine: integers and the four
+ * operations only. Arrivals are scaled to the drawn work, so that the offered load is exact and not only its
+ * expectation.
  */
 import { drawBelow, drawExponential } from "../faults/exponential.ts";
 import { inOrderOfSubmission, type Trace, type TraceJob } from "./trace.ts";
 
 export interface GangShare {
   readonly accelerators: number;
-  /** Relative to the other shares' weights; a whole number. */
+  /** Relative weight; a whole number. */
   readonly weight: number;
 }
 
 export interface GeneratorOptions {
   readonly seed: number;
   readonly jobs: number;
-  /** Of the pool that the trace is made for. */
+  /** Accelerators of the pool. */
   readonly accelerators: number;
-  /** Accelerator time asked for in the span of the arrivals, as a share of what the pool has in that span. */
+  /** Requested accelerator time in the span of the arrivals, as a share of the pool's. */
   readonly load: number;
   readonly gangs: readonly GangShare[];
-  /** Durations are spread evenly over the octaves between these two: many short jobs, a long tail that holds most of the work. */
+  /**
+   * Durations are spread evenly over the octaves between these two: many short jobs, a long tail with most of the work.
+   */
   readonly durationMinS: number;
   readonly durationMaxS: number;
 }
@@ -75,7 +77,7 @@ function drawSizes(options: GeneratorOptions): number[] {
   });
 }
 
-/** An octave uniformly, then a place within it uniformly: log-uniform but for straight lines between powers of two. */
+/** A uniform octave, then a uniform position in it: log-uniform except for straight lines between powers of two. */
 function drawDurationS(options: GeneratorOptions, sequence: number): number {
   const { seed, durationMinS, durationMaxS } = options;
   let octaves = 0;

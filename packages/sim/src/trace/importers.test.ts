@@ -13,7 +13,7 @@ function lines(text: string, file = "trace"): TraceLines {
   return { file, lines: text.split("\n") };
 }
 
-/** One line a job, and what else there is to say, as in a scenario. */
+/** One line for each job, with further fields, as in a scenario. */
 function show(result: TraceImport): string {
   const { report } = result;
   const jobs =

@@ -14,13 +14,13 @@ export interface OpenbSources {
   readonly pods: TraceLines;
 }
 
-/** What a pod asks for, whatever became of it. */
+/** The request of a pod. */
 export type OpenbAsk = Omit<TraceJob, "submittedAtMs" | "durationMs">;
 
 const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
 const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"];
 
-/** The nodes as a fleet of one pool for each model, or what is wrong with the file as a whole. */
+/** The nodes as a fleet with one pool for each model, or the problem of the file as a whole. */
 export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec | string {
   const nodes: NodeSpec[] = [];
   const pools = new Map<string, Pool>();
@@ -38,7 +38,7 @@ export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec |
   return { sites: [simulatedSite], pools: [...pools.values()], nodes };
 }
 
-/** Visits every pod with its sound ask; `columns` are those that the visitor reads besides. */
+/** Visits every pod with a valid request; `columns` are further columns that the visitor reads. */
 export function readPods(
   source: TraceLines,
   columns: readonly string[],

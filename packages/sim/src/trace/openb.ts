@@ -1,4 +1,4 @@
-/** The openb traces as work that came and went, or, without its times, as the demand that a setting draws from. */
+/** The openb traces as jobs with times, or without times as the population for drawn demand. */
 import { ImportLedger, type Row } from "./row.ts";
 import { readNodes, readPods, type OpenbAsk, type OpenbSources } from "./openb-table.ts";
 import { traceBounds, type ImportOptions, type TraceImport } from "./trace.ts";
@@ -14,8 +14,8 @@ export function importOpenb(sources: OpenbSources, options: ImportOptions): Trac
 }
 
 /**
- * Every pod, started or not, as a job at time 0 without an end, on the nodes that have accelerators: the population of the
- * settings in which placement policies were published (FGD, USENIX ATC '23), which know no times.
+ * Every pod, started or not, as a job at time 0 without an end, on the nodes with accelerators: the population of
+ * published evaluations of placement policies (FGD, USENIX ATC '23), which use no times.
  */
 export function importOpenbDemand(sources: OpenbSources, options: ImportOptions): TraceImport {
   const ledger = new ImportLedger();
@@ -44,7 +44,7 @@ function enterJob(row: Row, ask: OpenbAsk, ledger: ImportLedger): void {
   if (startedAtS < createdAtS) row.fail(`scheduled_time: ${startedAtS} lies before creation_time ${createdAtS}`);
   if (row.problem !== null) return;
   const job = { ...ask, submittedAtMs: createdAtS * 1000, durationMs: (endedAtS - startedAtS) * 1000 };
-  // Here work without accelerators competes for cores and memory with the rest, so it stays in.
+  // Work without accelerators competes for cores and memory here, so it is kept.
   if (job.accelerators === 0 && job.durationMs > 0) ledger.jobs.push(job);
   else ledger.job(job);
 }

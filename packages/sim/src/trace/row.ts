@@ -1,4 +1,4 @@
-/** Reading rows of text tables: fields by name, numbers within bounds, and a book of what was wrong where. */
+/** Reads rows of text tables: fields by name, numbers within bounds, and a list of problems with their lines. */
 import {
   inOrderOfSubmission,
   PROBLEMS_KEPT,
@@ -10,7 +10,7 @@ import {
 } from "./trace.ts";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
-/** One row under a header. The first thing that is wrong with it makes it broken; later readings then do not matter. */
+/** One row under a header. Its first problem makes it broken; later reads then do not matter. */
 export class Row {
   readonly #columns: ReadonlyMap<string, number>;
   readonly #fields: readonly string[];
@@ -47,18 +47,18 @@ export class Row {
   }
 }
 
-/** The value of `-12` or `12`; `null` for everything else, decimals and exponents included. Huge digits come back as huge. */
+/** The value of `-12` or `12`; `null` for everything else, decimals and exponents included. Huge numbers stay huge. */
 export function plainInteger(text: string): number | null {
   return /^-?[0-9]+$/.test(text) ? Number(text) : null;
 }
 
-/** Text of a damaged file, short enough and printable enough for a message. */
+/** Text of a damaged file, shortened and made printable for a message. */
 export function quoted(text: string): string {
   const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   return JSON.stringify(shown);
 }
 
-/** Keeps the books of one import. */
+/** Counts the rows of one import. */
 export class ImportLedger {
   #rowCount = 0;
   #brokenCount = 0;
@@ -79,7 +79,9 @@ export class ImportLedger {
     this.#leftOut[reason] = (this.#leftOut[reason] ?? 0) + 1;
   }
 
-  /** A job that ran, or one more that did not. The rule is the same in all formats: without time or accelerator, no job. */
+  /**
+   * Adds a job, or counts a row that is none. The rule is the same in all formats: without time or accelerator, no job.
+   */
   job(job: TraceJob): void {
     if (job.durationMs === 0) this.leaveOut("zeroDuration");
     else if (job.accelerators === 0) this.leaveOut("noAccelerators");

@@ -34,7 +34,7 @@ function readJob(row: Row, ledger: ImportLedger): void {
   ledger.job({
     id,
     submittedAtMs: submittedAtS * 1000,
-    // A job that was suspended held its accelerators all the same, so its length is not `Elapsed`.
+    // A suspended job kept its accelerators, so its length is not `Elapsed`.
     durationMs: (endedAtS - startedAtS) * 1000,
     accelerators,
     coresMilli: 0,
@@ -45,14 +45,17 @@ function readJob(row: Row, ledger: ImportLedger): void {
   });
 }
 
-/** What sacct prints for a time that has not come, or never will. */
+/** sacct's output for a time that has not come, or never will. */
 function isAbsent(text: string): boolean {
   return text === "Unknown" || text === "None" || text === "N/A" || text === "";
 }
 
 const timePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 
-/** Seconds since 1970 on the clock that the text is written in, or since whenever where it is seconds already (SLURM_TIME_FORMAT=%s). */
+/**
+ * Seconds since 1970 in the text's own time zone, or the number itself if it is in seconds already
+ * (SLURM_TIME_FORMAT=%s).
+ */
 function readTime(row: Row, column: string): number {
   const text = row.text(column);
   const match = timePattern.exec(text);

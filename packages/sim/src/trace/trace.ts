@@ -1,12 +1,15 @@
-/** A trace: the work that came to a cluster, whatever format told of it. Times in ms, memory in MiB, cores in thousandths. */
+/**
+ * A trace: the work submitted to a cluster, independent of the file format. Times in ms, memory in MiB, cores in
+ * thousandths.
+ */
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
 export interface TraceJob {
-  /** What the trace calls it. Not unique in every trace. */
+  /** The trace's name for it. Not unique in every trace. */
   readonly id: string;
   readonly submittedAtMs: number;
   readonly durationMs: number;
-  /** Of the whole job. */
+  /** For the whole job. */
   readonly accelerators: number;
   /** Thousandths of one accelerator, for a job that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
@@ -14,40 +17,40 @@ export interface TraceJob {
   readonly memoryMib: number;
   /** In order of preference; empty: any. */
   readonly acceleratorTypes: readonly string[];
-  /** For how long its user asked; absent: the trace does not say. */
+  /** The requested walltime; absent: not in the trace. */
   readonly walltimeMs?: number;
-  /** Absent: the trace does not say. */
+  /** Absent: not in the trace. */
   readonly user?: string;
-  /** On whose account it ran; absent: the trace does not say. */
+  /** The charged account; absent: not in the trace. */
   readonly account?: string;
-  /** Like workers among whom its accelerators, cores and memory are shared out; absent: one has all of them. */
+  /** Number of identical workers that share its accelerators, cores and memory; absent: one. */
   readonly workers?: number;
 }
 
 export interface Trace {
-  /** In order of submission, and in the order of the file among those of one instant. */
+  /** In submission order, then in the order of the file. */
   readonly jobs: readonly TraceJob[];
-  /** The fleet that the trace comes with; `null` where it says nothing of one. */
+  /** The trace's own fleet; `null` if it has none. */
   readonly fleet: FleetSpec | null;
 }
 
 export interface TraceProblem {
-  /** Which of the trace's files, by the name it was given. */
+  /** The trace file, by its given name. */
   readonly file: string;
-  /** From 1; 0 where the problem is the file's as a whole. */
+  /** From 1; 0 if the problem concerns the whole file. */
   readonly line: number;
   readonly message: string;
 }
 
-/** What an import saw and did not turn into jobs. */
+/** Rows that an import did not turn into jobs. */
 export interface ImportReport {
-  /** Rows with data, header and comments aside. */
+  /** Data rows, without header and comments. */
   readonly rowCount: number;
-  /** Rows that make no sense. */
+  /** Invalid rows. */
   readonly brokenCount: number;
-  /** Where the first of them are, at most `PROBLEMS_KEPT`. */
+  /** The first problems, at most `PROBLEMS_KEPT`. */
   readonly problems: readonly TraceProblem[];
-  /** Sound rows that are no jobs to simulate, by reason. */
+  /** Valid rows that are no jobs to simulate, by reason. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
@@ -57,7 +60,7 @@ export type TraceImport =
   | { readonly kind: "refused"; readonly reason: string; readonly report: ImportReport };
 
 export interface ImportOptions {
-  /** Leave broken rows out instead of refusing the trace. */
+  /** Leaves broken rows out instead of refusing the trace. */
   readonly skipBroken: boolean;
 }
 
@@ -67,10 +70,10 @@ export interface TraceLines {
   readonly lines: Iterable<string>;
 }
 
-/** Enough to see what is wrong with a file, few enough to read. */
+/** Enough to diagnose a file, few enough to read. */
 export const PROBLEMS_KEPT = 10;
 
-/** Bounds that every real trace keeps and that keep all sums safe: 300 years, 10 years, a million accelerators. */
+/** Bounds of every real trace that keep all sums safe: 300 years, 10 years, a million accelerators. */
 export const traceBounds = {
   submittedAtS: 10_000_000_000,
   durationS: 315_360_000,
@@ -90,7 +93,7 @@ export function inOrderOfSubmission(jobs: readonly TraceJob[]): TraceJob[] {
   return jobs.toSorted((a, b) => a.submittedAtMs - b.submittedAtMs);
 }
 
-/** The trace as a pool without topology sees it: only the number of accelerators counts, and work without any is not there. */
+/** The trace for a pool without topology: only the number of accelerators counts, and work without any is left out. */
 export function withoutPlacementNeeds(trace: Trace): Trace {
   const jobs = trace.jobs
     .filter((job) => job.accelerators > 0)

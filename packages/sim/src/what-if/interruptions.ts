@@ -1,15 +1,15 @@
-/** What becomes of work that runs at the beginning of a course and does not come to its own end in it. */
+/** Interruptions of work that runs at the beginning of a timeline. */
 import { milliIn, partsOf } from "@headroom/engine";
 import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadId } from "@headroom/engine";
 
 export interface Interruption {
-  /** Tasks of an array; 1 for what is none. */
+  /** Tasks of an array; 1 for other work. */
   readonly taskCount: number;
-  /** When the first of them was interrupted, ms. */
+  /** First interruption of a task, ms. */
   readonly atMs: number;
-  /** When all of them run again; `null`: not within the horizon. */
+  /** When all interrupted tasks run again; `null`: not within the horizon. */
   readonly againAtMs: number | null;
-  /** Accelerators times ms that are done again: since the last checkpoint, or since the start. */
+  /** Repeated work, in accelerators times ms: since the last checkpoint, or since the start. */
   readonly lostAcceleratorMs: number;
 }
 
@@ -18,13 +18,13 @@ interface RunningAttempt {
   readonly task: number;
   readonly milli: number;
   readonly safeSinceMs: number;
-  /** Of how long it ran, what a checkpoint saved. */
+  /** The part of its run that a checkpoint saved. */
   readonly savedMs: number;
   stopAtMs: number | null;
 }
 
 interface OpenInterruption extends Interruption {
-  /** Tasks that do not run again yet, with what of each is saved, in ms. */
+  /** Interrupted tasks that do not run again yet, with their saved progress in ms. */
   readonly waiting: Map<number, number>;
 }
 
@@ -54,7 +54,7 @@ export class Interruptions {
     }
   }
 
-  /** A task starts: answers how much of it, in ms, was saved before it was interrupted in this course. */
+  /** A task starts: returns its progress, in ms, saved before an interruption in this timeline. */
   launched(workloadId: WorkloadId, task: number, atMs: number): number {
     const found = this.#found.get(workloadId);
     const savedMs = found?.waiting.get(task);

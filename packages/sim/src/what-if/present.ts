@@ -1,10 +1,10 @@
-/** What is asked about the time to come begins with a state as it was taken, and the time that has passed since. */
+/** The initial state of a forecast: a state at some time, and the time that has passed since. */
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 
 export interface Present {
   readonly engine: Engine;
-  /** The newest event of the state as it was taken. */
+  /** The newest event in the state. */
   readonly sequence: number;
   readonly nowMs: number;
 }

@@ -1,17 +1,17 @@
-/** What is held and what waits at one moment of a course. */
+/** Usage and queue at one moment of a timeline. */
 import { milliIn, nodeUse, partsOf, takesWork, teamHolds, waitingSummary } from "@headroom/engine";
 import type { Engine, Node, TeamName } from "@headroom/engine";
 
 export interface HeldSample {
   readonly atMs: number;
-  /** On nodes that are there: what a lost node had is gone, though its work may not be known to have ended. */
+  /** On nodes that are up: capacity of a lost node is gone, though the end of its work may not be known yet. */
   readonly heldAccelerators: number;
-  /** On nodes that take work, and what others that are there still have in use. */
+  /** Accelerators on nodes that take work, plus those in use on other nodes that are up. */
   readonly usableAccelerators: number;
   readonly waitingWorkloads: number;
   readonly waitingTasks: number;
   readonly waitingAccelerators: number;
-  /** Accelerators by team, each with everything below it. */
+  /** Accelerators by team, each with all teams below it. */
   readonly heldByTeam: Readonly<Record<string, number>>;
 }
 
@@ -44,7 +44,7 @@ export function heldSample(engine: Engine, atMs: number): HeldSample {
   };
 }
 
-/** What a gang has on the node, for its team and all above it, until the others of it have left. */
+/** Usage of a gang on the node, for its team and all above it, until its other workers have ended. */
 function addGone(engine: Engine, { id }: Node, goneMilli: Map<TeamName, number>): void {
   const { attempts, workloads, teams } = engine.state;
   for (const attemptId of nodeUse(engine, id).attempts) {

@@ -1,6 +1,6 @@
 /**
- * One course of the next hours, played on a fork: attempts end as they are imagined to, everything else is decided by the
- * engine itself, and what is held and what waits is read off at even steps.
+ * One timeline of the next hours on a fork: attempts end after their typical duration, the engine decides everything
+ * else, and usage and queue are sampled at even steps.
  */
 import { forkEngine, invariant, stoppedByMs } from "@headroom/engine";
 import type { AttemptId, Effect, Engine, Input, WorkerExit, Workload, WorkloadId } from "@headroom/engine";
@@ -14,32 +14,32 @@ import { WaitingWork } from "./waiting-starts.ts";
 import type { WaitingStarts } from "./waiting-starts.ts";
 
 export interface TimelineSample extends HeldSample {
-  /** Of the work that waited at the beginning, what has started until then, in whole or in part. */
+  /** Work that waited at the beginning and has started until then, in whole or in part. */
   readonly startedWorkloads: number;
   readonly startedTasks: number;
 }
 
 export interface Timeline {
   readonly samples: readonly TimelineSample[];
-  /** Of the work that waited at the beginning, in the order of submission. */
+  /** Work that waited at the beginning, in the order of submission. */
   readonly starts: ReadonlyMap<WorkloadId, WaitingStarts>;
-  /** Of the work that ran at the beginning. */
+  /** Work that ran at the beginning. */
   readonly interruptions: ReadonlyMap<WorkloadId, Interruption>;
-  /** Attempts that were asked to leave, or to shrink, for others. */
+  /** Attempts that were evicted, or shrunk, for others. */
   readonly evictions: number;
   /** Inputs that the engine refused, in its words. */
   readonly refusals: readonly string[];
 }
 
 export interface TimelineOptions {
-  /** Only forked. */
+  /** Used only for forking. */
   readonly engine: Engine;
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
-  /** What happens at once. */
+  /** The change, applied at once. */
   readonly inputs: readonly Input[];
-  /** How long a task runs from its start, given that it has run for so long; work of this course that began after the fork as well. */
+  /** Run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number): number;
 }
 
@@ -87,7 +87,7 @@ class TimelinePlay {
     };
   }
 
-  /** What runs at the beginning goes on; what is being stopped uses up its grace period. Answers the reports that are due. */
+  /** Running work continues; terminating work uses its whole grace period. Returns the reports that are due. */
   #adopt(): readonly Input[] {
     const { nowMs } = this.#options;
     const launched: Input[] = [];
@@ -122,7 +122,7 @@ class TimelinePlay {
     while (this.#queue.nextAtMs <= atMs) {
       const { kind, attemptId } = this.#due[this.#queue.nextPayload] as Due;
       this.#queue.drop();
-      // An attempt that was stopped has two entries; the engine takes the later one for old news.
+      // A stopped attempt has two entries; the engine ignores the later one.
       inputs.push(
         kind === "end"
           ? { kind: "attemptExited", attemptId, exits: [clean], ...artifactsOf(this.#engine.state, attemptId) }
@@ -132,7 +132,7 @@ class TimelinePlay {
     return inputs.length === 0 ? [{ kind: "tick" }] : inputs;
   }
 
-  /** A round; then, at the same instant, others in which what was launched reports running. */
+  /** A round; then, at the same instant, rounds in which launched work reports running. */
   #round(first: readonly Input[], atMs: number): void {
     for (let due = first; due.length > 0;) {
       const { events, effects, replies } = this.#engine.receive(due, atMs);
@@ -152,7 +152,7 @@ class TimelinePlay {
       this.#at(atMs + Math.max(1, this.#durationMs(workloadId, task, 0) - savedMs), { kind: "end", attemptId });
       return [{ kind: "attemptRunning", attemptId }];
     }
-    // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
+    // A checkpoint is assumed to take all of its time: the engine stops the work itself when that is over.
     if (effect.kind === "growGang" || effect.kind === "checkpointGang") return [];
     if (effect.kind === "replaceWorkers") return [{ kind: "workersJoined", attemptId }];
     if (effect.kind === "shrinkGang" || EVICTIONS.has(effect.reason)) this.#evictions++;

@@ -1,7 +1,6 @@
 /**
- * How long work typically takes: the median of what the scenarios of start estimates draw for it, given how long it has run. One
- * course in which everything takes so long lies in the middle of those that an estimate ranges over, and asked again a moment
- * later it is the same one.
+ * Typical run time of work: the median of the distribution from which start estimates draw, given its elapsed time. A
+ * forecast with these durations lies in the middle of an estimate's scenarios, and is repeatable.
  */
 import {
   DRAWS_MAX,
@@ -14,18 +13,24 @@ import {
   type UnseenWork,
 } from "../estimate/durations.ts";
 
-/** Of the neighbours' weight, what is left when further ones change no median. */
+/** Remaining neighbour weight at which further neighbours change no median. */
 const WEIGHT_LEFT_MIN = 0.01;
-/** Members that stand for a neighbour, evenly from its shortest to its longest: the median of many neighbours needs no more. */
+/**
+ * Members that represent a neighbour, evenly from its shortest to its longest run: the median of many neighbours needs
+ * no more.
+ */
 const MEMBERS_OF_NEIGHBOUR = 5;
-/** A draw exceeds what has elapsed by less than this chance: in most scenarios none of them does, and it outlasts its like. */
+/**
+ * Below this chance of a draw beyond the elapsed time, most scenarios have none, and the work counts as having
+ * outlasted all similar work.
+ */
 const ACCEPTED_MIN = 0.69 / DRAWS_MAX;
 
-/** What may be drawn, the shortest first, with the weight of each and all that are longer. */
+/** Possible durations, shortest first, each with the weight of itself and all longer ones. */
 interface Mixture {
   readonly values: Float64Array;
   readonly weightFrom: Float64Array;
-  /** Nothing that has ended is like it but its own sweep. */
+  /** Only its own sweep has ended similar work. */
   readonly isAlone: boolean;
 }
 
@@ -60,10 +65,10 @@ export class TypicalDurations implements DurationSource {
     return Math.max(1, Math.floor(typicalMs), elapsedMs + 1);
   }
 
-  /** Of what is longer than has elapsed; `null`: too little is. */
+  /** The median of longer durations; `null`: there are too few. */
   #medianMs({ values, weightFrom, isAlone }: Mixture, elapsedMs: number): number | null {
     const { spread, foreignWeight } = this.#model.rules;
-    // A draw is off by up to the spread, so what has just been outlived may still be meant.
+    // A draw is off by up to the spread, so a duration that was just exceeded may still be valid.
     const first = firstWhere(values.length, (index) => values[index]! * (1 + spread) > elapsedMs);
     const weight = weightFrom[first] ?? 0;
     if (weight === 0 && isAlone) return unknownMs(elapsedMs);
@@ -88,7 +93,9 @@ export class TypicalDurations implements DurationSource {
     return mixture;
   }
 
-  /** Each neighbour by the chance that a scenario stops there; the chance to pass them all is that of each alike. */
+  /**
+   * Each neighbour with the probability that a scenario stops there; the probability of passing all is spread evenly.
+   */
   #foreign(sweep: Sweep): { value: number; weight: number }[] {
     const nearby: { readonly sweep: Sweep; readonly chance: number }[] = [];
     let left = 1;
@@ -121,7 +128,7 @@ export class TypicalDurations implements DurationSource {
   }
 }
 
-/** Where nothing has ended yet: the middle of the octaves that are left. `null`: it has outlasted them. */
+/** Without ended work: the middle of the remaining octaves. `null`: it has exceeded them. */
 function unknownMs(elapsedMs: number): number | null {
   let passed = 0;
   for (let low = FIRST_OCTAVE_MS; elapsedMs > low && passed < OCTAVES; low *= 2)
@@ -136,7 +143,7 @@ function unknownMs(elapsedMs: number): number | null {
 
 const outlastingMs = (elapsedMs: number): number => 2 * Math.max(elapsedMs, 1000) + 1;
 
-/** The first index for which it holds, as it does for all after; `length`: for none. */
+/** The first index for which the monotonic predicate holds; `length`: none. */
 function firstWhere(length: number, holds: (index: number) => boolean): number {
   let low = 0;
   let high = length;

@@ -1,11 +1,11 @@
-/** When work starts that waits at the beginning of a course: of an array, every task that does not run yet. */
+/** Starts of work that waits at the beginning of a timeline: for an array, every task that does not run yet. */
 import { taskCountOf } from "@headroom/engine";
 import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 
 export interface WaitingStarts {
-  /** Tasks that wait at the beginning; 1 for what is no array. */
+  /** Tasks that wait at the beginning; 1 for other work. */
   readonly taskCount: number;
-  /** Of the first of them and of the last, ms; `null`: not within the horizon. */
+  /** First and last start, ms; `null`: not within the horizon. */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
 }
@@ -50,7 +50,7 @@ export class WaitingWork {
   }
 }
 
-/** Tasks that are yet to start or to start again; for which a place is promised as well. */
+/** Tasks that are yet to start or restart, nominated ones included. */
 function notRunningCount({ phase, spec, succeededCount, failedCount, activeAttempts }: Workload): number {
   if (phase !== "pending" && phase !== "running") return 0;
   return taskCountOf(spec) - succeededCount - failedCount - activeAttempts.length;

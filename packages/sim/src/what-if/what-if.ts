@@ -1,6 +1,6 @@
 /**
- * What would become of the next hours if nodes came or went, or a team or the policy were another: two courses on forks of one
- * state, in which every task lasts as long as such work typically does, so that what differs between them comes of the change alone.
+ * The forecast with another fleet, other teams or another policy: two timelines on forks of one state, in which every
+ * task has its typical duration, so that all differences come from the change.
  */
 import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
@@ -13,11 +13,11 @@ import { TypicalDurations } from "./typical-durations.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
-  /** So many nodes in every way like one that is there; what is said of one node twice adds up. */
+  /** Number of copies of an existing node; several entries of one node add up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
-  /** Teams as they would be defined. */
+  /** Hypothetical team definitions. */
   readonly teams: readonly Team[];
-  /** `null`: the one in force. */
+  /** `null`: the active policy. */
   readonly policy: Policy | null;
 }
 
@@ -27,20 +27,20 @@ export interface WhatIfOptions {
   readonly stepMs: number;
 }
 
-/** A start that differs between the two courses; `null`: not within the horizon. */
+/** A start that differs between the two timelines; `null`: not within the horizon. */
 export interface MovedStart {
   readonly workloadId: WorkloadId;
-  /** Tasks of it that wait now. */
+  /** Number of its waiting tasks. */
   readonly taskCount: number;
-  /** Of the first of them. */
+  /** Start of the first one. */
   readonly presentAtMs: number | null;
   readonly changedAtMs: number | null;
-  /** Of the last of them. */
+  /** Start of the last one. */
   readonly presentLastAtMs: number | null;
   readonly changedLastAtMs: number | null;
 }
 
-/** Running work whose interruption differs between the two courses; `null`: it is not interrupted. */
+/** Running work whose interruption differs between the two timelines; `null`: it is not interrupted. */
 export interface InterruptedWork {
   readonly workloadId: WorkloadId;
   readonly present: Interruption | null;
@@ -50,7 +50,7 @@ export interface InterruptedWork {
 export interface WhatIf {
   readonly present: Timeline;
   readonly changed: Timeline;
-  /** Those of work that waits now, in the order of submission. */
+  /** Starts of waiting work, in the order of submission. */
   readonly moved: readonly MovedStart[];
   /** In the order of submission. */
   readonly interrupted: readonly InterruptedWork[];
@@ -96,7 +96,7 @@ function interruptedWork(
 const isAlike = (one: Interruption | null, other: Interruption | null): boolean =>
   one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
 
-/** The same for a task in both courses, and when it starts again. */
+/** The same for a task in both timelines, and after a restart. */
 function typicalDurations({ state }: Engine): TimelineOptions["durationMs"] {
   const history = workHistory(state);
   const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
@@ -124,14 +124,14 @@ function inputsOf(engine: Engine, { loseNodes, addNodes, teams, policy }: WhatIf
   ];
 }
 
-/** A node that is named several times is copied as often as all of them say together. */
+/** A node named several times is copied as often as all entries say together. */
 function countsByNode(addNodes: WhatIfChange["addNodes"]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { like, count } of addNodes) counts.set(like, (counts.get(like) ?? 0) + count);
   return counts;
 }
 
-/** Nothing, where there is no such node. Names that are taken are passed over. */
+/** Empty if there is no such node. Names in use are skipped. */
 function nodesLike({ state }: Engine, like: string, count: number): readonly Input[] {
   const known = state.nodes.get(nodeId(like));
   if (known === undefined) return [];

@@ -1,4 +1,4 @@
-/** What happens to a random world: users, operators, machines and bugs elsewhere, as inputs for the engine. */
+/** Actions on a random world: inputs from users, operators, machines and faulty executors. */
 import {
   attemptId,
   commandId,
@@ -29,7 +29,7 @@ import {
 
 export interface Happening {
   readonly inputs: readonly Input[];
-  /** Machines that really die or come back with it; what the inputs say of others is hearsay (a cut cable). */
+  /** Machines that really die or return with the input; inputs about other machines are false reports (a cut cable). */
   readonly dies: readonly NodeSpec["id"][];
   readonly returns: readonly NodeSpec["id"][];
 }
@@ -48,7 +48,7 @@ export class Actions {
     this.#salt = salt;
   }
 
-  /** One to four things at one instant. */
+  /** One to four actions at one instant. */
   next(state: ReadonlyState): Happening {
     const inputs: Input[] = [];
     const dies: NodeSpec["id"][] = [];
@@ -69,7 +69,7 @@ export class Actions {
     return { inputs, dies, returns };
   }
 
-  /** Everything that keeps work from running is put right. */
+  /** Removes everything that keeps work from running. */
   heal(state: ReadonlyState): Happening {
     const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health === "lost");
     const seen = this.#world.fleet.nodes.map((node): Input => ({ kind: "nodeSeen", node: currentSpec(state, node) }));
@@ -79,7 +79,7 @@ export class Actions {
       nodeId: id,
     }));
     const teams = this.#world.teams.map(({ name, parent }) => ({ name, parent, limit: {} }));
-    // Nothing is kept from who needs the whole fleet.
+    // Releases reservations for work that needs the whole fleet.
     const pools = [...state.pools.values()].flatMap(({ hotSpares, ...pool }) =>
       hotSpares === undefined ? [] : [pool],
     );
@@ -88,7 +88,7 @@ export class Actions {
       (workload) => workload.held === true && workload.endedAtMs === null,
     );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
-    // What is guaranteed by shapes alone waits for ever where nobody owns any.
+    // Work guaranteed by reserved topology alone waits for ever if its team owns none.
     const { fabric: _cells, eviction: _search, ...policy } = state.policy;
     const { reservedTopology, ...rules } = rulesOf(policy).teams;
     const plain: Input[] =
@@ -173,7 +173,7 @@ export class Actions {
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 
-  /** Late, repeated or misdirected reports, and what processes say of themselves. */
+  /** Late, repeated or misdirected reports, and signals of processes. */
   #stranger(state: ReadonlyState): Input {
     const known = [...state.attempts.keys()];
     const id = known.length === 0 || this.#luck.chance(30) ? attemptId("w1.1") : this.#luck.pick(known);

@@ -1,9 +1,9 @@
-/** What a planted bug bends, and views of a state in which something is otherwise than it is. */
+/** Manipulated views of a state, for planted bugs. */
 import type { Attempt, Input, Ready, ReadonlyState, Team, WorkloadSpec } from "@headroom/engine";
 
 export interface PlantedBug {
   readonly name: string;
-  /** What a checker says of it. */
+  /** A checker's finding. */
   readonly found: RegExp;
   readonly bendState?: (state: ReadonlyState) => ReadonlyState;
   readonly bendReady?: (ready: Ready, state: ReadonlyState) => Ready;

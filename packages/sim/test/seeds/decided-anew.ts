@@ -1,6 +1,6 @@
 /**
- * Engines of whose rounds every second is decided once more by one that was restored a moment before: it must record, ask for
- * and answer the same (DESIGN §7.14, 16), and what it has to decide about what a round has left behind must be nothing.
+ * Engines that repeat every second round on a freshly restored engine: it must record, request and answer the same
+ * (DESIGN §7.14, 16), and a further round must decide nothing.
  */
 import {
   createEngine,
@@ -14,7 +14,7 @@ import {
 import { checkInvariants } from "@headroom/engine-oracle";
 import { Violation, type EngineSource } from "@headroom/sim";
 
-/** Restoring takes longer than a round, and counting everything again much longer: so many rounds come between. */
+/** Restoring takes longer than a round, and recounting everything much longer: so only every n-th round is repeated. */
 const ROUNDS_PER_LOOK = 2;
 const ROUNDS_PER_COUNT = 15;
 
@@ -44,7 +44,7 @@ class DecidedAnew implements Engine {
     return ready;
   }
 
-  /** Every other time what was left behind is asked for first. */
+  /** Every other time the further round runs first. */
   #receiveTwice(inputs: readonly Input[], nowMs: number): Ready {
     const anew = restoreEngine(this.#engine.snapshot());
     if (this.#roundCount % (2 * ROUNDS_PER_LOOK) === 1) this.#mustHaveLeftNothing(anew);

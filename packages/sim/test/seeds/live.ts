@@ -1,4 +1,7 @@
-/** One seed's world in every way that has to come to the same: undisturbed, replayed, decided from nothing, renamed, restored, crashed and decided anew in every round. */
+/**
+ * One seed's world in all variants that must agree: undisturbed, replayed, rebuilt, renamed, restored, crashed and
+ * repeated in every round.
+ */
 import { createEngine, explain, replayEngine, restoreEngine } from "@headroom/engine";
 import { checkInvariants } from "@headroom/engine-oracle";
 import { expect } from "vitest";
@@ -6,11 +9,11 @@ import { enginesDecidedAnew } from "./decided-anew.ts";
 import { runSeed, type Feature, type SeedRun } from "./run-seed.ts";
 import { unlabelled } from "./world.ts";
 
-/** What many worlds brought about, counted. */
+/** Coverage counts over many worlds. */
 export class Tally {
   /** Events, by kind and outcome. */
   readonly events = new Map<string, number>();
-  /** Worlds, by what befell them. */
+  /** Worlds, by their features. */
   readonly worlds = new Map<Feature, number>();
 
   count({ groups, features }: SeedRun): void {
@@ -26,7 +29,7 @@ export class Tally {
   }
 }
 
-/** Lives a seed; throws where two of its ways differ or an invariant breaks. */
+/** Runs a seed; throws if two variants differ or an invariant breaks. */
 export function live(seed: number, tally: Tally): void {
   const plain = underSeed(seed, "undisturbed", () => runSeed({ seed, restarts: "none" }));
   tally.count(plain);
@@ -40,7 +43,7 @@ export function live(seed: number, tally: Tally): void {
   underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed", engines: enginesDecidedAnew }));
 }
 
-/** Names the seed in whatever goes wrong with it. */
+/** Adds the seed to every error. */
 function underSeed<T>(seed: number, what: string, run: () => T): T {
   try {
     return run();
@@ -52,7 +55,7 @@ function underSeed<T>(seed: number, what: string, run: () => T): T {
   }
 }
 
-/** Reading the whole journal gives the state, and so does a snapshot from the middle with what came after it. */
+/** Folding the whole journal gives the state, and so does a snapshot from the middle with the events after it. */
 function mustReplay({ engine, groups, digest }: SeedRun): void {
   const whole = createEngine();
   const half = createEngine();
@@ -67,7 +70,7 @@ function mustReplay({ engine, groups, digest }: SeedRun): void {
   }
 }
 
-/** The indexes kept up to date are right, and decisions and verdicts equal those from indexes built from nothing (DESIGN §7.16). */
+/** The incremental indexes are right, and decisions and verdicts equal those from rebuilt indexes (DESIGN §7.16). */
 function mustDecideAlike({ engine, nowMs }: SeedRun): void {
   expect(checkInvariants(engine)).toEqual([]);
   const restored = restoreEngine(engine.snapshot());
@@ -75,7 +78,10 @@ function mustDecideAlike({ engine, nowMs }: SeedRun): void {
   for (const id of engine.state.workloads.keys()) expect(explain(restored, id)).toEqual(explain(engine, id));
 }
 
-/** Names are only names: with others, that sort differently, the same is decided (DESIGN §7.10), unless knobs settle ties by them. */
+/**
+ * Names carry no meaning: with other names that sort differently, the decisions are the same (DESIGN §7.10), unless a
+ * policy setting breaks ties by name.
+ */
 function mustNotHeedNames(seed: number, { groups, heedsNames }: SeedRun): void {
   if (heedsNames) return;
   const renamed = runSeed({ seed, restarts: "none", salt: "other names" });

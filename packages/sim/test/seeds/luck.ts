@@ -11,12 +11,12 @@ export class Luck {
     this.#purpose = purpose;
   }
 
-  /** How many were drawn so far: tells one place in the stream from another. */
+  /** Number of draws so far, which identifies a position in the stream. */
   get drawn(): number {
     return this.#sequence;
   }
 
-  /** A stream of its own: what is drawn from it leaves this one as it is. */
+  /** An independent stream: draws from it do not advance this one. */
   aside(purpose: string): Luck {
     return new Luck(this.#seed, `${this.#purpose}, ${purpose}`);
   }

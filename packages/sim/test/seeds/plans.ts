@@ -1,4 +1,7 @@
-/** What is planned in random worlds: windows, advance reservations, tariffs and budgets. Worlds last a minute or two. */
+/**
+ * Calendar entries and budgets of random worlds: windows, advance reservations, tariffs and budgets. Worlds last a
+ * minute or two.
+ */
 import { commandId, nodeId, type CalendarEntry, type Input, type ReadonlyState, type Team } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import type { World } from "./world.ts";
@@ -6,7 +9,7 @@ import type { World } from "./world.ts";
 /** So few names that entries are now and then replaced. */
 const entriesMax = 4;
 
-/** Now and then an entry is set or taken back, in worlds with a calendar; `null`: not now. */
+/** Sometimes sets or removes an entry, in worlds with a calendar; `null`: not now. */
 export function calendarChange(luck: Luck, world: World, state: ReadonlyState): Input | null {
   if (!world.hasCalendar || !luck.chance(20)) return null;
   const common = { commandId: commandId(`calendar ${luck.drawn} ${state.sequence}`), actor: "someone" };
@@ -44,7 +47,7 @@ function randomEntry(luck: Luck, world: World, nowMs: number): CalendarEntry {
   return { kind: "tariff", name, when: { kind: "once", ...times }, microUsdPerKwh: luck.pick([50, 100, 101, 300]) };
 }
 
-/** What a team may use up, in worlds with budgets: so little that some of it is used up. */
+/** A team's budget, in worlds with budgets: small enough to be used up. */
 export function randomBudget(luck: Luck, hasBudgets: boolean): Pick<Team, "budget"> {
   if (!hasBudgets || !luck.chance(50)) return {};
   return {
@@ -56,10 +59,10 @@ export function randomBudget(luck: Luck, hasBudgets: boolean): Pick<Team, "budge
   };
 }
 
-/** Now and then what was submitted last is submitted once more under another name: two alike, of which the first goes first. */
+/** Sometimes repeats the last submission under another name: identical requests, of which the first goes first. */
 export const hasTwin = (luck: Luck): boolean => luck.chance(15);
 
-/** Some nodes are told to be taken away at an instant to come. */
+/** Gives notices for some nodes. */
 export function noticeOf(luck: Luck, world: World, nowMs: number): Input | null {
   if (!world.hasNotices || !luck.chance(8)) return null;
   return { kind: "nodeNotice", nodeId: nodeId(luck.pick(world.fleet.nodes).id), goneAtMs: nowMs + luck.below(10_000) };

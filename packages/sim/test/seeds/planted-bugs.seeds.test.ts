@@ -4,7 +4,7 @@ import type { PlantedBug } from "./bent-views.ts";
 import { plantedBugs, plantedEngines } from "./planted-bugs.ts";
 import { runSeed } from "./run-seed.ts";
 
-/** A planted bug has to be found within this many seeds; most are within the first few, those of rare wishes within tens. */
+/** Maximum seeds to find a planted bug; most are found within the first few, those of rare constraints within tens. */
 const seedsMax = 1000;
 
 function findBug(bug: PlantedBug): string {

@@ -1,6 +1,6 @@
 /**
- * Engines with one bug each, for tests of the tests: every checker must find what was planted for it. A planted engine is the
- * real one behind a thin wrapper that bends what it shows or swallows what it asks for.
+ * Engines with one bug each, for tests of the tests: the responsible checker must find each. A planted engine is the
+ * real one in a thin wrapper that manipulates its output or drops its effects.
  */
 import {
   createEngine,
@@ -76,7 +76,7 @@ function withoutEffects(ready: Ready, kind: Effect["kind"]): Ready {
   return { ...ready, effects: ready.effects.filter((effect) => effect.kind !== kind) };
 }
 
-/** Whether work was evicted in the newest round, under a policy in which nobody is said to wait although it fits. */
+/** Whether the newest round evicted work, under a policy that must leave no fitting work waiting. */
 const takesNow = ({ attempts, nowMs, policy }: ReadonlyState): boolean =>
   policy.whenHeadBlocked === "stop" &&
   (policy.teams?.order.length ?? 0) > 0 &&
@@ -90,7 +90,7 @@ function withRoomyNodes(state: ReadonlyState): ReadonlyState {
   return view(state, { nodes: new Map(nodes) });
 }
 
-/** For the first plan of a batch one in which its victim takes from its beneficiary. */
+/** Replaces the first plan of a batch by one in which its victim takes from its preemptor. */
 function turnedRound(events: readonly Event[]): readonly Event[] {
   for (const plan of events) {
     if (plan.kind !== "evictionPlanned" || plan.reason === "moved") continue;

@@ -1,4 +1,6 @@
-/** Planted bugs about what lies beyond one placement: protected starts, windows, budgets, moves, users, data, neighbours, spares. */
+/**
+ * Planted bugs beyond single placements: protected starts, windows, budgets, moves, users, data, anti-affinity, spares.
+ */
 import type {
   AttemptId,
   Effect,
@@ -32,7 +34,7 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
   effects: ready.effects.map(bend),
 });
 
-/** The engine is told of another policy, or of other teams, than those who watch it. */
+/** The engine gets another policy, or other teams, than the checkers. */
 const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
   inputs.map((input) => (input.kind === "setPolicy" ? { ...input, policy: bend(input.policy) } : input));
 
@@ -52,7 +54,7 @@ const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek:
 const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
   [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
-/** Lost workers get their new places on a node that was lost itself, or takes no new work. */
+/** Lost workers are replaced on a lost or draining node. */
 function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
   const closed = [...nodes.values()].find(({ health, draining }) => health === "lost" || draining);
   if (closed === undefined) return ready;
@@ -71,7 +73,7 @@ function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
   );
 }
 
-/** Whoever shrinks is to keep one worker less than its gang needs. */
+/** A shrunk gang keeps one worker less than its minimum. */
 function tooSmall(ready: Ready, state: ReadonlyState): Ready {
   const keptBy = (id: AttemptId, keeps: number): number => {
     const attempt = state.attempts.get(id);
@@ -147,7 +149,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
     found: /where it may run into/,
     bendState: (state) =>
       withCalendar(state, (entry) =>
-        // Where there are spares, the calendar is looked at for them too.
+        // With spares, the calendar check covers them too.
         entry.kind === "tariff" || entry.startMs <= state.nowMs || hasHotSpares(state)
           ? entry
           : { ...entry, startMs: Math.max(state.nowMs + 1, entry.startMs - 5000) },

@@ -35,7 +35,7 @@ const teamKeys: readonly TeamOrderKey[] = [
   "guarantee-ratio",
 ];
 
-/** `heedsNames`: whether what settles ties by name may be among the knobs. */
+/** `heedsNames`: whether settings that break ties by name are included. */
 export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const users = luck.aside("users").pick<readonly OrderKey[]>([[], [], ["user"]]);
   const order = [...users, ...orderKeys.filter(() => luck.chance(40))];
@@ -79,18 +79,23 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   return waivedInvariants.length === 0 ? policy : { ...policy, waivedInvariants };
 }
 
-/** Names say what work is like. */
+/** Names describe the work. */
 const randomPrediction = (luck: Luck): Pick<BackfillRules, "predictFrom"> =>
   luck.pick([{}, { predictFrom: 1 }, { predictFrom: 2 }]);
 
-/** Filling up anew comes to rest where what runs goes before what waits: else two that have one place take turns in it. */
+/**
+ * Rebalancing converges only if running work goes before waiting work: otherwise two requests alternate in one place.
+ */
 const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>
   phases.includes("rebalance") ? ["running", ...order.filter((key) => key !== "running")] : order;
 
 const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placement"] =>
   luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
 
-/** The same with teams that own shapes: work from some priority on holds their cells, everything else what is idle. */
+/**
+ * The same with teams that own reserved topology: work from some priority on holds their cells, other work is
+ * opportunistic.
+ */
 function shaped(policy: Policy, luck: Luck): Policy {
   const { teams, fabric, eviction } = rulesOf(policy);
   return {
@@ -102,8 +107,8 @@ function shaped(policy: Policy, luck: Luck): Policy {
 }
 
 /**
- * What the knobs give up by what they are. Filling up anew names one beneficiary for all that it evicts (6, 7). And unless those
- * go first who may evict others, what a plan leaves free may go to somebody who has to give it up at once (8).
+ * Invariants that the settings waive by design. Rebalancing names one preemptor for all that it evicts (6, 7). And
+ * unless requests that may evict go first, capacity that a plan leaves free may go to work that is evicted at once (8).
  */
 function waivedBy({ phases = [], order, teams }: Policy): readonly number[] {
   const [first = ""] = teams?.order ?? [];
@@ -119,7 +124,7 @@ const everyMinute: ScheduleTimes = {
   daysOfWeek: [0, 1, 2, 3, 4, 5, 6],
 };
 
-/** Worlds last minutes: what is an hour's work there is a moment's here. */
+/** Worlds last minutes: an hour becomes a moment. */
 function randomDefragmentation(luck: Luck, phases: readonly Phase[]): DefragmentRules | null {
   if (!phases.includes("place") || !luck.chance(50)) return null;
   return {
@@ -140,7 +145,10 @@ function randomTeamRules(luck: Luck, refills: boolean): TeamRules {
   };
 }
 
-/** Growing lists and promises that are forgotten give up rest (`waives` 5): a world of theirs may go round for ever, so they are left to the properties. */
+/**
+ * KAI's growing victim lists and forgotten nominations waive quiescence (`waivedInvariants` 5): such a world may cycle
+ * for ever, so they are left to the property tests.
+ */
 function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules {
   return {
     search: heedsNames

@@ -1,6 +1,6 @@
 /**
- * One seed's life: a random world under random happenings, watched by the checkers at every round (safety); then everything is
- * put right, and all that can run must come to its end and the system to rest (liveness).
+ * One seed: a random world with random actions, checked at every round (safety); then all obstacles are removed, and
+ * all work that can run must end (liveness).
  */
 import {
   hashText,
@@ -30,10 +30,10 @@ import { Actions, type Happening } from "./actions.ts";
 import { Luck } from "./luck.ts";
 import { randomWorld, unlabelled, type World } from "./world.ts";
 
-/** `restored`: now and then the engine is replaced by one restored from its snapshot. `crashed`: so it is, and loses effects. */
+/** `restored`: the engine is sometimes replaced by one restored from its snapshot. `crashed`: also loses effects. */
 export type Restarts = "none" | "restored" | "crashed";
 
-/** What befell a world, for counting: the mishaps and takings that the design promises to have tried often. */
+/** Coverage of one world: faults and evictions that the design promises to test often. */
 export type Feature =
   | "reclaim"
   | "preemption"
@@ -70,7 +70,7 @@ export interface SeedOptions {
   readonly engines?: EngineSource;
 }
 
-/** Far more rounds than any world needs, so that one that never comes to rest is told from one that is long. */
+/** Far more rounds than any world needs, so that a world without quiescence is detected. */
 const roundsMax = 3_000;
 
 const emptyScript: Script = {
@@ -118,7 +118,7 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
   };
 }
 
-/** A fleet without nodes says nothing; the next draw of the same seed is taken. */
+/** A fleet without nodes tests nothing; the next draw of the same seed is used. */
 function nonEmptyWorld(seed: number, salt: string): World {
   for (let attempt = 0; ; attempt++) {
     const world = randomWorld(new Luck(seed, `world ${attempt}`), salt);
@@ -126,7 +126,7 @@ function nonEmptyWorld(seed: number, salt: string): World {
   }
 }
 
-/** Drawn by the workload's name without its label, so that renaming changes nobody's fate. */
+/** Drawn by the workload's name without its salt, so that renaming changes no outcome. */
 function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   const name = unlabelled(launch.spec.name);
   const sequence = Number.parseInt(hashText(`${name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
@@ -135,12 +135,12 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   return {
     durationMs: below(world.durationMaxMs + 1, "duration"),
     exitCode: fails ? below(3, "code") + 1 : 0,
-    // Some never write one, some too late.
+    // Some never write a checkpoint, some too late.
     ...(below(4, "saves") === 0 ? {} : { checkpointMs: below(1500, "checkpoint") }),
   };
 }
 
-/** The checkers, and what the run had of each feature. */
+/** The checkers, and the run's coverage of each feature. */
 class Watch extends Checkers {
   readonly features: Set<Feature> = new Set();
 
@@ -188,7 +188,7 @@ function isGang(state: ReadonlyState, { attemptId }: { readonly attemptId: Attem
   return (workload?.spec.gang.workers ?? 1) > 1;
 }
 
-/** Whether work starts beside a protected start of somebody who was there before it and could run on the fleet. */
+/** Whether work starts beside the protected start of an earlier request that could run on the fleet. */
 function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloadId: WorkloadId }): boolean {
   const started = state.workloads.get(workloadId);
   if (started === undefined || (state.policy.backfill?.reserve ?? "none") === "none") return false;
@@ -231,7 +231,7 @@ function runUntil(simulation: Run, untilMs: number): void {
   }
 }
 
-/** Everything that the healed fleet could hold has come to its end, and so has what waited for it. */
+/** All work that the repaired fleet could hold has ended, and so has the work that depended on it. */
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {
@@ -243,7 +243,7 @@ function mustBeDone({ state }: Engine): void {
   }
 }
 
-/** With no change but time nothing more happens (DESIGN §7.5). */
+/** If only time passes, nothing more happens (DESIGN §7.5). */
 function mustRest(simulation: Run): void {
   const before = simulation.engine.state.sequence;
   for (let round = 1; round <= 5; round++) {

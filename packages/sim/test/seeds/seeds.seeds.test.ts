@@ -1,12 +1,12 @@
 /**
- * Random worlds under random happenings. `HEADROOM_SEED=156 npm run test:seeds` lives one seed, `HEADROOM_SEEDS=1-10000` a range
- * and tells how far it is; without either it is the first two hundred, and those that once found a defect.
+ * Random worlds under random actions. `HEADROOM_SEED=156 npm run test:seeds` runs one seed, `HEADROOM_SEEDS=1-10000` a
+ * range with progress; default: the first two hundred, and seeds that once found a defect.
  */
 import { describe, expect, it } from "vitest";
 import { live, Tally } from "./live.ts";
 import type { Feature } from "./run-seed.ts";
 
-/** Beyond the first two hundred: in each of these worlds a defect was found once. */
+/** Seeds above two hundred that once found a defect. */
 const foundDefects: readonly number[] = [
   207, 214, 359, 509, 552, 554, 750, 920, 937, 980, 1015, 1138, 595, 5425, 970, 1237, 1608, 2499, 2819, 3166, 4231,
   6164, 6194, 6718, 6794, 7928, 8019, 8083, 8623, 7705, 9400, 409, 950, 1779, 230, 3325, 5953, 6605, 8626, 9514, 9671,
@@ -26,7 +26,7 @@ function chosenSeeds(): readonly number[] {
   return one === undefined ? [...range(1, 200), ...foundDefects] : [Number(one)];
 }
 
-/** What random worlds have to bring about now and then, or they test less than they seem to. */
+/** Features that random worlds must cover, or they test less than they seem to. */
 const everyKind = `
   nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, hotSpareReserved, hotSpareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressRecorded,
@@ -36,7 +36,7 @@ const everyKind = `
   .split(",")
   .map((kind) => kind.trim());
 
-/** Each of these befalls at least one world in twenty. */
+/** Each occurs in at least one world in twenty. */
 const everyFeature: readonly Feature[] = [
   "reclaim",
   "preemption",
@@ -49,7 +49,7 @@ const everyFeature: readonly Feature[] = [
   "budget",
 ];
 
-/** What went wrong with each seed. */
+/** Errors by seed. */
 function liveAll(seeds: readonly number[], tally: Tally): string[] {
   const wrong: string[] = [];
   for (const [at, seed] of seeds.entries()) {
@@ -66,7 +66,7 @@ function liveAll(seeds: readonly number[], tally: Tally): string[] {
 }
 
 const seeds = chosenSeeds();
-/** No seed takes longer on a busy machine, on average of many. */
+/** Mean time limit per seed on a busy machine. */
 const SEED_MS_MAX = 5_000;
 
 describe("random worlds under random happenings", () => {

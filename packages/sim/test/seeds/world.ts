@@ -1,4 +1,7 @@
-/** Random worlds: fleets of unlike nodes, team trees with limits and guarantees, workloads of every kind. Policies: `policies.ts`. */
+/**
+ * Random worlds: fleets of different nodes, team trees with limits and guarantees, workloads of every kind. Policies:
+ * `policies.ts`.
+ */
 import {
   gangOfGroups,
   hashText,
@@ -24,34 +27,34 @@ export interface World {
   readonly fleet: FleetSpec;
   readonly teams: readonly Team[];
   readonly policy: Policy;
-  /** False: nothing in it is settled by names, so that other names must change nothing. */
+  /** False: no tie is broken by name, so that renaming must change nothing. */
   readonly heedsNames: boolean;
   readonly startupMs: number;
   readonly stopMs: number;
-  /** How much of everything happens: quiet worlds find other bugs than stormy ones. */
+  /** Rate of actions: quiet worlds find other bugs than busy ones. */
   readonly actionCount: number;
   readonly gapMaxMs: number;
   readonly failurePercent: number;
   readonly durationMaxMs: number;
-  /** Whether its places say which data may be worked on there, and its work what it reads. */
+  /** Whether sites and pools have data rules and inputs, and work reads them. */
   readonly hasData: boolean;
-  /** Whether some of its work keeps away from other work. */
+  /** Whether some work has anti-affinity. */
   readonly antiAffinityCheck: boolean;
-  /** Whether some of its gangs have groups of unlike workers. */
+  /** Whether some gangs have task groups. */
   readonly hasGroups: boolean;
-  /** Whether some of its work asks for parts of divided accelerators. */
+  /** Whether some work requests MIG slices. */
   readonly hasParts: boolean;
   /** Whether windows, reservations and tariffs come and go. */
   readonly hasCalendar: boolean;
-  /** Whether some of its teams may use up only so much. */
+  /** Whether some teams have budgets. */
   readonly hasBudgets: boolean;
-  /** Whether its nodes are now and then said to be taken away soon. */
+  /** Whether nodes sometimes get notices. */
   readonly hasNotices: boolean;
 }
 
 /**
- * What a thing is called under a salt: with another salt, names sort in another order. They must change nothing but names;
- * `unlabelled` takes the difference out of a text again. The empty salt leaves names as they are.
+ * A name under a salt: with another salt, names sort in another order. They must change nothing else; `unlabelled`
+ * removes the salt from a text. The empty salt leaves names unchanged.
  */
 export function label(name: string, salt: string): string {
   return salt === "" ? name : `${hashText(salt + name).slice(0, 6)}.${name}`;
@@ -144,7 +147,7 @@ function randomTeams(luck: Luck, salt: string, hasBudgets: boolean): Team[] {
   return teams;
 }
 
-/** What a team may say besides its limit. */
+/** Further settings of a team besides its limit. */
 export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> {
   const users = luck.aside(`users ${luck.drawn}`);
   return {
@@ -161,7 +164,7 @@ export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> 
   };
 }
 
-/** Cells that a team owns; they count only under policies that know of shapes. */
+/** A team's reserved topology; it counts only under policies that support it. */
 function randomShapes(luck: Luck): Pick<Team, "reservedTopology"> {
   if (!luck.chance(30)) return {};
   const count = luck.between(1, 2);
@@ -199,7 +202,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
   return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
 }
 
-/** Whole accelerators, or a part of one for each worker; some gangs are elastic. */
+/** Whole accelerators, or a fraction for each worker; some gangs are elastic. */
 function randomGang(luck: Luck): GangSpec {
   const workers = luck.pick([1, 1, 1, 2, 3, 5]);
   const isShare = luck.chance(15);
@@ -213,7 +216,7 @@ function randomGang(luck: Luck): GangSpec {
   };
 }
 
-/** Some elastic gangs bring a curve, with plateaus, falls and jumps. */
+/** Some elastic gangs have a throughput curve, with plateaus, falls and jumps. */
 function withCurve(gang: GangSpec, luck: Luck): GangSpec {
   if (gang.minWorkers === undefined || luck.chance(40)) return gang;
   let milli = 1000;
@@ -225,7 +228,7 @@ function withCurve(gang: GangSpec, luck: Luck): GangSpec {
   return { ...gang, throughputMilli };
 }
 
-/** The same work with a gang of groups in place of its own, in worlds that have some. */
+/** The same work with task groups, in worlds that have some. */
 export function withGroups(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasGroups || !luck.chance(30)) return spec;
   const groups = Array.from({ length: luck.between(1, 3) }, (_, index) => randomGroup(luck, world, `g${index}`));
@@ -246,7 +249,7 @@ function randomGroup(luck: Luck, world: World, name: string): TaskGroup {
   };
 }
 
-/** The same fleet with accelerators that may be divided. */
+/** The same fleet with MIG. */
 function divided(fleet: FleetSpec): FleetSpec {
   const mig = ({ acceleratorType }: Pool): Pick<Pool, "mig"> =>
     acceleratorType === "" ? {} : { mig: acceleratorType === "A100" ? "A100-80GB" : "H100-80GB" };
@@ -255,7 +258,7 @@ function divided(fleet: FleetSpec): FleetSpec {
 
 const profiles = ["1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"] as const;
 
-/** The same work with parts of divided accelerators in place of its own, in worlds that have some. */
+/** The same work with MIG profiles, in worlds that have some. */
 export function withParts(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasParts || !luck.chance(50)) return spec;
   const divide = <Shape extends GangSpec | TaskGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
@@ -265,7 +268,7 @@ export function withParts(luck: Luck, world: World, spec: WorkloadSpec): Workloa
   return { ...spec, gang: gangOfGroups(taskGroups.map((group) => (luck.chance(50) ? divide(group) : group))) };
 }
 
-/** The same work with what it says of its data, in worlds whose places say something of it. */
+/** The same work with data inputs and rules, in worlds that have some. */
 export function withData(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasData || !luck.chance(40)) return spec;
   const rule = luck.chance(50) ? { rule: luck.pick(["restricted", "export"]) } : {};
@@ -273,7 +276,7 @@ export function withData(luck: Luck, world: World, spec: WorkloadSpec): Workload
   return { ...spec, data: { ...rule, ...inputs } };
 }
 
-/** The same work with whom it keeps away from, in worlds in which some does. */
+/** The same work with anti-affinity, in worlds that have some. */
 export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.antiAffinityCheck || !luck.chance(40)) return spec;
   const rule = luck.chance(50)
@@ -287,7 +290,7 @@ export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): 
   return { ...spec, gang: { ...spec.gang, antiAffinity } };
 }
 
-/** Some worlds keep spares, of some pools. */
+/** Some worlds have hot spares, in some pools. */
 function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   if (!luck.chance(30)) return fleet;
   return {
@@ -296,7 +299,7 @@ function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   };
 }
 
-/** Pools that admit rules and hold data, in such a world. */
+/** Pools with data rules and inputs, in such a world. */
 function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
   const pools = fleet.pools.map((pool) => ({
     ...pool,

@@ -1,4 +1,4 @@
-/** A real engine with a small fleet and a shorthand for what tests submit: nothing is pretended. */
+/** A real engine with a small fleet, and short forms of submissions for tests. */
 import { commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
 import type {
   Command,
@@ -29,7 +29,7 @@ const poolOf = (acceleratorType: string): Pool => ({
 
 export class SmallFleet {
   readonly engine: Engine;
-  /** Everything that was recorded since it was made. */
+  /** All events since it was created. */
   readonly events: Event[] = [];
   nowMs = 1_000;
   #commands = 0;
@@ -46,7 +46,7 @@ export class SmallFleet {
     );
   }
 
-  /** A node of four accelerators for each of these labels `rack`. */
+  /** A node of four accelerators for each of these values of the label `rack`. */
   static withRacks(...racks: readonly string[]): SmallFleet {
     return SmallFleet.#of(
       poolOf("H100"),
@@ -54,7 +54,7 @@ export class SmallFleet {
     );
   }
 
-  /** One accelerator that its hardware divides. */
+  /** One MIG-capable accelerator. */
   static divided(mig: MigDevice): SmallFleet {
     return SmallFleet.#of({ ...poolOf("A100"), mig }, [{ acceleratorCount: 1 }]);
   }
@@ -76,7 +76,7 @@ export class SmallFleet {
     return ready;
   }
 
-  /** Sends one command and gives its result; a rejection fails the test. */
+  /** Sends one command and returns its result; a rejection fails the test. */
   command(
     wanted: Command extends infer Any
       ? Any extends Command

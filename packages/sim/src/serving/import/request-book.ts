@@ -7,7 +7,7 @@ export type RequestImport =
   | { readonly kind: "imported"; readonly trace: RequestTrace; readonly report: ImportReport }
   | { readonly kind: "refused"; readonly reason: string; readonly report: ImportReport };
 
-/** Keeps the books of one import of requests. */
+/** Counts the rows of one import of requests. */
 export class RequestLedger {
   #rowCount = 0;
   #brokenCount = 0;
@@ -28,7 +28,7 @@ export class RequestLedger {
     this.#leftOut[reason] = (this.#leftOut[reason] ?? 0) + 1;
   }
 
-  /** A request that generated nothing is none to simulate. */
+  /** A request without output is not simulated. */
   request(request: ServingRequest): void {
     if (request.outputTokens < 1) this.leaveOut("noOutput");
     else if (request.promptTokens < 1) this.leaveOut("noPrompt");

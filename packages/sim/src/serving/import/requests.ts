@@ -56,7 +56,7 @@ export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions
   return ledger.finish(mooncakePageTokens, skipBroken);
 }
 
-/** Request logs of a vLLM benchmark: arrival and lengths; what the engine made of them is left aside. */
+/** Request logs of a vLLM benchmark: arrival and lengths; the engine's measurements are ignored. */
 export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
   readJsonLines(source, ledger, (row) => {
@@ -72,8 +72,8 @@ export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions)
 }
 
 /**
- * The gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, when it was settled). Later
- * lines of one id replace earlier ones; requests that failed are left out, aborted ones generate what they generated.
+ * The gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, when it was settled).
+ * Later lines of one id replace earlier ones; failed requests are left out, aborted ones keep their recorded output.
  */
 export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
@@ -102,12 +102,12 @@ export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptio
   return ledger.finish(0, skipBroken);
 }
 
-/** Length of the steps into which a run of an image model is cut, ms. */
+/** Length of a step of an image model's run, ms. */
 export const imageStepMs = 100;
 
 /**
- * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each takes its execution time on a replica of its
- * own, cut into steps, and needs its base model and adapters loaded.
+ * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each takes its execution time on one
+ * replica, divided into steps, and needs its base model and adapters loaded.
  */
 export function importGenai(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
