@@ -4,6 +4,7 @@
  * simulated one. Every refusal is a thrown `ProblemError`; an aborted call throws the signal's reason.
  */
 import type { WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
+import type { CapacityHistory } from "./capacity-history.ts";
 import type { ApplyPlan, ApplyRequestInput } from "./apply.ts";
 import type { CalendarList, CalendarRemoved } from "./calendar.ts";
 import type { Defragmentation } from "./defragmentation.ts";
@@ -131,6 +132,7 @@ export interface HeadroomClient {
   /** What would be moved now to gather idle accelerators; nothing is. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;
+  capacityHistory(options?: CallOptions): Promise<CapacityHistory>;
   listNodes(page?: PageRequest, options?: CallOptions): Promise<Page<Node>>;
   getNode(id: string, options?: CallOptions): Promise<Node>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;

@@ -213,6 +213,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
       http.call(o.apply, { body, query: { dryRun: options?.dryRun, forecast: options?.forecast }, options }),
     waste: (query, options) => http.call(o.waste, { query: { ...query }, options }),
     defragmentation: (options) => http.call(o.defragmentation, { options }),
+    capacityHistory: (options) => http.call(o.capacityHistory, { options }),
     fleet: (options) => http.call(o.fleet, { options }),
     listNodes: (page, options) => http.call(o.listNodes, { query: { ...page }, options }),
     getNode: (id, options) => http.call(o.getNode, { params: { id }, options }),

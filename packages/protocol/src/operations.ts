@@ -7,6 +7,7 @@ import { limits, names, submittedSpec } from "@headroom/spec";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
+import { capacityHistory } from "./capacity-history.ts";
 import { calendarList, calendarRemoved } from "./calendar.ts";
 import { drainRequest, fleet, node, nodeAccepted, nodePage, noticeAccepted, noticeRequest } from "./fleet.ts";
 import { workloadHistory } from "./history.ts";
@@ -349,6 +350,14 @@ export const operations = {
   fleet: operation("GET /v1/fleet", "Totals of sites, pools and accelerator types", fleet, {
     permission: "fleet.read",
   }),
+  capacityHistory: operation(
+    "GET /v1/fleet/history",
+    "Used, queued and unavailable capacity of the last 24 hours",
+    capacityHistory,
+    {
+      permission: "fleet.read",
+    },
+  ),
   listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, {
     permission: "fleet.read",
     query: pageQuery,

@@ -15,6 +15,7 @@ import { snapshotDefaults } from "../src/driver/snapshot-schedule.ts";
 import { SteadyClock, systemClock } from "../src/driver/steady-clock.ts";
 import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
+import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
 import { BusyExecutor } from "./busy-executor.ts";
@@ -41,6 +42,7 @@ const plane = {
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
+  capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
   log,

@@ -26,6 +26,7 @@ import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-store.ts";
 import type { RetentionRules } from "./retention/attempt-store.ts";
 import { RetainingExecutor } from "./retention/retaining-executor.ts";
+import { CapacityService } from "./capacity/capacity-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
@@ -139,6 +140,7 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
+    capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
     log,
@@ -163,6 +165,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopWatching();
+    plane.capacity.close();
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });

@@ -33,6 +33,9 @@ export const statusQuery = (client: HeadroomClient) =>
 export const fleetQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["fleet"], queryFn: ({ signal }) => client.fleet({ signal }) });
 
+export const capacityHistoryQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["capacity history"], queryFn: ({ signal }) => client.capacityHistory({ signal }) });
+
 export const nodesQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["nodes"],

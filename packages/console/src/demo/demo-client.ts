@@ -87,6 +87,7 @@ type Reading = Pick<
   | "defragmentation"
   | "waste"
   | "fleet"
+  | "capacityHistory"
   | "listNodes"
   | "getNode"
   | "teams"
@@ -150,6 +151,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     queue: async (page = {}) => views.queueView(engine, page),
     waste: async (query = {}) => views.wasteView(engine, query.workload ?? null),
     defragmentation: async () => views.defragmentationView(engine),
+    capacityHistory: async () => world.capacity.history,
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),

@@ -13,7 +13,7 @@ import {
 import { ProblemError } from "@headroom/protocol";
 import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
-import { eventEnvelope, rejectionProblem } from "@headroom/views";
+import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
@@ -67,6 +67,7 @@ class Recorder implements SimulationObserver {
 export class DemoWorld {
   readonly #simulation: Simulation<Recorder>;
   readonly #progress: DemoProgress;
+  readonly capacity = new CapacityRecorder();
   #commandCount = 0;
 
   constructor({ seed, startAtMs }: DemoOptions) {
@@ -109,6 +110,7 @@ export class DemoWorld {
       const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
       // Round by round, because work that starts in one round may report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
+      this.capacity.sampleIfDue(this.engine, this.nowMs);
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       if (signals.length > 0) this.#simulation.receive(signals);

@@ -6,6 +6,7 @@ import type { Driver } from "../driver/driver.ts";
 import type { DriverLog } from "../driver/batch-driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
+import type { CapacityService } from "../capacity/capacity-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
@@ -13,6 +14,7 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorKind, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;
+  readonly capacity: CapacityService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;
   readonly log: DriverLog;

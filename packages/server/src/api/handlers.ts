@@ -258,6 +258,7 @@ export const handlers: Handlers = {
     const { changes } = await command(plane, call, { kind: "apply", ...documents }, "applied");
     return { dryRun: false, changes: [...changes], ...warned };
   },
+  capacityHistory: ({ capacity }) => capacity.history,
   fleet: ({ driver }) => driver.read(fleetView),
   listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
   getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),

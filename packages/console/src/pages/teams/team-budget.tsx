@@ -15,7 +15,7 @@ export function TeamBudget({ team: asked }: { readonly team: Team }): ReactEleme
   if (budget === undefined || account === undefined) return null;
   const { renewsAtMs } = account;
   return (
-    <section aria-label={`Budget of ${team.name}`} className="mt-2 border-t border-line pt-2">
+    <section aria-label={`Budget of ${team.name}`} className="min-w-0">
       <ul className="flex flex-col gap-1.5">
         {budgetBounds(team).map((bound) => (
           <Bound key={bound.resource} bound={bound} />
@@ -45,19 +45,21 @@ export function TeamBudget({ team: asked }: { readonly team: Team }): ReactEleme
 
 const sentenceCase = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-const nouns: Readonly<Record<BudgetBound["resource"], string>> = { gpuHours: "GPU-hours", money: "dollars" };
-
 function Bound({ bound }: { readonly bound: BudgetBound }): ReactElement {
   const { resource, spent, limit } = bound;
   const isOver = spent >= limit;
   return (
-    <li className="grid items-center gap-x-3 lg:grid-cols-[6rem_9rem_9rem_1fr] xl:grid-cols-[7rem_10rem_11rem_1fr]">
-      <span className="text-ink-2">{nouns[resource]}</span>
-      <span>
-        {budgetAmountText(resource, spent)}
-        <span className="text-ink-3"> of {budgetAmountText(resource, limit)}</span>
-      </span>
-      <span className={isOver ? "text-wait" : "text-ink-3"}>{leftText(bound)}</span>
+    <li>
+      <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+        <span>
+          <span>
+            {budgetAmountText(resource, spent)}
+            <span className="text-ink-3"> of {budgetAmountText(resource, limit)}</span>
+          </span>
+          {resource === "gpuHours" ? <span className="text-ink-3"> GPU-hours</span> : null}
+        </span>
+        <span className={isOver ? "text-wait" : "text-ink-3"}>{leftText(bound)}</span>
+      </p>
       <UsageBar
         total={limit}
         parts={[{ key: "spent", amount: Math.min(spent, limit), className: isOver ? "bg-wait" : "bg-accent" }]}

@@ -2,32 +2,38 @@ import type { Team } from "@headroom/protocol";
 import { amountText, resourceUses, type ResourceUse } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
-import { fleetQuery, teamsQuery } from "../../data/queries.ts";
+import { fleetQuery, nodesQuery, teamsQuery } from "../../data/queries.ts";
 import { changesTeams } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
+import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
-import { UsageBar } from "../../parts/usage-bar.tsx";
+import { QuotaBar, QuotaLegend } from "./quota-bar.tsx";
 import { BudgetNotice, TeamBudget } from "./team-budget.tsx";
+import { TeamEditor } from "./team-editor.tsx";
 import { teamRows, type TeamRow } from "./team-tree.ts";
+import { TeamUsage } from "./team-usage.tsx";
 
 export function TeamsPage(): ReactElement {
   const client = useClient();
   const { data, error, refetch } = useQuery(teamsQuery(client));
-  const { data: fleet } = useQuery(fleetQuery(client));
   useLiveQuery({ queryKey: ["teams"], matters: changesTeams });
-  const totals = useMemo(
-    () => new Map((fleet?.acceleratorTypes ?? []).map(({ type, accelerators }) => [type, accelerators.total])),
-    [fleet],
-  );
+  const totals = useFleetTotals();
+  /** `null`: a new team. `undefined`: the editor is closed. */
+  const [edited, setEdited] = useState<Team | null | undefined>(undefined);
   return (
     <Page
       title="Teams"
       layout="flow"
-      summary="What each team and everything below it holds and uses up, against what it may entitlement now, was promised and may have at most"
+      summary="Quota, use and budget of each team, everything below it included"
+      actions={
+        <Button icon="plus" onClick={() => setEdited(null)}>
+          New team
+        </Button>
+      }
     >
       {data === undefined ? (
         error === null ? (
@@ -38,74 +44,106 @@ export function TeamsPage(): ReactElement {
       ) : (
         <>
           {error === null ? null : <StaleNotice error={error} />}
-          <div className="px-4 pb-6 md:px-6">
+          <div className="flex flex-col gap-4 px-4 pb-6 md:px-6">
             <BudgetNotice teams={data} />
-            <TeamTable rows={teamRows(data)} totals={totals} />
+            <TeamTable rows={teamRows(data)} totals={totals} onEdit={setEdited} />
             {data.length > 1 ? null : (
-              <p className="mt-3 text-ink-2">
-                Only the team that always exists. Apply a team document to add others: a name such as{" "}
-                <code className="font-mono text-xs">research/nlp</code>, with guarantees, limits and a weight.
+              <p className="text-ink-2">
+                There is only the team that always exists. A team gets guarantees, limits, a weight and a budget; a name
+                such as <code className="font-mono text-xs">research/nlp</code> places it below another one.
               </p>
             )}
+            <TeamUsage teams={data} />
           </div>
+          <TeamEditor team={edited} teams={data} onClose={() => setEdited(undefined)} />
         </>
       )}
     </Page>
   );
 }
 
-interface TeamTableProps {
-  readonly rows: readonly TeamRow[];
-  /** Accelerators of each type in the whole fleet: full width of a bar without a limit. */
-  readonly totals: ReadonlyMap<string, number>;
+/** The fleet's amount of every resource: the length of the bars. */
+function useFleetTotals(): ReadonlyMap<string, number> {
+  const client = useClient();
+  const { data: fleet } = useQuery(fleetQuery(client));
+  const { data: nodes } = useQuery(nodesQuery(client));
+  return useMemo(() => {
+    const types = (fleet?.acceleratorTypes ?? []).map(({ type, accelerators }) => [type, accelerators.total] as const);
+    const sum = (amount: (node: NonNullable<typeof nodes>[number]) => number): number =>
+      (nodes ?? []).reduce((total, node) => total + amount(node), 0);
+    return new Map<string, number>([
+      ...types,
+      ["accelerators", fleet?.accelerators.total ?? 0],
+      ["cores", sum(({ coresMilli }) => coresMilli)],
+      ["memory", sum(({ memoryMib }) => memoryMib)],
+    ]);
+  }, [fleet, nodes]);
 }
 
-function TeamTable({ rows, totals }: TeamTableProps): ReactElement {
+interface TeamTableProps {
+  readonly rows: readonly TeamRow[];
+  readonly totals: ReadonlyMap<string, number>;
+  readonly onEdit: (team: Team) => void;
+}
+
+const AMOUNTS = "grid-cols-[5.5rem_minmax(6rem,1fr)_repeat(4,4.5rem)]";
+const ROW = "lg:grid-cols-[minmax(9rem,12rem)_minmax(0,1fr)_17rem]";
+
+function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
   return (
-    <div className="overflow-hidden rounded-lg border border-line bg-surface">
-      <table className="w-full text-left">
-        <thead className="border-b border-line text-xs text-ink-3">
-          <tr>
-            <th scope="col" className="px-4 py-2 font-medium">
-              Team
-            </th>
-            <th scope="col" className="px-4 py-2 font-medium">
-              Weight
-            </th>
-            <th scope="col" className="px-4 py-2 font-medium">
-              Holds and budget
-            </th>
-          </tr>
-        </thead>
-        <tbody className="divide-y divide-line">
-          {rows.map(({ team, depth, label }) => (
-            <tr key={team.name} className="align-top hover:bg-hover">
-              <th scope="row" className="w-1/4 py-2.5 pr-2 pl-4 font-medium">
-                <span style={{ paddingLeft: `${depth * 1.25}rem` }}>
+    <section aria-label="Quotas" className="rounded-lg border border-line bg-surface">
+      <header className="border-b border-line px-4 py-2">
+        <QuotaLegend />
+        <div aria-hidden="true" className={`mt-2 hidden gap-x-6 text-xs font-medium text-ink-3 lg:grid ${ROW}`}>
+          <span>Team</span>
+          <span className={`grid gap-x-3 ${AMOUNTS}`}>
+            <span>Resource</span>
+            <span />
+            {["Held", "Guarantee", "Entitled", "Limit"].map((name) => (
+              <span key={name} className="text-right">
+                {name}
+              </span>
+            ))}
+          </span>
+          <span>Budget</span>
+        </div>
+      </header>
+      <ul className="divide-y divide-line">
+        {rows.map(({ team, depth, label }) => (
+          <li key={team.name} aria-label={team.name} className={`grid gap-x-6 gap-y-2 px-4 py-3 ${ROW}`}>
+            <div style={{ paddingLeft: `${depth * 1}rem` }} className="flex items-start justify-between gap-2">
+              <div className="min-w-0">
+                <h2 className="truncate font-medium">
                   <Link to="/workloads" search={{ team: team.name }} className="hover:underline" aria-label={team.name}>
                     {label}
                   </Link>
-                </span>
-              </th>
-              <td className="px-4 py-2.5">
-                {team.weight ?? 1}
-                {priorityNote(team)}
-              </td>
-              <td className="px-4 py-2.5">
-                <ResourceUses uses={resourceUses(team)} totals={totals} />
-                <TeamBudget team={team} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+                </h2>
+                <p className="text-xs text-ink-3">
+                  weight {team.weight ?? 1}
+                  {(team.priority ?? 0) === 0 ? "" : `, priority ${team.priority ?? 0}`}
+                </p>
+              </div>
+              <Button look="quiet" className="-mt-1" aria-label={`Edit ${team.name}`} onClick={() => onEdit(team)}>
+                Edit
+              </Button>
+            </div>
+            <ResourceUses uses={shownUses(team)} totals={totals} />
+            <TeamBudget team={team} />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
-/** Shown only if priorities differ: siblings of one priority are the rule. */
-function priorityNote({ priority = 0 }: Team): ReactElement | null {
-  return priority === 0 ? null : <span className="block text-xs text-ink-3">priority {priority}</span>;
+/** All types together say nothing that one type alone does not, unless a quota is set on them. */
+function shownUses(team: Team): readonly ResourceUse[] {
+  const uses = resourceUses(team);
+  const types = uses.filter(({ resource }) => !["accelerators", "cores", "memory"].includes(resource));
+  return uses.filter(
+    ({ resource, guarantee, limit }) =>
+      resource !== "accelerators" || types.length !== 1 || guarantee !== null || limit !== null,
+  );
 }
 
 interface ResourceUsesProps {
@@ -114,56 +152,57 @@ interface ResourceUsesProps {
 }
 
 function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
-  if (uses.length === 0) return <span className="text-ink-3">nothing; no guarantee, no limit</span>;
+  if (uses.length === 0) return <p className="text-ink-3">Nothing held; no guarantee, no limit.</p>;
   return (
-    <ul className="flex flex-col gap-1.5">
+    <ul className="flex min-w-0 flex-col gap-1">
       {uses.map((use) => (
         <li
           key={use.resource}
-          className="grid items-center gap-x-3 lg:grid-cols-[6rem_9rem_9rem_1fr] xl:grid-cols-[7rem_10rem_11rem_1fr]"
+          className={
+            "grid grid-cols-[1fr_auto] items-center gap-x-3 sm:grid-cols-[5.5rem_minmax(6rem,1fr)_repeat(4,4.5rem)]"
+          }
         >
-          <UseNumbers {...use} />
-          <UseBar use={use} whole={totals.get(use.resource)} />
+          <span className="truncate text-ink-2">{use.resource === "accelerators" ? "all types" : use.resource}</span>
+          <span className="order-last col-span-2 sm:order-none sm:col-span-1">
+            <QuotaBar use={use} fleetTotal={totals.get(use.resource)} />
+          </span>
+          <Amount use={use} amount={use.held} name="held" isStrong />
+          <Amount use={use} amount={use.guarantee} name="guaranteed" />
+          <Amount use={use} amount={use.entitlement} name="entitled" />
+          <Amount use={use} amount={use.limit} name="limit" />
         </li>
       ))}
     </ul>
   );
 }
 
-function UseNumbers({ resource, held, entitlement, guarantee, limit }: ResourceUse): ReactElement {
-  const text = (amount: number): string => amountText(resource, amount);
-  return (
-    <>
-      <span className="text-ink-2">{resource}</span>
-      <span>
-        {text(held)}
-        <span className="text-ink-3">{limit === null ? ", no limit" : ` of ${text(limit)}`}</span>
-        {limit !== null && held >= limit ? <span className="text-wait"> full</span> : null}
-      </span>
-      <span className="text-ink-3">
-        {guarantee === null
-          ? "no guarantee"
-          : held > guarantee
-            ? `${text(held - guarantee)} beyond ${text(guarantee)}`
-            : `${text(guarantee)} guaranteed`}
-        {entitlement === null || entitlement === guarantee ? null : `, may entitlement ${text(entitlement)} now`}
-      </span>
-    </>
-  );
+interface AmountProps {
+  readonly use: ResourceUse;
+  readonly amount: number | null;
+  readonly name: string;
+  readonly isStrong?: boolean;
 }
 
-/** Usage within the guarantee and borrowed usage, against the limit or, without one, the fleet. */
-function UseBar({ use, whole }: { readonly use: ResourceUse; readonly whole: number | undefined }): ReactElement {
-  const { held, guarantee, limit } = use;
-  const own = guarantee === null ? held : Math.min(held, guarantee);
-  const fill = limit !== null && held >= limit ? "bg-wait" : "bg-run";
+/** On a narrow screen only what is held: the bar and its description have the rest. */
+function Amount({ use, amount, name, isStrong = false }: AmountProps): ReactElement {
+  const isFull = isStrong && use.limit !== null && use.held >= use.limit;
   return (
-    <UsageBar
-      total={limit ?? whole ?? Math.max(held, guarantee ?? 0)}
-      parts={[
-        { key: "own", amount: own, className: fill },
-        { key: "borrowed", amount: held - own, className: `${fill} opacity-50` },
-      ]}
-    />
+    <span
+      className={`truncate text-right ${isStrong ? "font-medium" : "hidden text-ink-2 sm:block"} ${isFull ? "text-wait" : ""}`}
+    >
+      {amount === null ? (
+        <>
+          <span aria-hidden="true" className="text-ink-3">
+            –
+          </span>
+          <span className="sr-only">no {name === "guaranteed" ? "guarantee" : name}</span>
+        </>
+      ) : (
+        <>
+          {amountText(use.resource, amount)}
+          <span className="sr-only"> {name}</span>
+        </>
+      )}
+    </span>
   );
 }

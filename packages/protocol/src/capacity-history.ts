@@ -1,0 +1,28 @@
+/** How much of the fleet was used, queued for and out of service lately. */
+import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
+
+const accelerators = z.number().nonnegative();
+
+export const capacitySample = z
+  .object({
+    atMs: instantMs,
+    total: count,
+    held: accelerators.meta({ description: "Allocated to attempts." }),
+    queued: accelerators.meta({ description: "Requested by tasks that could start if capacity were free." }),
+    unavailable: accelerators.meta({ description: "Free, but on nodes that are lost, draining or kept as spares." }),
+    teams: z.record(z.string(), accelerators).meta({
+      description: "Accelerators held by each team and all below it; at most 100 teams, those that hold most.",
+    }),
+  })
+  .meta({ id: "CapacitySample" });
+
+export const capacityHistory = z
+  .object({
+    everyMs: count.meta({ description: "Time between two samples." }),
+    samples: z.array(capacitySample).meta({ description: "Oldest first; the last 24 hours at most." }),
+  })
+  .meta({ id: "CapacityHistory" });
+
+export type CapacitySample = z.output<typeof capacitySample>;
+export type CapacityHistory = z.output<typeof capacityHistory>;
