@@ -1,14 +1,12 @@
 /**
- * What waits and may start now, by placement class. Workloads that ask for the same (team, gang, types, wishes) stand or
- * fall together, so a round looks at classes: one that was found not to fit stays closed until something is freed.
+ * What waits and may start now, in buckets of requests that are alike to every filter of placement. A round looks at buckets, not at
+ * workloads: one that was found not to fit is not tried again until capacity is freed.
  */
-import { longestDurationMs, plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
+import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
-import { isGuaranteed } from "../policy/guaranteed.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
 import { workloadOrder } from "../policy/order.ts";
 import { plainHeadOrder } from "./head-order.ts";
 import type { CompareClasses } from "./head-order.ts";
@@ -57,68 +55,46 @@ export class QueueBucket {
 /** The class in which the workload waits; `null`: it does not wait. */
 export const classIn = ({ placementClass }: WorkloadEntity): QueueBucket | null => placementClass as QueueBucket | null;
 
-/** What else decides by what work is filed. */
-interface Heeded {
+interface SignatureContext {
+  readonly rules: Rules;
   readonly calendar: CalendarIndex;
   readonly users: Pick<UserUse, "isKept">;
-  readonly runTimes: RunTimes;
 }
 
-/** Most work has no wishes, so they are written out only where there are some. */
-function classKey({ spec, actor, lostWorkers }: Workload, rules: Rules, { calendar, users }: Heeded): string {
-  const { gang, team, acceleratorTypes, fabric, nodeSelector, spread, data } = spec;
-  const { taskGroups } = gang;
-  const key = `${gang.workers}|${gang.accelerators}|${gang.coresMilli}|${gang.memoryMib}|${team}|${acceleratorTypes.join("|")}`;
-  const constraints =
-    fabric ??
-    nodeSelector ??
-    spread ??
-    data ??
-    gang.shareMilli ??
-    gang.profile ??
-    gang.minWorkers ??
-    taskGroups ??
-    gang.antiAffinity;
-  // Beside protected starts it matters how long work lasts.
-  const { hasWindows } = calendar;
-  const lastsAlone = rules.backfill.reserve === "none" && !hasWindows ? "" : `|${longestDurationMs(rules, spec)}`;
-  // Where that is predicted, whose past it is predicted by.
-  const like = predictsRuns(rules) ? `|like ${JSON.stringify(runKindsOf({ spec, actor })[0])}` : "";
-  // Beside windows of the calendar also when it must be gone, and whose it is where something is kept for users.
-  const lasts = hasWindows
-    ? `${lastsAlone}|${windowDurationMs(rules, spec) + spec.graceTimeoutMs}|${calendar.isNamed(actor) ? JSON.stringify(actor) : ""}`
-    : lastsAlone;
-  // What is guaranteed by shapes and what is not are placed by other rules.
-  const shaped = `${lasts}${like}${isGuaranteed(rules, spec) ? "|shaped" : ""}`;
-  const fixed = isPreemptible(rules, spec) ? shaped : `${shaped}|fixed`;
-  // Where it matters whose work it is.
-  const own = users.isKept ? `${fixed}|by ${JSON.stringify(actor)}` : fixed;
-  // Who lost workers with their nodes may go where the others may not.
-  const whose = lostWorkers === undefined ? own : `${own}|lost ${lostWorkers}`;
-  if (constraints === undefined) return key + whose;
-  return `${key}${whose}|${JSON.stringify([fabric, nodeSelector, spread, gang.shareMilli, gang.minWorkers, taskGroups, data, gang.antiAffinity, gang.profile])}`;
+type Signature = string | number | boolean | object | undefined;
+
+/** What makes workloads alike to one filter of placement (`placement/filters`); compared as JSON. */
+export type SignatureOf = (
+  asking: Pick<Workload, "spec" | "actor" | "lostWorkers">,
+  context: SignatureContext,
+) => Signature;
+
+interface QueueContext extends SignatureContext {
+  readonly runTimes: RunTimes;
+  readonly signatures: readonly SignatureOf[];
+}
+
+/** One text for equal signatures. */
+function keyOf(signature: readonly Signature[]): string {
+  let key = "";
+  signature.forEach((part, at) => {
+    if (part !== undefined) key += `${at}:${JSON.stringify(part)};`;
+  });
+  return key;
 }
 
 const RECENT_COUNT = 1024;
 const NOBODY_RECENT: readonly null[] = Array.from({ length: RECENT_COUNT }, () => null);
 
-/** Where among the recent ones a class of such gangs is that may last so long. */
+/** Where among the recent ones such a workload is. */
 const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec, longestMs: number): number =>
   (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib + Math.floor(longestMs / 1000) * 31) &
   (RECENT_COUNT - 1);
 
-/** The same gang, or one of the same amounts that says nothing else. */
-const asksAlike = (left: GangSpec, right: GangSpec): boolean =>
-  left === right ||
-  (left.workers === right.workers &&
-    left.accelerators === right.accelerators &&
-    left.coresMilli === right.coresMilli &&
-    left.memoryMib === right.memoryMib &&
-    left.shareMilli === right.shareMilli &&
-    left.profile === right.profile &&
-    left.minWorkers === right.minWorkers &&
-    left.taskGroups === right.taskGroups &&
-    left.antiAffinity === right.antiAffinity);
+interface RecentBucket {
+  readonly bucket: QueueBucket;
+  readonly signature: readonly Signature[];
+}
 
 /** As many as there are kinds and lengths of work; those in which nobody waits cost no round anything. */
 const CLASSES_KEPT = 4096;
@@ -134,12 +110,11 @@ export class Queue {
   #growth = new Map<AttemptId, QueueBucket>();
   /** By the kinds of which the past tells how long their workloads last; empty where nothing is predicted. */
   #byKind = new Map<string, Set<QueueBucket>>();
-  #rules: Rules;
-  readonly #heeded: Heeded;
+  #context: QueueContext;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
-  /** Classes that were looked up lately, by the amounts that their gangs ask for and how long they may last. */
-  #recent: (QueueBucket | null)[] = NOBODY_RECENT.slice();
+  /** Buckets that were looked up lately, by the amounts and the run times that they ask for. */
+  #recent: (RecentBucket | null)[] = NOBODY_RECENT.slice();
   /** Workloads with at least one task that may start now. */
   readyCount = 0;
   /** Those of them that are gangs of groups. */
@@ -152,10 +127,10 @@ export class Queue {
   /** Empty classes are looked for once there are more classes than this. */
   #classesBeforeDrop: number;
 
-  constructor(rules: Rules, heeded: Heeded) {
-    this.#rules = rules;
+  constructor(context: QueueContext) {
+    const { rules } = context;
     this.#classesBeforeDrop = classesKept(rules);
-    this.#heeded = heeded;
+    this.#context = context;
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);
   }
@@ -210,49 +185,30 @@ export class Queue {
   }
 
   classOf(workload: Workload): QueueBucket {
-    // Beside protected starts and windows it matters how long work lasts.
-    const longestMs = this.#isTimeless ? 0 : windowDurationMs(this.#rules, workload.spec);
-    const at = recentAt(workload.spec.gang, longestMs);
-    const recent = this.#recent[at] as QueueBucket | null;
-    if (recent !== null && this.#isOf(recent, workload, longestMs)) return recent;
-    const bucket = this.#classFor(workload);
-    this.#recent[at] = bucket;
+    const { rules, calendar, signatures } = this.#context;
+    const isTimeless = rules.backfill.reserve === "none" && !calendar.hasWindows;
+    const at = recentAt(workload.spec.gang, isTimeless ? 0 : windowDurationMs(rules, workload.spec));
+    const recent = this.#recent[at] as RecentBucket | null;
+    if (recent !== null && this.#isAlike(recent.signature, workload)) return recent.bucket;
+    const signature = signatures.map((signatureOf) => signatureOf(workload, this.#context));
+    const bucket = this.#bucketFor(workload, keyOf(signature));
+    this.#recent[at] = { bucket, signature };
     return bucket;
   }
 
-  get #isTimeless(): boolean {
-    return this.#rules.backfill.reserve === "none" && !this.#heeded.calendar.hasWindows;
+  /** Objects are compared by identity, which is quick and right for most: where two are equal and not the same, the key decides. */
+  #isAlike(known: readonly Signature[], workload: Workload): boolean {
+    const context = this.#context;
+    const { signatures } = context;
+    for (let at = 0; at < signatures.length; at++) if (signatures[at]?.(workload, context) !== known[at]) return false;
+    return true;
   }
 
-  /**
-   * Whether the work, which may last so long, says all else that `classKey` asks about in the very words of the class's own: then
-   * its key need not be written out.
-   */
-  #isOf(bucket: QueueBucket, { spec, actor: whose, lostWorkers = 0 }: Workload, longestMs: number): boolean {
-    const { spec: known, actor, lostWorkers: knownLost, longestMs: knownMs } = bucket.request;
-    if (known.team !== spec.team || actor !== whose || knownLost !== lostWorkers) return false;
-    if (!asksAlike(known.gang, spec.gang)) return false;
-    if (
-      known.acceleratorTypes !== spec.acceleratorTypes &&
-      known.acceleratorTypes.length + spec.acceleratorTypes.length > 0
-    )
-      return false;
-    if (known.priority !== spec.priority || known.preemptible !== spec.preemptible) return false;
-    if (known.fabric !== spec.fabric || known.nodeSelector !== spec.nodeSelector) return false;
-    if (known.spread !== spec.spread || known.data !== spec.data) return false;
-    if (known.name !== spec.name && predictsRuns(this.#rules)) return false;
-    if (known.graceTimeoutMs !== spec.graceTimeoutMs && this.#heeded.calendar.hasWindows) return false;
-    // Work without a walltime is planned by the policy, and leaves by rules of its own.
-    const isPlannedAlike = (known.walltimeMs === null) === (spec.walltimeMs === null);
-    return this.#isTimeless || (isPlannedAlike && knownMs === longestMs);
-  }
-
-  #classFor(workload: Workload): QueueBucket {
-    const key = classKey(workload, this.#rules, this.#heeded);
+  #bucketFor(workload: Workload, key: string): QueueBucket {
     let bucket = this.#classes.get(key);
     if (bucket === undefined) {
       bucket = new QueueBucket(
-        PlacementRequest.of(workload, { rules: this.#rules }),
+        PlacementRequest.of(workload, { rules: this.#context.rules }),
         new SortedList<WorkloadEntity>(this.#compare),
       );
       this.#classes.set(key, bucket);
@@ -262,9 +218,9 @@ export class Queue {
   }
 
   #fileByKind(bucket: QueueBucket): void {
-    if (!predictsRuns(this.#rules)) return;
+    if (!predictsRuns(this.#context.rules)) return;
     const { request } = bucket;
-    bucket.plan(plannedDurationMs(this.#rules, this.#heeded.runTimes, request));
+    bucket.plan(plannedDurationMs(this.#context.rules, this.#context.runTimes, request));
     for (const kind of runKindsOf(request)) {
       const alike = this.#byKind.get(kind);
       if (alike === undefined) this.#byKind.set(kind, new Set([bucket]));
@@ -277,7 +233,7 @@ export class Queue {
     for (const kind of kinds)
       for (const bucket of this.#byKind.get(kind) ?? []) {
         const { request } = bucket;
-        const durationMs = plannedDurationMs(this.#rules, this.#heeded.runTimes, request);
+        const durationMs = plannedDurationMs(this.#context.rules, this.#context.runTimes, request);
         if (durationMs === request.durationMs) continue;
         bucket.plan(durationMs);
         this.markDirty();
@@ -329,7 +285,7 @@ export class Queue {
     this.#changes++;
     this.#growth.delete(grows);
     if (workers === 0) return;
-    const request = PlacementRequest.of(workload, { rules: this.#rules, growth: workers, grows });
+    const request = PlacementRequest.of(workload, { rules: this.#context.rules, growth: workers, grows });
     this.#growth.set(grows, this.single(request, workload));
   }
 
@@ -384,7 +340,7 @@ export class Queue {
       if (this.#byKind.size > 0) this.#dropByKind(bucket);
     }
     this.#recent = NOBODY_RECENT.slice();
-    this.#classesBeforeDrop = Math.max(classesKept(this.#rules), 2 * this.#classes.size);
+    this.#classesBeforeDrop = Math.max(classesKept(this.#context.rules), 2 * this.#classes.size);
   }
 
   #dropByKind(bucket: QueueBucket): void {
@@ -398,7 +354,7 @@ export class Queue {
   reorder(rules: Rules): void {
     const workloads = this.#waiting.flatMap((bucket) => [...bucket.waiting.from(0)]);
     const growing = [...this.#growth];
-    this.#rules = rules;
+    this.#context = { ...this.#context, rules };
     this.#classesBeforeDrop = classesKept(rules);
     this.#compare = workloadOrder(rules);
     this.#compareHeads = plainHeadOrder(rules, this.#compare);

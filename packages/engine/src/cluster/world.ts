@@ -26,6 +26,7 @@ import { Fifo } from "../base/collections/fifo.ts";
 import { StartWindowIndex } from "./start-window-index.ts";
 import { DecayedUsageIndex } from "./decayed-usage-index.ts";
 import { Queue } from "./queue.ts";
+import type { SignatureOf } from "./queue.ts";
 import { TeamUse } from "./team-use.ts";
 import { Timers } from "./timers.ts";
 import { readyTask } from "../state/ready-task.ts";
@@ -74,13 +75,16 @@ export const bookedSequenceOf = ({ state, queueEventCount }: World): number => s
 const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
 
-/** Builds every index from the state: after a restore, and in tests to check the incrementally updated ones. */
-export function indexState(state: ReadonlyState): World {
+/**
+ * Builds every index from the state: after a restore, and in tests to check the incrementally updated ones. `signatures`: what makes
+ * waiting requests alike.
+ */
+export function indexState(state: ReadonlyState, signatures: readonly SignatureOf[]): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
   const teamUse = new TeamUse(state.teams, rules);
   const calendar = new CalendarIndex(state);
-  const queue = new Queue(rules, { calendar, users: teamUse.users, runTimes: state.runTimes });
+  const queue = new Queue({ rules, calendar, users: teamUse.users, runTimes: state.runTimes, signatures });
   const timers = new Timers();
   const world: World = {
     state,

@@ -12,6 +12,7 @@ import type { WorkloadId } from "../model/ids.ts";
 import { outstandingEffects } from "../lifecycle/outstanding-effects.ts";
 import type { Engine, JournalGroup, Ready } from "./ready.ts";
 import { defragmentsAtMs } from "../round/defragment.ts";
+import { signatures } from "../placement/filters/filters.ts";
 import { findPlacement } from "../placement/place.ts";
 import { isInGroups } from "../cluster/request.ts";
 import { runRound } from "../round/round.ts";
@@ -122,7 +123,7 @@ class EngineCore implements Engine {
 }
 
 function worldWith(state: ReadonlyState): World {
-  const world = indexState(state);
+  const world = indexState(state, signatures);
   installStrategies(world);
   return world;
 }

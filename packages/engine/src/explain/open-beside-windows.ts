@@ -1,11 +1,10 @@
 /** When the calendar lets work start: the end of the first window after which it would have room if nothing ran. */
 import { acceptableTypes, isInGroups } from "../cluster/request.ts";
-import { looksAround } from "../placement/anti-affinity.ts";
-import { windowsInTheWay } from "../placement/closed-nodes.ts";
-import { dataPlaces } from "../placement/data-places.ts";
+import { looksAround } from "../placement/filters/anti-affinity.ts";
+import { windowsInTheWay } from "../placement/filters/calendar-windows.ts";
+import { acceptedBy } from "../placement/filters/filters.ts";
 import { emptied } from "../placement/empty-fleet.ts";
 import { placeOnType } from "../placement/place-on-type.ts";
-import { isOpenTo } from "../placement/place-constrained.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -32,10 +31,10 @@ export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: nu
 function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
   const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
-  const data = dataPlaces(world, bucket.request.spec);
+  const accepts = acceptedBy(world, bucket.request);
   const mayLieOn = (id: NodeId): boolean => {
     const slot = capacity.slot(id);
-    return types.has(slot.node.acceleratorType) && slot.usable && isOpenTo(bucket.request.spec, slot, data);
+    return types.has(slot.node.acceleratorType) && slot.usable && accepts(slot);
   };
   const inTheWay = calendar.closedTo(bucket.request, Number.POSITIVE_INFINITY);
   const ends = inTheWay.filter(({ nodes }) => [...nodes].some(mayLieOn)).map(({ window }) => window.endMs);

@@ -10,13 +10,13 @@ import type { World } from "../cluster/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
-import { dataPlaces } from "./data-places.ts";
+import { acceptedBy, isConstrainedAlone } from "./filters/filters.ts";
 import { emptied } from "./empty-fleet.ts";
 import { placeGroups } from "./place-groups.ts";
 import { choicesOfHotSpares } from "./place-on-hot-spares.ts";
 import { acceptableTypes, exceedsQuotas, isInGroups, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
-import { domainBudget, matches, withinBudget } from "./place-constrained.ts";
+import { domainBudget, withinBudget } from "./place-constrained.ts";
 import type { Candidate } from "./place-constrained.ts";
 
 interface FleetFit {
@@ -92,7 +92,7 @@ function isKeptOffEveryType(
 ): boolean {
   const types = acceptableTypes(world, request);
   if (!types.some(isKeptOff)) return false;
-  const hasConstraints = isBound(request.spec);
+  const hasConstraints = isConstrainedAlone(world, request);
   const couldHoldOn = (type: TypeCapacity): boolean =>
     emptyFleetWorkers(type, request.gang) >= request.workers && (!hasConstraints || fitsOnType(world, request, type));
   return types.every((type) => isKeptOff(type) || !couldHoldOn(type));
@@ -104,21 +104,17 @@ export function placeableAsWished(world: World, request: PlacementRequest): numb
   return 0;
 }
 
-/** Whether more than amounts decides where it may lie. */
-const isBound = ({ fabric, spread, nodeSelector, data }: WorkloadSpec): boolean =>
-  fabric !== undefined || spread !== undefined || nodeSelector !== undefined || data?.rule !== undefined;
-
 function fitsAsWished(world: World, request: PlacementRequest, workers: number): boolean {
-  if (!isBound(request.spec) && workers === request.workers) return true;
+  if (!isConstrainedAlone(world, request) && workers === request.workers) return true;
   const asked = workers === request.workers ? request : request.with({ workers });
   return world.capacity.acceptable(request.acceleratorTypes).some((type) => fitsOnType(world, asked, type));
 }
 
 function fitsOnType(world: World, request: PlacementRequest, { slots }: TypeCapacity): boolean {
-  const { fabric, spread, nodeSelector } = request.spec;
-  const data = dataPlaces(world, request.spec);
+  const { fabric, spread } = request.spec;
+  const accepts = acceptedBy(world, request);
   const candidates = slots
-    .filter((slot) => slot.usable && (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot))
+    .filter((slot) => slot.usable && accepts(slot))
     .map((slot): Candidate => ({ slot, fits: Math.min(request.workers, emptyNodeWorkers(slot, request.gang)) }))
     .filter(({ fits }) => fits > 0);
   if (fabric?.slices !== undefined)

@@ -3,7 +3,7 @@
  * count on what will be free. Looks once at every usable node of the type that may have room.
  */
 import type { NodeId } from "../model/ids.ts";
-import type { WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
+import type { WorkerAllocation } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
 import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
@@ -11,13 +11,11 @@ import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { World } from "../cluster/world.ts";
 import type { Where } from "./place-on-type.ts";
-import { antiAffinityCheck } from "./anti-affinity.ts";
-import { isClosedBy, windowsInTheWay } from "./closed-nodes.ts";
+import { nodeCheck } from "./filters/filters.ts";
 import { partsOn } from "./place-parts.ts";
 import { isScored } from "./score/place-by-score.ts";
 import { nodeOrder } from "./score/node-order.ts";
-import { dataPlaces } from "./data-places.ts";
-import type { DataPlaces } from "./data-places.ts";
+import { dataPlaces } from "./filters/data-places.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { domainOf, fabricChoices } from "./fabric-choice.ts";
 import { growingAttempt } from "../cluster/request.ts";
@@ -49,12 +47,8 @@ function placeNear(world: World, request: PlacementRequest, where: Where): reado
   const { layer } = where;
   const byDomains = choosesDomains(world, request);
   // How much more than the request a node holds tells the tightest, where domains are chosen by that.
-  const windows = windowsInTheWay(world, request);
-  const candidates = candidatesOn(world, {
-    request,
-    where,
-    most: byDomains ? WORKERS_COUNTED_MAX : request.workers,
-  }).filter(({ slot }) => !isClosedBy(windows, slot.node.id));
+  const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
+  const candidates = candidatesOn(world, { request, where, most });
   const spreadOver = (): DomainBudget => domainBudget(world, request);
   const strategy = placementStrategy(world, request);
   const placeOn = (chosen: readonly Candidate[]): readonly WorkerAllocation[] | null =>
@@ -125,27 +119,17 @@ interface CandidateQuery {
 }
 
 function candidatesOn(world: World, { request, where: { type, layer }, most }: CandidateQuery): Candidate[] {
-  const { gang, spec, among, inputsHeldMin } = request;
-  const data = dataPlaces(world, spec);
-  const mayLie = antiAffinityCheck(world, request, layer);
+  const { gang } = request;
+  const passes = nodeCheck(world, request, { layer });
   const candidates: Candidate[] = [];
   for (const slot of type.roomy(needsPart(gang) ? 0 : gang.accelerators, layer)) {
     const whole = slot.freeCount + (layer === "idle" ? 0 : slot.releasingCount);
-    if ((!needsPart(gang) && whole < gang.accelerators) || !slot.usable) continue;
-    if (among?.has(slot.node.id) === false) continue;
-    if (!isOpenTo(spec, slot, data) || data.held(slot) < inputsHeldMin || !mayLie(slot)) continue;
+    if ((!needsPart(gang) && whole < gang.accelerators) || !slot.usable || !passes(slot)) continue;
     const fits = slot.workersThatFit(gang, most, layer);
     if (fits > 0) candidates.push({ slot, fits });
   }
   return candidates;
 }
-
-/** Whether the work may lie on the node by what it says itself of single nodes, room aside. */
-export const isOpenTo = ({ nodeSelector }: WorkloadSpec, slot: NodeSlot, data: DataPlaces): boolean =>
-  (nodeSelector === undefined || matches(slot, nodeSelector)) && data.admits(slot);
-
-export const matches = ({ node }: NodeSlot, selector: Readonly<Record<string, string>>): boolean =>
-  Object.entries(selector).every(([label, value]) => node.labels?.[label] === value);
 
 interface Assignment {
   readonly candidates: readonly Candidate[];

@@ -6,8 +6,7 @@ import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { NodeSet } from "../base/collections/node-set.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
-import { looksAround } from "./anti-affinity.ts";
-import { windowsInTheWay } from "./closed-nodes.ts";
+import { isUnconstrained } from "./filters/filters.ts";
 import { placeConstrained } from "./place-constrained.ts";
 import { isScored } from "./score/place-by-score.ts";
 import { openCount } from "../model/mig.ts";
@@ -21,26 +20,16 @@ export interface Where {
   readonly relabelled?: ReadonlySet<AttemptId>;
 }
 
-/** Whether only free counts decide: then the index answers without a look at nodes that cannot help. */
-function hasNoConstraints(world: World, { spec, gang, isGrowth, among }: PlacementRequest): boolean {
-  const { rules } = world;
-  const { fabric } = rules;
-  const leastFree = fabric.choose === "fewest" && fabric.unconstrainedToFullest;
-  // Cells count more than free accelerators do.
-  if (rules.fabric.choose === "cells" || rules.teams.reservedTopology !== undefined) return false;
-  if (spec.fabric !== undefined || leastFree || spec.nodeSelector !== undefined || spec.spread !== undefined)
-    return false;
-  if (spec.data !== undefined || looksAround(world, { gang })) return false;
-  return !isGrowth && among === null && !needsPart(gang) && !isScored(world, gang);
-}
-
 export function placeOnType(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
-  if (where.layer !== "idle" || !hasNoConstraints(world, request) || windowsInTheWay(world, request).length > 0)
-    return placeConstrained(world, request, where);
+  if (where.layer !== "idle" || !isPlacedByCounts(world, request)) return placeConstrained(world, request, where);
   const { gang, workers: count } = request;
   const isPacking = world.rules.placement !== "spread";
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
+
+/** Then the index answers without a look at nodes that have no room. */
+const isPlacedByCounts = (world: World, request: PlacementRequest): boolean =>
+  !request.isGrowth && !needsPart(request.gang) && !isScored(world, request.gang) && isUnconstrained(world, request);
 
 function placeSeveral(
   type: TypeCapacity,

@@ -5,7 +5,7 @@
 import type { Layer } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
-import { dataPlaces } from "./data-places.ts";
+import { dataPlaces } from "./filters/data-places.ts";
 import { placeGroups } from "./place-groups.ts";
 import { placeOnType } from "./place-on-type.ts";
 import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../cluster/request.ts";

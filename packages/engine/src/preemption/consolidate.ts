@@ -20,7 +20,8 @@ import { replace } from "./replace.ts";
 import type { Replaced } from "./replace.ts";
 import { isEvictable } from "./eligibility.ts";
 import type { VictimUnit } from "./victim-order.ts";
-import { acceptsAll, acceptsOf, antiAffinityFrom, areasFor, chooseIn } from "./where-to-drain.ts";
+import { acceptedNow, passesAll } from "../placement/filters/filters.ts";
+import { antiAffinityFrom, areasFor, chooseIn } from "./where-to-drain.ts";
 import type { Area } from "./where-to-drain.ts";
 
 export const MOVES_MAX = 8;
@@ -72,7 +73,7 @@ interface DrainQuery {
 function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Plan | null {
   const { world } = batch;
   const { gang, workers } = preemptor.request;
-  const accepts = acceptsOf(world, preemptor);
+  const accepts = acceptedNow(world, preemptor.request);
   const roomy: Candidate[] = [];
   let missing = workers;
   for (const slot of type.roomy(gang.accelerators, "idle")) {
@@ -85,7 +86,7 @@ function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
   // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
   if (missing > most && missing > most * widestOf(world)) return null;
   const list = drainCandidates(batch, gang.accelerators, { type, costOf });
-  const open = acceptsAll(accepts) ? list : list.filter(({ slot }) => accepts(slot));
+  const open = passesAll(accepts) ? list : list.filter(({ slot }) => accepts(slot));
   for (const choice of choices(batch, preemptor, { roomy, drainCandidates: open })) {
     const plan = planMoving(batch, preemptor, choice);
     if (plan !== null) return plan;

@@ -14,7 +14,7 @@ import type { Amount } from "../cluster/team-node.ts";
 import { amountCompared } from "../cluster/request.ts";
 import { dominantShare, teamSharesOf } from "../ordering/team-share.ts";
 import type { TeamShare } from "../ordering/team-share.ts";
-import { respectsAntiAffinity } from "../placement/anti-affinity.ts";
+import { respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { withdraw } from "../transitions/nominations.ts";
 import { nomination, nominateMigration, start } from "../transitions/start.ts";
 import type { Move, Plan, Victim } from "./plan.ts";

@@ -10,11 +10,9 @@ import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
 import type { World } from "../cluster/world.ts";
-import { antiAffinityCheck, looksAround } from "../placement/anti-affinity.ts";
-import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
-import { dataPlaces } from "../placement/data-places.ts";
+import { antiAffinityCheck, looksAround } from "../placement/filters/anti-affinity.ts";
 import { domainOf } from "../placement/fabric-choice.ts";
-import { domainBudget, isOpenTo } from "../placement/place-constrained.ts";
+import { domainBudget } from "../placement/place-constrained.ts";
 import type { Candidate, DomainBudget } from "../placement/place-constrained.ts";
 import type { DrainArea } from "./consolidate.ts";
 
@@ -22,20 +20,6 @@ import type { DrainArea } from "./consolidate.ts";
 export interface Area {
   readonly roomy: readonly Candidate[];
   readonly drainCandidates: readonly DrainArea[];
-}
-
-export type Accepts = (slot: NodeSlot) => boolean;
-const EVERYWHERE: Accepts = () => true;
-
-export const acceptsAll = (accepts: Accepts): boolean => accepts === EVERYWHERE;
-
-/** Whether the request may lie on a node, by what can be said of single nodes. */
-export function acceptsOf(world: World, bucket: QueueBucket): Accepts {
-  const { spec } = bucket.request;
-  const windows = windowsInTheWay(world, bucket.request);
-  if (spec.nodeSelector === undefined && spec.data === undefined && windows.length === 0) return EVERYWHERE;
-  const data = dataPlaces(world, spec);
-  return (slot) => isOpenTo(spec, slot, data) && !isClosedBy(windows, slot.node.id);
 }
 
 /** Nodes that somebody there keeps it away from have no room; they are cleared where no others can be: he may be who moves. */

@@ -6,7 +6,6 @@
  * What is moved at once goes to a place that is idle now, is counted as gone from where it is, and gets its place by a promise:
  * the plan is checked and carried out as every eviction is.
  */
-import { antiAffinityCheck } from "../placement/anti-affinity.ts";
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
@@ -21,8 +20,8 @@ import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlan } from "../preemption/verify-plan.ts";
-import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
-import { dataPlaces } from "../placement/data-places.ts";
+import { nodeCheck } from "../placement/filters/filters.ts";
+import { dataPlaces } from "../placement/filters/data-places.ts";
 import { recordVictims } from "../preemption/execute.ts";
 import { evictionCost } from "../preemption/eviction-cost.ts";
 import type { Plan } from "../preemption/plan.ts";
@@ -30,7 +29,6 @@ import { returningBucket } from "../preemption/replace.ts";
 import { isEvictable } from "../preemption/eligibility.ts";
 import { acceptableTypes, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
-import { isOpenTo } from "../placement/place-constrained.ts";
 import { nominateMigration } from "../transitions/start.ts";
 
 export function defragment(batch: Batch): void {
@@ -75,8 +73,8 @@ export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): num
 }
 
 function someoneWaits(world: World): boolean {
-  for (const found of world.queue.waitingClasses())
-    if (acceptableTypes(world, found.request).some(({ type }) => quotaReached(world, found.request, type) === null))
+  for (const bucket of world.queue.waitingClasses())
+    if (acceptableTypes(world, bucket.request).some(({ type }) => quotaReached(world, bucket.request, type) === null))
       return true;
   return false;
 }
@@ -90,7 +88,7 @@ function movesLeft({ state }: World, { movesPerHour }: DefragmentRules, nowMs: n
 interface GatheringMove {
   readonly attempt: Attempt;
   readonly workload: Workload;
-  readonly found: QueueBucket;
+  readonly bucket: QueueBucket;
   readonly placement: Placement;
   /** Pairs of idle accelerators on one node that there are more of afterwards. */
   readonly pairs: number;
@@ -149,6 +147,15 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const data = dataPlaces(world, workload.spec);
+  const bucket = returningBucket(world, {
+    attempt,
+    workload,
+    keeps: 0,
+    upTo: attempt.workers.length,
+    nomination: null,
+  });
+  // It would not have left yet: anti-affinity holds against itself.
+  const passes = nodeCheck(world, bucket.request);
   const count = attempt.workers.length;
   const accelerators = gang.accelerators * count;
   const from = world.capacity.slot((attempt.workers[0] as WorkerAllocation).node);
@@ -157,27 +164,22 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     if (roomOf(slot) >= left) return null;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
     // Nor away from what it reads.
-    if (!isOpenTo(workload.spec, slot, data) || data.held(slot) < data.held(from)) continue;
-    const unit = { attempt, workload, keeps: 0, upTo: count, nomination: null };
-    const found = returningBucket(world, unit);
-    if (isClosedBy(windowsInTheWay(world, found.request), slot.node.id)) continue;
-    // It would not have left yet: from itself it keeps away as from others.
-    if (!antiAffinityCheck(world, found.request, "idle")(slot)) continue;
+    if (data.held(slot) < data.held(from) || !passes(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,
       accelerators: slot.pick(index * gang.accelerators, gang.accelerators),
     }));
     const placement = { acceleratorType: attempt.acceleratorType, workers };
     const pairs = accelerators * (left - roomOf(slot));
-    return { attempt, workload, found, placement, pairs, cost: evictionCost(world, attempt, nowMs) };
+    return { attempt, workload, bucket, placement, pairs, cost: evictionCost(world, attempt, nowMs) };
   }
   return null;
 }
 
-function carryOut(batch: Batch, { attempt, workload, found, placement, pairs }: GatheringMove): void {
+function carryOut(batch: Batch, { attempt, workload, bucket, placement, pairs }: GatheringMove): void {
   const { world, nowMs: atMs } = batch;
   const victims = [{ attempt, keeps: 0, moving: attempt.workers.length }];
-  const plan: Plan = { preemptor: found, placement, victims };
+  const plan: Plan = { preemptor: bucket, placement, victims };
   verifyPlan(world, plan, "moved");
   batch.emit({
     kind: "evictionPlanned",

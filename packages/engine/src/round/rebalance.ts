@@ -24,7 +24,7 @@ import { teamSharesOf } from "../ordering/team-share.ts";
 import type { TeamShare } from "../ordering/team-share.ts";
 import { couldEverFit } from "../placement/could-ever.ts";
 import { findPlacement } from "../placement/place.ts";
-import { respectsAntiAffinity } from "../placement/anti-affinity.ts";
+import { respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
 import { isInGroups, quotaReached } from "../cluster/request.ts";
 import { needsPart } from "../cluster/node-slot.ts";
 import type { Layer } from "../cluster/node-slot.ts";

@@ -3,9 +3,9 @@ import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import type { Nomination } from "../model/workload.ts";
-import { looksAround, respectsAntiAffinity } from "../placement/anti-affinity.ts";
-import { admitsNode } from "../placement/data-places.ts";
-import { isClosedBy, windowsInTheWay } from "../placement/closed-nodes.ts";
+import { looksAround, respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
+import { admitsNode } from "../placement/filters/data-places.ts";
+import { nodeCheck } from "../placement/filters/filters.ts";
 import { recordPlace } from "./start.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { canKeepNomination } from "../cluster/holdings.ts";
@@ -48,8 +48,9 @@ const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nominati
 /** Time has passed since the place was promised: a window may have come too near. */
 function runsIntoWindow(world: World, { workloadId, workers }: Nomination): boolean {
   if (!world.calendar.hasWindows) return false;
-  const windows = windowsInTheWay(world, world.queue.classOf(workloadOf(world, workloadId)).request);
-  return workers.some(({ node }) => isClosedBy(windows, node));
+  const { request } = world.queue.classOf(workloadOf(world, workloadId));
+  const isOpen = nodeCheck(world, request, { bases: ["calendar"] });
+  return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
 /** Whoever it keeps away from, and was asked to leave for it, has left. */

@@ -5,10 +5,9 @@ import { admitsRule } from "../../model/data.ts";
 import type { Pool } from "../../model/fleet.ts";
 import { specOfGroup } from "../../model/gang.ts";
 import type { NodeId, PoolName } from "../../model/ids.ts";
-import { calendarEndMs, windowsInTheWay } from "../../placement/closed-nodes.ts";
-import { dataPlaces } from "../../placement/data-places.ts";
+import { calendarEndMs, windowsInTheWay } from "../../placement/filters/calendar-windows.ts";
+import { acceptedBy } from "../../placement/filters/filters.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
-import { matches } from "../../placement/place-constrained.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -49,13 +48,11 @@ function setLine({ values, inputs }: SetLine): OtherLine {
 }
 
 /** A node on which a worker of it could lie if nothing ran there and it took work. */
-function couldLie(world: World, { gang, spec }: Pick<PlacementRequest, "gang" | "spec">): (slot: NodeSlot) => boolean {
-  const data = dataPlaces(world, spec);
+function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => boolean {
+  const { gang, spec } = request;
+  const accepts = acceptedBy(world, request);
   const gangs = gang.taskGroups?.map((_, index) => specOfGroup(spec, index).gang) ?? [gang];
-  return (slot) =>
-    gangs.some((each) => emptyNodeWorkers(slot, each) > 0) &&
-    (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)) &&
-    data.admits(slot);
+  return (slot) => gangs.some((each) => emptyNodeWorkers(slot, each) > 0) && accepts(slot);
 }
 
 /**
@@ -168,7 +165,7 @@ export function admittedData(world: World, request: PlacementRequest): readonly 
   const { rule } = data ?? {};
   if (rule === undefined) return [];
   const { state } = world;
-  const isUseful = couldLie(world, { gang: request.gang, spec });
+  const isUseful = couldLie(world, request.with({ spec }));
   const useful = new Set(
     world.capacity
       .acceptable(request.acceleratorTypes)

@@ -4,8 +4,7 @@ import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { expectedEndMs } from "../../usage/expected-duration.ts";
 import { emptyNodeWorkers } from "../../placement/place-on-type.ts";
-import { matches } from "../../placement/place-constrained.ts";
-import { dataPlaces } from "../../placement/data-places.ts";
+import { acceptedBy } from "../../placement/filters/filters.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -131,14 +130,8 @@ function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine
 
 /** One of each kind of those that could hold a worker; first the one in the narrowest domain that has most free, ties to who joined first. */
 function kindsOfNodes(world: World, request: PlacementRequest, slots: readonly NodeSlot[]): readonly NodeSlot[] {
-  const { gang, spec } = request;
-  const data = dataPlaces(world, spec);
-  const could = slots.filter(
-    (slot) =>
-      data.admits(slot) &&
-      emptyNodeWorkers(slot, gang) > 0 &&
-      (spec.nodeSelector === undefined || matches(slot, spec.nodeSelector)),
-  );
+  const accepts = acceptedBy(world, request);
+  const could = slots.filter((slot) => emptyNodeWorkers(slot, request.gang) > 0 && accepts(slot));
   const best = besideMostFree(slots, could);
   if (best === null) return [];
   const kinds = [best];

@@ -1,6 +1,6 @@
-/** The nodes of one type that work may use by what it says of single nodes: their labels, and the rule that its data are under. */
-import type { GangSpec, WorkloadSpec } from "../../model/workload.ts";
-import { dataPlaces } from "../../placement/data-places.ts";
+/** The nodes of one type that a request accepts by what is declared of them, whatever runs there. */
+import type { GangSpec } from "../../model/workload.ts";
+import { acceptedBy, passesAll } from "../../placement/filters/filters.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
@@ -16,10 +16,10 @@ export class AcceptedNodes {
   /** `null`: all of the type, so that its index answers. */
   readonly #slots: readonly NodeSlot[] | null;
 
-  constructor(world: World, { spec }: PlacementRequest, type: TypeCapacity) {
+  constructor(world: World, request: PlacementRequest, type: TypeCapacity) {
     this.type = type;
-    const isNarrowed = spec.nodeSelector !== undefined || spec.data?.rule !== undefined;
-    this.#slots = isNarrowed ? openSlots(world, spec, type) : null;
+    const accepts = acceptedBy(world, request);
+    this.#slots = passesAll(accepts) ? null : type.slots.filter((slot) => slot.usable && accepts(slot));
   }
 
   get freeCount(): number {
@@ -54,20 +54,6 @@ export class AcceptedNodes {
     for (const slot of this.slots) most = Math.max(most, amountOf(slot));
     return most;
   }
-}
-
-/** Asked of every node of large fleets for each line of a queue: the labels that are asked for are read once. */
-function openSlots(world: World, spec: WorkloadSpec, { slots }: TypeCapacity): readonly NodeSlot[] {
-  const data = dataPlaces(world, spec);
-  const wanted = Object.entries(spec.nodeSelector ?? {});
-  const open: NodeSlot[] = [];
-  for (const slot of slots) {
-    const { labels } = slot.node;
-    let carriesAll = true;
-    for (const [label, value] of wanted) if (labels?.[label] !== value) carriesAll = false;
-    if (carriesAll && slot.usable && data.admits(slot)) open.push(slot);
-  }
-  return open;
 }
 
 function countUpTo(

@@ -20,7 +20,7 @@ import { reservationsOf } from "../../placement/backfill/reservations.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { predictionOf } from "../../transitions/start.ts";
-import { couldEverFit, isHeldByLimit } from "../../placement/could-ever.ts";
+import { couldEverFit, fitsUsableFleet, isHeldByLimit } from "../../placement/could-ever.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { blockingClass } from "../../round/place-waiting.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
@@ -39,12 +39,14 @@ import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { exceedingGroup, exceedsFleet } from "./exceeds-fleet.ts";
 import { explainMinRuntime } from "./explain-min-runtime.ts";
-import { explainAntiAffinity, explainDataRule, heedingData } from "./explain-places.ts";
+import { declaredWakeOn, filters } from "../../placement/filters/filters.ts";
+import type { Inquiry } from "../../placement/filters/filter.ts";
+import { hotSpares, hotSparesFor, hotSparesKept } from "../../placement/filters/hot-spares.ts";
+import { quota } from "../../placement/filters/quota.ts";
+import { topologyPolicy } from "../../placement/filters/topology-policy.ts";
 import { explainShapes } from "./explain-shapes.ts";
-import { explainHotSpares, explainHotSparesAmong } from "./explain-hot-spares.ts";
-import { explainWindow } from "./explain-window.ts";
 import { placeableNow } from "./placeable-now.ts";
-import { FLEET_GROWS, FREEING, HEAD_MOVES, QUOTA_MOVES } from "./wake-on.ts";
+import { FLEET_GROWS, FREEING, HEAD_MOVES } from "./wake-on.ts";
 import { workerShortfall } from "./worker-shortfall.ts";
 
 type TeamLimit = BlockedReason & { readonly kind: "teamLimit" };
@@ -82,7 +84,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   const bucket = world.queue.classOf(workload);
   const { request } = bucket;
   const couldEver = couldEverFit(world, bucket);
-  const own = heedingData(request, explainRequest(world, request, couldEver));
+  const own = withDeclarations(world, request, explainRequest(world, request, couldEver));
   // What the fleet cannot hold waits aside: nobody is ahead of it.
   const behind = couldEver ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
@@ -95,6 +97,17 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
     return others.length === 0 ? own : { ...own, reasons: [...own.reasons, ...others] };
   }
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
+}
+
+/** What is declared of nodes can change for any request that a filter keeps from some of them. */
+function withDeclarations(
+  world: World,
+  request: PlacementRequest,
+  verdict: BlockedVerdict | null,
+): BlockedVerdict | null {
+  if (verdict === null) return null;
+  const more = declaredWakeOn(world, request).filter((kind) => !verdict.wakeOn.includes(kind));
+  return more.length === 0 ? verdict : { ...verdict, wakeOn: [...verdict.wakeOn, ...more] };
 }
 
 /** It is what others hold that it lacks. */
@@ -200,16 +213,40 @@ function explainBackoff(workload: Workload): Verdict {
 /** `null` when the request could be placed now. `couldEver`: the usable fleet could hold it. */
 function explainRequest(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict | null {
   if (couldEver && findPlacement(world, request) !== null) return null;
-  const ruled =
-    explainWindow(world, request) ??
-    explainHotSpares(world, request) ??
-    explainDataRule(world, request, couldEver) ??
-    explainAntiAffinity(world, request);
-  if (ruled !== null) return ruled;
+  const inquiry = inquiryOf(world, request, couldEver);
+  for (const { explain: reasonOf, wakeOn } of filters) {
+    const reason = reasonOf?.(inquiry) ?? null;
+    if (reason !== null) return blocked([...FREEING, ...wakeOn], reason);
+  }
   const roomIf = (couldEverNow: boolean): BlockedVerdict =>
     (isInGroups(request) ? explainGroups : explainRoom)(world, request, couldEverNow);
-  const hotSpares = couldEver ? null : explainHotSparesAmong(world, request, () => roomIf(true));
-  return hotSpares ?? roomIf(couldEver);
+  const among = couldEver ? null : explainAmongHotSpares(world, request, () => roomIf(true));
+  return among ?? roomIf(couldEver);
+}
+
+const inquiryOf = (world: World, request: PlacementRequest, couldEver: boolean): Inquiry => ({
+  world,
+  request,
+  couldEver,
+  place: (variant) => findPlacement(world, variant),
+  fitsFleet: (variant) => fitsUsableFleet(world, variant),
+  placeableWorkers: () => (isInGroups(request) ? 0 : placeableNow(world, request)),
+});
+
+/** Of a request that the fleet could hold with its hot spares alone: the spares, and what `others` says would still block it. */
+function explainAmongHotSpares(
+  world: World,
+  request: PlacementRequest,
+  others: () => BlockedVerdict,
+): BlockedVerdict | null {
+  const kept = hotSparesFor(world, request);
+  if (kept.length === 0) return null;
+  return world.capacity.opened(kept, () => {
+    if (!fitsUsableFleet(world, request)) return null;
+    const { reasons, wakeOn } = others();
+    const all = new Set([...wakeOn, ...hotSpares.wakeOn]);
+    return blocked([...all], { ...hotSparesKept(request, kept), suffice: false }, ...reasons);
+  });
 }
 
 /** Of a gang without groups. */
@@ -222,12 +259,12 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
   // A gang that could have spares may be one that nothing else could hold.
   if (able.length === 0 || !couldEver) return blocked(FLEET_GROWS, exceedsFleet(world, request));
   const limits = limitReasons(world, request, able);
-  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...QUOTA_MOVES];
+  const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quota.wakeOn];
   const open = able.filter(({ type }) => limitReason(world, request, type) === null);
   if (open.length === 0) return blocked(wakeOn, ...limits);
   const reservedTopology = explainShapes(world, request);
   if (reservedTopology !== null)
-    return blocked([...FREEING, "teamDefined", "opportunisticJobRelabelled"], reservedTopology, ...limits);
+    return blocked([...FREEING, "teamDefined", ...topologyPolicy.wakeOn], reservedTopology, ...limits);
   const roomiest = open.reduce((left, right) => (right.freeCount > left.freeCount ? right : left));
   const { freeCount } = roomiest;
   if (freeCount < neededCount) {
@@ -300,9 +337,9 @@ function explainGroups(world: World, request: PlacementRequest, couldEver: boole
   }
   const limit = limitReason(world, request, { type: "" }) ?? limitOnFirstTypes(world, request);
   const limits = limit === null ? [] : [limit];
-  const wakeOn = [...FREEING, ...QUOTA_MOVES];
+  const wakeOn = [...FREEING, ...quota.wakeOn];
   const reservedTopology = explainShapes(world, request);
-  if (reservedTopology !== null) return blocked([...wakeOn, "opportunisticJobRelabelled"], reservedTopology, ...limits);
+  if (reservedTopology !== null) return blocked([...wakeOn, ...topologyPolicy.wakeOn], reservedTopology, ...limits);
   const own = limit === null ? askOfRefused(world, request, (one) => firstReason(world, taskGroups, one)) : null;
   return blocked(wakeOn, ...(own === null ? (limit === null ? [scattered(world, request)] : limits) : [own]));
 }

@@ -1,4 +1,4 @@
-/** Kinds of event after which a verdict may be another. */
+/** Events after which a verdict may change, whichever filter gave the reason; each filter adds its own (`placement/filters`). */
 import type { EventKind } from "../../contract/events.ts";
 
 /** Kinds of event that make the usable fleet larger, or other. */
@@ -32,14 +32,3 @@ export const HEAD_MOVES: readonly EventKind[] = [
   "nodeDrainStarted",
   "hotSpareReserved",
 ];
-
-/** Kinds of event after which a quota may have room; what a plan evicts stops counting for its team at once. */
-export const QUOTA_MOVES: readonly EventKind[] = [
-  "teamDefined",
-  "teamRemoved",
-  "attemptStopRequested",
-  "gangShrinkRequested",
-];
-
-/** Kinds of event after which data may be worked on elsewhere. */
-export const DATA_MOVES: readonly EventKind[] = ["siteDefined", "poolDefined"];

@@ -4,7 +4,7 @@ import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
-import { dataPlaces } from "../data-places.ts";
+import { dataPlaces } from "../filters/data-places.ts";
 import { preferredRanks } from "../fabric-choice.ts";
 import type { Candidate } from "../place-constrained.ts";
 import { bestPart } from "../place-parts.ts";

@@ -9,8 +9,7 @@ import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
-import { looksAround } from "../anti-affinity.ts";
-import { windowsInTheWay } from "../closed-nodes.ts";
+import { isUnconstrained } from "../filters/filters.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { scoresOf } from "./score-index.ts";
@@ -28,20 +27,8 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
 }
 
 /** Whether the scores alone decide where the request goes. */
-export function isPlacedByScore(world: World, request: PlacementRequest): boolean {
-  const { rules } = world;
-  const { spec, gang, isGrowth, among } = request;
-  if (!isScored(world, gang) || isGrowth || among !== null) return false;
-  if (rules.fabric.choose === "cells" || rules.teams.reservedTopology !== undefined) return false;
-  if (spec.fabric !== undefined || spec.nodeSelector !== undefined || spec.spread !== undefined) return false;
-  if (
-    spec.data !== undefined ||
-    looksAround(world, request) ||
-    (rules.fabric.choose === "fewest" && rules.fabric.unconstrainedToFullest)
-  )
-    return false;
-  return windowsInTheWay(world, request).length === 0;
-}
+export const isPlacedByScore = (world: World, request: PlacementRequest): boolean =>
+  !request.isGrowth && isScored(world, request.gang) && isUnconstrained(world, request);
 
 export function placeByScore(world: World, request: PlacementRequest): Placement | null {
   const types = acceptableTypes(world, request).filter(({ type }) => quotaReached(world, request, type) === null);

@@ -1,24 +1,41 @@
-/** Where a request may lie beside what lies there: neither may keep away from the other, in whichever order they came. */
-import type { AntiAffinityFrom, AntiAffinitySpec } from "../model/anti-affinity.ts";
-import type { WorkloadId } from "../model/ids.ts";
-import type { Node } from "../model/fleet.ts";
-import type { WorkerAllocation } from "../model/workload.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import { EXCLUSIVE, avoiderKey, memberKey } from "../cluster/marks.ts";
-import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
-import type { PlacementRequest } from "../cluster/placement-request.ts";
-import type { World } from "../cluster/world.ts";
-import { growingAttempt } from "../cluster/request.ts";
-import type { Placement } from "../cluster/request.ts";
+import type { AntiAffinityFrom, AntiAffinitySpec } from "../../model/anti-affinity.ts";
+import type { WorkloadId } from "../../model/ids.ts";
+import type { Node } from "../../model/fleet.ts";
+import type { WorkerAllocation } from "../../model/workload.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { EXCLUSIVE, avoiderKey, memberKey } from "../../cluster/marks.ts";
+import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { World } from "../../cluster/world.ts";
+import { growingAttempt } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import type { Filter, NodeCheck } from "./filter.ts";
+import { quota } from "./quota.ts";
 
-export type MayLie = (slot: NodeSlot) => boolean;
-const ANYWHERE: MayLie = () => true;
+/** No domain that holds work against which the request has an anti-affinity rule, or which has one against the request. */
+export const antiAffinity: Filter = {
+  name: "antiAffinity",
+  signature: ({ spec }) => spec.gang.antiAffinity,
+  basis: "work",
+  appliesTo: looksAround,
+  check: antiAffinityCheck,
+  wakeOn: quota.wakeOn,
+  explain: ({ world, request, place, placeableWorkers }) => {
+    const placement = looksAround(world, request) ? place(request.with({ ignoresAntiAffinity: true })) : null;
+    const workloadIds = placement === null ? [] : inTheWay(world, request, placement);
+    if (workloadIds.length === 0) return null;
+    return { kind: "antiAffinity", workloadIds, workers: request.workers, placeableWorkers: placeableWorkers() };
+  },
+};
 
-/** Whether the request has to look at who is where at all. */
-export const looksAround = ({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean =>
-  gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
+const ANYWHERE: NodeCheck = () => true;
 
-export function antiAffinityCheck(world: World, request: PlacementRequest, layer: Layer): MayLie {
+/** Whether other work has to be looked at: the request has rules, or work on some node has. */
+export function looksAround({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean {
+  return gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
+}
+
+export function antiAffinityCheck(world: World, request: PlacementRequest, layer: Layer): NodeCheck {
   if (request.ignoresAntiAffinity || !looksAround(world, request)) return ANYWHERE;
   const { marks } = world.capacity;
   const { sets = [], from = [], exclusive } = request.gang.antiAffinity ?? {};
@@ -45,7 +62,7 @@ export function antiAffinityCheck(world: World, request: PlacementRequest, layer
     (domains.size === 0 || !rules.some((rule) => domains.has(domainOf(world, rule, slot.node))));
 }
 
-/** Whether all of these workers keep apart from whoever is there, as of the layer. */
+/** Whether all of these workers keep the anti-affinity rules, as of the layer. */
 export function respectsAntiAffinity(
   world: World,
   request: PlacementRequest,
@@ -57,12 +74,8 @@ export function respectsAntiAffinity(
 
 const NAMED_MAX = 3;
 
-/** Whose work the request would lie too near to in a place, by the order of their starts; of those the first few. */
-export function inTheWay(
-  world: World,
-  request: PlacementRequest,
-  { workers }: Pick<Placement, "workers">,
-): WorkloadId[] {
+/** The first few workloads, by their starts, whose rules a placement would break or against which the request has one. */
+function inTheWay(world: World, request: PlacementRequest, { workers }: Pick<Placement, "workers">): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();
   const grows = growingAttempt(world, request)?.id;

@@ -1,9 +1,9 @@
-/** What work's data say of the pools: where it may not run at all, and where most of what it reads lies. */
-import { admitsRule, inputsHeld } from "../model/data.ts";
-import type { NodeId, PoolName } from "../model/ids.ts";
-import type { WorkloadSpec } from "../model/workload.ts";
-import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { World } from "../cluster/world.ts";
+/** Pools by the data of a workload: which admit its rule, and how many of its inputs each holds. */
+import { admitsRule, inputsHeld } from "../../model/data.ts";
+import type { NodeId, PoolName } from "../../model/ids.ts";
+import type { WorkloadSpec } from "../../model/workload.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { World } from "../../cluster/world.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;

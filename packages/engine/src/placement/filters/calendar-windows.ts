@@ -1,0 +1,59 @@
+import { windowDurationMs } from "../../usage/planned-duration.ts";
+import type { IndexedWindow } from "../../cluster/calendar-index.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Filter, Inquiry } from "./filter.ts";
+
+/** No nodes on which the request is expected to run into a window of the calendar that is not for it. */
+export const calendarWindows: Filter = {
+  name: "calendarWindows",
+  signature: ({ spec, actor }, { rules, calendar }) =>
+    calendar.hasWindows
+      ? `${windowDurationMs(rules, spec) + spec.graceTimeoutMs} ${calendar.isNamed(actor) ? actor : ""}`
+      : undefined,
+  basis: "calendar",
+  appliesTo: (world, request) => windowsInTheWay(world, request).length > 0,
+  check: (world, request) => {
+    const windows = windowsInTheWay(world, request);
+    return ({ node: { id } }) => !windows.some(({ nodes }) => nodes.has(id));
+  },
+  wakeOn: ["windowEnded", "calendarRemoved", "calendarSet"],
+  explain: (inquiry) => {
+    const { world, request, place } = inquiry;
+    const windows = windowsInTheWay(world, request);
+    const placement = windows.length === 0 ? null : world.calendar.leftAside(() => place(request));
+    if (placement === null) return null;
+    const { name, kind: window, startMs, endMs } = windowToName(inquiry, windows, placement).window;
+    return { kind: "window", name, window, startMs, endMs, expectedEndMs: calendarEndMs(world, request) };
+  },
+};
+
+/** Windows that the request would run into if it started now. Growth is taken to last as long as a start. */
+export function windowsInTheWay(world: World, request: PlacementRequest): readonly IndexedWindow[] {
+  const { calendar } = world;
+  return calendar.hasWindows ? calendar.closedTo(request, calendarEndMs(world, request)) : NOTHING;
+}
+
+/** The latest end of the request if it started now: its longest run time, whatever is predicted, and its grace timeout. */
+export const calendarEndMs = ({ calendar }: World, { spec, longestMs }: PlacementRequest): number =>
+  calendar.nowMs + longestMs + spec.graceTimeoutMs;
+
+const NOTHING: readonly IndexedWindow[] = [];
+
+/** Of more windows not each is left aside alone. */
+const WINDOWS_SIMULATED_MAX = 4;
+
+/** A window without which alone there would be room, first those that may still be moved; else one that covers the `placement`. */
+function windowToName(
+  { world: { calendar }, request, place }: Inquiry,
+  windows: readonly IndexedWindow[],
+  placement: Placement,
+): IndexedWindow {
+  const hasBegun = ({ window }: IndexedWindow): boolean => window.startMs <= calendar.nowMs;
+  const inOrder = [...windows.filter((each) => !hasBegun(each)), ...windows.filter(hasBegun)];
+  const there = inOrder.filter(({ nodes }) => placement.workers.some(({ node }) => nodes.has(node)));
+  const frees = (each: IndexedWindow): boolean => calendar.without(each, () => place(request)) !== null;
+  const alone = inOrder.length === 1 ? undefined : inOrder.slice(0, WINDOWS_SIMULATED_MAX).find(frees);
+  return alone ?? there[0] ?? (inOrder[0] as IndexedWindow);
+}

@@ -1,0 +1,15 @@
+import { dataPlaces } from "./data-places.ts";
+import type { Filter } from "./filter.ts";
+
+/** A preference: nodes that hold most of the inputs first, then nodes that hold fewer (`inputsHeldMin`). */
+export const dataInputs: Filter = {
+  name: "dataInputs",
+  signature: ({ spec }) => spec.data?.inputs,
+  basis: "work",
+  appliesTo: (_world, { spec }) => spec.data?.inputs !== undefined,
+  check: (world, { spec, inputsHeldMin }) => {
+    const data = dataPlaces(world, spec);
+    return (slot) => data.held(slot) >= inputsHeldMin;
+  },
+  wakeOn: [],
+};

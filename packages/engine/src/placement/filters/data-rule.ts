@@ -1,0 +1,33 @@
+import { admitsRule } from "../../model/data.ts";
+import { dataPlaces } from "./data-places.ts";
+import type { Filter } from "./filter.ts";
+import { quota } from "./quota.ts";
+
+/** Only pools that admit the rule under which the data are. */
+export const dataRule: Filter = {
+  name: "dataRule",
+  signature: ({ spec }) => spec.data?.rule,
+  basis: "fleet",
+  appliesTo: (_world, { spec }) => spec.data?.rule !== undefined,
+  check: (world, { spec }) => {
+    const data = dataPlaces(world, spec);
+    return (slot) => data.admits(slot);
+  },
+  wakeOn: [...quota.wakeOn, "siteDefined"],
+  explain: ({ world: { state }, request, couldEver, place, fitsFleet, placeableWorkers }) => {
+    const { data, ...spec } = request.spec;
+    const rule = data?.rule;
+    if (rule === undefined) return null;
+    const free = request.with({ spec });
+    const isNeverThere = !couldEver && fitsFleet(free);
+    if (!isNeverThere && place(free) === null) return null;
+    const pools = [...state.pools.values()].filter((pool) => admitsRule(rule, state.sites.get(pool.site), pool));
+    return {
+      kind: "dataRule",
+      rule,
+      pools: pools.map(({ name }) => name),
+      workers: request.workers,
+      placeableWorkers: placeableWorkers(),
+    };
+  },
+};

@@ -1,0 +1,91 @@
+/** All placement constraints. Reasons are looked for in this order; a new constraint is a file and a line here. */
+import type { EventKind } from "../../contract/events.ts";
+import type { Layer } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { SignatureOf } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { acceleratorType } from "./accelerator-type.ts";
+import { antiAffinity } from "./anti-affinity.ts";
+import { calendarWindows } from "./calendar-windows.ts";
+import { dataInputs } from "./data-inputs.ts";
+import { dataRule } from "./data-rule.ts";
+import { fabric } from "./fabric.ts";
+import type { Filter, FilterBasis, NodeCheck } from "./filter.ts";
+import { hotSpares } from "./hot-spares.ts";
+import { namedNodes } from "./named-nodes.ts";
+import { nodeSelector } from "./node-selector.ts";
+import { quota } from "./quota.ts";
+import { resources } from "./resources.ts";
+import { runTime } from "./run-time.ts";
+import { spread } from "./spread.ts";
+import { topologyPolicy } from "./topology-policy.ts";
+
+export const filters: readonly Filter[] = [
+  calendarWindows,
+  hotSpares,
+  dataRule,
+  antiAffinity,
+  quota,
+  acceleratorType,
+  resources,
+  nodeSelector,
+  namedNodes,
+  dataInputs,
+  fabric,
+  spread,
+  topologyPolicy,
+  runTime,
+];
+
+export const signatures: readonly SignatureOf[] = filters.map(({ signature }) => signature);
+
+const constraining = filters.filter((filter) => filter.appliesTo !== undefined);
+
+const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly Filter[] =>
+  constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo?.(world, request) === true);
+
+/** Whether free counts alone decide where the request goes: then an index answers without a look at single nodes. */
+export function isUnconstrained(world: World, request: PlacementRequest): boolean {
+  for (const { appliesTo } of constraining) if (appliesTo?.(world, request) === true) return false;
+  return true;
+}
+
+const EVERY_BASIS: readonly FilterBasis[] = ["fleet", "calendar", "work"];
+const EVERY_NODE: NodeCheck = () => true;
+
+/** The tests of all filters that apply, as one; prepared once for a search. */
+export function nodeCheck(
+  world: World,
+  request: PlacementRequest,
+  { layer = "idle", bases = EVERY_BASIS }: { readonly layer?: Layer; readonly bases?: readonly FilterBasis[] } = {},
+): NodeCheck {
+  const checks = applying(world, request, bases).flatMap(({ check }) => check?.(world, request, layer) ?? []);
+  const [first, second] = checks;
+  if (first === undefined) return EVERY_NODE;
+  if (second === undefined) return first;
+  return (slot) => {
+    for (const check of checks) if (!check(slot)) return false;
+    return true;
+  };
+}
+
+const DECLARED: readonly FilterBasis[] = ["fleet"];
+const WITHOUT_WORK: readonly FilterBasis[] = ["fleet", "calendar"];
+
+/** The nodes that the request accepts by what is declared of them, whatever runs there. */
+export const acceptedBy = (world: World, request: PlacementRequest): NodeCheck =>
+  nodeCheck(world, request, { bases: DECLARED });
+
+/** The same without nodes that the calendar closes to it. */
+export const acceptedNow = (world: World, request: PlacementRequest): NodeCheck =>
+  nodeCheck(world, request, { bases: WITHOUT_WORK });
+
+export const passesAll = (check: NodeCheck): boolean => check === EVERY_NODE;
+
+/** Whether more than amounts decides what an empty fleet could hold. */
+export const isConstrainedAlone = (world: World, request: PlacementRequest): boolean =>
+  applying(world, request, DECLARED).length > 0;
+
+/** Events that can widen what is declared of the nodes that the request accepts, besides those that free capacity. */
+export const declaredWakeOn = (world: World, request: PlacementRequest): readonly EventKind[] =>
+  applying(world, request, DECLARED).flatMap(({ wakeOn }) => wakeOn);

@@ -1,0 +1,30 @@
+import type { BlockedReason } from "../../contract/verdicts.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { World } from "../../cluster/world.ts";
+import type { Filter } from "./filter.ts";
+
+/** No hot spares, except for workloads that lost workers with their nodes (`NodeSlot.usable`, `place-on-hot-spares.ts`). */
+export const hotSpares: Filter = {
+  name: "hotSpares",
+  signature: ({ lostWorkers }) => lostWorkers,
+  basis: "work",
+  wakeOn: ["poolDefined"],
+  explain: ({ world, request, place }) => {
+    const kept = hotSparesFor(world, request);
+    if (kept.length === 0 || world.capacity.opened(kept, () => place(request)) === null) return null;
+    return hotSparesKept(request, kept);
+  },
+};
+
+export const hotSparesKept = (
+  { acceleratorTypes }: PlacementRequest,
+  { length: nodes }: readonly NodeSlot[],
+): BlockedReason & { readonly kind: "hotSparesKept" } => ({ kind: "hotSparesKept", acceleratorTypes, nodes });
+
+/** Spares of the types that the request accepts. */
+export function hotSparesFor({ capacity }: World, { acceleratorTypes }: PlacementRequest): readonly NodeSlot[] {
+  if (capacity.hotSpares.size === 0) return [];
+  const types = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
+  return [...capacity.hotSpares].filter(({ node }) => types.has(node.acceleratorType));
+}

@@ -1,0 +1,14 @@
+import type { Filter } from "./filter.ts";
+
+/** Only the nodes that a plan, or the domain of a gang, leaves to the request. */
+export const namedNodes: Filter = {
+  name: "namedNodes",
+  signature: () => undefined,
+  basis: "work",
+  appliesTo: (_world, { among }) => among !== null,
+  check:
+    (_world, { among }) =>
+    ({ node }) =>
+      among?.has(node.id) !== false,
+  wakeOn: [],
+};

@@ -1,0 +1,17 @@
+import type { Filter } from "./filter.ts";
+
+/** Only nodes that carry these labels. */
+export const nodeSelector: Filter = {
+  name: "nodeSelector",
+  signature: ({ spec }) => spec.nodeSelector,
+  basis: "fleet",
+  appliesTo: (_world, { spec }) => spec.nodeSelector !== undefined,
+  check: (_world, { spec }) => {
+    const wanted = Object.entries(spec.nodeSelector ?? {});
+    return ({ node: { labels } }) => {
+      for (const [label, value] of wanted) if (labels?.[label] !== value) return false;
+      return true;
+    };
+  },
+  wakeOn: [],
+};

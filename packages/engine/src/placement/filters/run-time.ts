@@ -1,0 +1,15 @@
+import { longestDurationMs } from "../../usage/planned-duration.ts";
+import { predictsRuns, runKindsOf } from "../../usage/run-times.ts";
+import type { Filter } from "./filter.ts";
+
+/** Starts that are protected from backfill (`backfill/`): a request fits if it ends before them, or beside them. */
+export const runTime: Filter = {
+  name: "runTime",
+  signature: ({ spec, actor }, { rules, calendar }) => {
+    if (rules.backfill.reserve === "none" && !calendar.hasWindows) return undefined;
+    const durationMs = longestDurationMs(rules, spec);
+    return predictsRuns(rules) ? `${durationMs} ${runKindsOf({ spec, actor })[0]}` : durationMs;
+  },
+  basis: "calendar",
+  wakeOn: [],
+};
