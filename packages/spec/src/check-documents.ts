@@ -1,8 +1,8 @@
 /** What can be wrong between documents that are each fine: things named twice, teams that contain each other. */
 import type { DocumentProblem } from "./document-problem.ts";
 import { levelProblems } from "./fabric-levels.ts";
-import type { HeadroomDocument } from "./read-document.ts";
-import type { WorkloadSpec } from "./workload-spec.ts";
+import type { HeadroomDocument } from "./read-manifest.ts";
+import type { WorkloadSpec } from "./workload/workload.ts";
 
 export interface CrossProblem extends DocumentProblem {
   /** Index of the document it lies in. */

@@ -1,13 +1,16 @@
 /** What is wrong with a document, and where: the path into it, which a file format turns into a line and a column. */
 import type { z } from "zod";
-import { notAChoice } from "./field.ts";
+import { notAChoice } from "./encoding/read-values.ts";
 import { shown } from "./notation/reading.ts";
 
-export interface DocumentProblem {
+export interface FieldProblem {
   readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+export interface DocumentProblem extends FieldProblem {
   /** Where the problem is a field's name and not its value: the last step of the path. */
   readonly isAboutKey: boolean;
-  readonly message: string;
 }
 
 /** Kinds of the dialect that nothing runs yet. */

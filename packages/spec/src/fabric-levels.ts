@@ -1,6 +1,6 @@
 /** What work asks of levels of the fabric and no fleet could give: levels that no site has, wishes that contradict each other. */
-import type { TeamSpec } from "./team-spec.ts";
-import type { WorkloadSpec } from "./workload-spec.ts";
+import type { TeamSpec } from "./team.ts";
+import type { WorkloadSpec } from "./workload/workload.ts";
 import { nearestName } from "./notation/nearest.ts";
 
 /** Every tree of the fabric ends in its nodes. */

@@ -1,21 +1,29 @@
 /**
- * What users declare: one schema for each resource, with two encodings. The wire is the JSON of the API; a manifest is what people
- * write in YAML files (docs/workload-files.md). Pure: no YAML, files or lines: a problem carries its path, the CLI knows the place.
+ * What users declare: one declaration for each field, with two encodings. The wire is the JSON of the API; a manifest is what people
+ * write in YAML files. Pure: no YAML, files or lines; a problem carries its path, the CLI knows the place. Start with
+ * `workload/gang.ts` for fields, `encoding/field.ts` for what a field is, `read-manifest.ts` for the kinds of documents.
  */
 export * as limits from "./limits.ts";
 export * as names from "./names.ts";
 export * from "./limits.ts";
 export * from "./names.ts";
-export * from "./calendar-spec.ts";
-export { calendarDocument } from "./calendar-documents.ts";
-export { levelProblems, shapeProblems, type LevelProblem } from "./fabric-levels.ts";
+export { calendarDocument, calendarEntry, type CalendarEntry, type Tariff } from "./calendar.ts";
 export { checkDocuments, checkFabricLevels, type CrossProblem } from "./check-documents.ts";
 export { pathText, problemsOf, type DocumentProblem } from "./document-problem.ts";
-export { notAChoice } from "./field.ts";
-export { fleetDocument, type FleetFromDocument, type SimulatedNodes } from "./fleet-document.ts";
-export * from "./fleet-spec.ts";
+export type { Field, Fields, WireShape, WrittenFields } from "./encoding/field.ts";
+export { notAChoice } from "./encoding/read-values.ts";
+export { levelProblems, shapeProblems, type LevelProblem } from "./fabric-levels.ts";
+export {
+  executorKind,
+  fleetDocument,
+  pool,
+  site,
+  type FleetFromDocument,
+  type Pool,
+  type SimulatedNodes,
+  type Site,
+} from "./fleet.ts";
 export { documentJsonSchema } from "./json-schema.ts";
-export type { ModelRequest } from "./model-fields.ts";
 export { writeCron } from "./notation/cron.ts";
 export { INSTANT_MS_MAX, readInstant, writeInstant } from "./notation/instants.ts";
 export { nearestName } from "./notation/nearest.ts";
@@ -29,11 +37,20 @@ export {
   writePrice,
 } from "./notation/quantities.ts";
 export { shown } from "./notation/reading.ts";
-export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-document.ts";
-export { scheduleDocument } from "./schedule-document.ts";
-export * from "./schedule-spec.ts";
-export { sliceFaultsIn } from "./slices.ts";
-export { teamDocument } from "./team-document.ts";
-export * from "./team-spec.ts";
-export { workloadDocument } from "./workload-document.ts";
-export * from "./workload-spec.ts";
+export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-manifest.ts";
+export { schedule, scheduleDocument, type Schedule } from "./schedule.ts";
+export { scheduleTimes, type ScheduleTimes } from "./schedule-times.ts";
+export { resourceNames, teamDocument, teamSpec, type TeamSpec } from "./team.ts";
+export type { ModelRequest } from "./workload/model.ts";
+export { gangOfGroups, gangSpec, type GangSpec, type TaskGroup } from "./workload/gang.ts";
+export { sliceFaultsIn } from "./workload/slices.ts";
+export {
+  DEFAULT_GRACE_TIMEOUT_MS,
+  DEFAULT_TEAM,
+  submittedSpec,
+  workloadDocument,
+  workloadSpec,
+  type WorkloadKind,
+  type WorkloadSpec,
+  type WorkloadSpecInput,
+} from "./workload/workload.ts";

@@ -1,6 +1,6 @@
 /** The JSON Schema that editors use for completion and checking; the same definitions as the reader's. */
 import { z } from "zod";
-import { documentSchema } from "./read-document.ts";
+import { documentSchema } from "./read-manifest.ts";
 
 const SCHEMA_TITLE = "Headroom documents";
 

@@ -84,7 +84,7 @@ async function trainingOf(context: CommandContext, model: ModelRequest): Promise
   const { deliveredShare } = await import("@headroom/perf");
   const tiers = tiersOf(model);
   const writes = tiers.flatMap(({ writeGbPerS }) => writeGbPerS ?? []);
-  const { plan = {} } = model;
+  const { plan } = model;
   return {
     model: await modelChoice(context, model.config ?? model.preset ?? undefined),
     catalogue: await catalogueFile(context, model.catalogue ?? undefined),
@@ -96,7 +96,7 @@ async function trainingOf(context: CommandContext, model: ModelRequest): Promise
     method: model.loraRank === null ? { kind: "full" } : { kind: "lora", rank: model.loraRank },
     format: model.precision,
     stack: model.stack ?? undefined,
-    plan: model.plan === undefined ? undefined : withoutNulls(plan),
+    plan: plan === null ? undefined : withoutNulls(plan),
     profile: model.profile === null ? undefined : await jsonFile(context, model.profile),
     pricePerAcceleratorHour: 0,
     restartSeconds: 300,
@@ -114,9 +114,9 @@ function withoutNulls(plan: Readonly<Record<string, unknown>>): StatedPlan {
   return Object.fromEntries(Object.entries(plan).filter(([, value]) => value !== null));
 }
 
-function tiersOf({ storage = [] }: ModelRequest): StorageTier[] {
-  return storage.map((tier, index) => ({
-    name: tier.name ?? (storage.length === 1 ? "storage" : `storage ${index + 1}`),
+function tiersOf({ storage }: ModelRequest): StorageTier[] {
+  return (storage ?? []).map((tier, index, all) => ({
+    name: tier.name ?? (all.length === 1 ? "storage" : `storage ${index + 1}`),
     capacityBytes: tier.capacityBytes ?? undefined,
     readGbPerS: tier.readGbPerS ?? undefined,
     writeGbPerS: tier.writeGbPerS ?? undefined,

@@ -2,10 +2,10 @@
  * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as POSIX's crontab has them with steps and
  * names besides: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
  */
-import type { ScheduleTimes } from "../schedule-spec.ts";
+import type { ScheduleTimes } from "../schedule-times.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
-interface Field {
+interface CronField {
   readonly key: keyof ScheduleTimes;
   readonly noun: string;
   readonly min: number;
@@ -18,7 +18,7 @@ const NO_NAMES: readonly string[] = [];
 const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-const cronFields: readonly Field[] = [
+const cronFields: readonly CronField[] = [
   { key: "minutes", noun: "minute", min: 0, max: 59, names: NO_NAMES },
   { key: "hours", noun: "hour", min: 0, max: 23, names: NO_NAMES },
   { key: "daysOfMonth", noun: "day of the month", min: 1, max: 31, names: NO_NAMES },
@@ -48,7 +48,7 @@ export function readCron(value: unknown): Reading<ScheduleTimes> {
   return read(times as ScheduleTimes);
 }
 
-function readField(text: string, field: Field): Reading<number[]> {
+function readField(text: string, field: CronField): Reading<number[]> {
   const found = new Set<number>();
   for (const part of text.split(",")) {
     const reading = readPart(part, field);
@@ -59,7 +59,7 @@ function readField(text: string, field: Field): Reading<number[]> {
 }
 
 /** A star, `5` or `1-5`, each with a step as in `8-18/2`; `5/10` goes on to the end. */
-function readPart(part: string, field: Field): Reading<number[]> {
+function readPart(part: string, field: CronField): Reading<number[]> {
   const { noun, min, max } = field;
   const [range = "", step, ...furtherSteps] = part.split("/");
   const every = step === undefined ? 1 : /^\d{1,2}$/.test(step) ? Number(step) : 0;
@@ -87,7 +87,7 @@ function readPart(part: string, field: Field): Reading<number[]> {
   return read(values);
 }
 
-function valueOf(text: string, { names, min }: Field): number | null {
+function valueOf(text: string, { names, min }: CronField): number | null {
   const named = names.indexOf(text.toLowerCase());
   if (named >= 0) return min + named;
   return /^\d{1,2}$/.test(text) ? Number(text) : null;

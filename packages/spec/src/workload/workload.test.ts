@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { workloadSpec } from "./workload-spec.ts";
-import { documentIn, problemsIn, train } from "./testing/reading.ts";
+import { workloadSpec } from "./workload.ts";
+import { documentIn, problemsIn, train } from "../testing/reading.ts";
 
 describe("workloads", () => {
   it("reads everything that can be written", () => {

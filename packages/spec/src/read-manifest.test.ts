@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { schedule } from "./schedule-spec.ts";
-import { teamSpec } from "./team-spec.ts";
+import { schedule } from "./schedule.ts";
+import { teamSpec } from "./team.ts";
 import { checkDocuments, checkFabricLevels, documentJsonSchema, pathText, scheduleDocument } from "./index.ts";
 import type { HeadroomDocument } from "./index.ts";
 import { documentIn, problemsIn, train } from "./testing/reading.ts";

@@ -3,18 +3,18 @@
  * a person is told when it cannot be, and what the JSON Schema for editors says about it.
  */
 import { z } from "zod";
-import { nearestName } from "./notation/nearest.ts";
-import { read, refuse, shown, type Reading } from "./notation/reading.ts";
-import type { Range } from "./notation/quantities.ts";
+import { nearestName } from "../notation/nearest.ts";
+import { read, refuse, shown, type Reading } from "../notation/reading.ts";
+import type { Range } from "../notation/quantities.ts";
 
 /** What an editor shows and checks; the reader alone decides. */
-interface EditorHint {
+interface DescribedHint {
   readonly description: string;
   readonly [keyword: string]: unknown;
 }
 
 /** One value without parts. `readValue` sees whatever the file holds there, `undefined` where it holds nothing. */
-export function leaf<Value>(hint: EditorHint, readValue: (value: unknown) => Reading<Value>) {
+export function leaf<Value>(hint: DescribedHint, readValue: (value: unknown) => Reading<Value>) {
   return z
     .unknown()
     .meta(hint)
@@ -27,7 +27,11 @@ export function leaf<Value>(hint: EditorHint, readValue: (value: unknown) => Rea
 }
 
 /** A field that may be left out; `fallback` is then what it means. */
-export function optionalLeaf<Value>(hint: EditorHint, fallback: Value, readValue: (value: unknown) => Reading<Value>) {
+export function optionalLeaf<Value>(
+  hint: DescribedHint,
+  fallback: Value,
+  readValue: (value: unknown) => Reading<Value>,
+) {
   return z
     .unknown()
     .meta(hint)
@@ -42,7 +46,7 @@ export function optionalLeaf<Value>(hint: EditorHint, fallback: Value, readValue
 
 /** A mapping whose keys are the user's own; every bad entry is told, each at its place. Left out, it is empty. */
 export function entries<Value>(
-  hint: EditorHint,
+  hint: DescribedHint,
   entriesMax: number,
   readEntry: (key: string, value: unknown) => Reading<Value>,
 ) {

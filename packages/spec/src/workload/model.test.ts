@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pathText, readDocument, workloadDocument } from "./index.ts";
+import { pathText, readDocument, workloadDocument } from "../index.ts";
 
 const train = (fields: object): object => ({
   kind: "train",

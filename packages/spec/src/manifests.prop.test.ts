@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { gangOfGroups, submittedSpec, type TaskGroup, type WorkloadSpec } from "./workload-spec.ts";
+import { gangOfGroups, type TaskGroup } from "./workload/gang.ts";
+import { submittedSpec, type WorkloadSpec } from "./workload/workload.ts";
 import { fleetDocument, readDocument, teamDocument, workloadDocument } from "./index.ts";
 import { INSTANT_MS_MAX } from "./notation/instants.ts";
 import { documentIn } from "./testing/reading.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { calendarDocument } from "./calendar-documents.ts";
-import { readDocument } from "./read-document.ts";
+import { calendarDocument } from "./calendar.ts";
+import { readDocument } from "./read-manifest.ts";
 
 const forecast = {
   kind: "tariff",

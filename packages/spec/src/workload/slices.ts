@@ -1,5 +1,5 @@
 /** Slices are whole: a gang, and what it runs with at least, is made of so many of them, and a wider slice of narrower ones. */
-import type { WorkloadSpec } from "./workload-spec.ts";
+import type { WorkloadSpec } from "./workload.ts";
 
 interface CountedWorkers {
   /** The field that says how many workers there are. */

@@ -1,0 +1,320 @@
+/** `kind: fleet`: sites, pools, and for simulated pools the nodes. Live pools find their nodes themselves. */
+import { z } from "zod";
+import type { FieldProblem } from "./document-problem.ts";
+import { defaulted, listOf, literal, optional, record, required, type WrittenFields } from "./encoding/field.ts";
+import * as notation from "./encoding/notation.ts";
+import { readName } from "./encoding/read-values.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
+import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
+
+/** Devices whose division into MIG slices is known. */
+const migDevice = z.enum(["A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H200-141GB", "B200-180GB"]);
+export const executorKind = z.enum(["local", "simulated"]);
+
+/** Widest level first. A last level `node` is what every tree ends in and is not kept. */
+function readFabric(value: unknown): Reading<string[]> {
+  if (!Array.isArray(value)) return refuse(`must be a list of levels, widest first, got ${shown(value)}`);
+  const list: readonly unknown[] = value.at(-1) === "node" ? value.slice(0, -1) : value;
+  if (list.length > limits.FABRIC_LEVELS_MAX) return refuse(`must have at most ${limits.FABRIC_LEVELS_MAX} levels`);
+  const levels: string[] = [];
+  for (const each of list) {
+    const reading = readName(each, names.fabricName);
+    if (!reading.ok) return refuse(`has a level that ${reading.message}`);
+    if (reading.value === "node" || levels.includes(reading.value))
+      return refuse(`has the level ${reading.value} out of place`);
+    levels.push(reading.value);
+  }
+  return read(levels);
+}
+
+const fabricLevels = notation.scalar({
+  wire: z.array(names.fabricName).max(limits.FABRIC_LEVELS_MAX),
+  kind: "list of levels",
+  editor: { type: "array", items: { type: "string" } },
+  read: readFabric,
+});
+
+/** One node's labels; the first that is wrong is told with its name. */
+function readNodeLabels(node: string, value: unknown): Reading<Record<string, string>> {
+  const name = readName(node, names.nodeName);
+  if (!name.ok) return name;
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return refuse(`must be a mapping like { rack: r1 }, got ${shown(value)}`);
+  const found: [string, string][] = [];
+  for (const [label, each] of Object.entries(value)) {
+    const reading = readLabel(label, each);
+    if (!reading.ok) return refuse(`has a label ${label} that ${reading.message}`);
+    found.push([label, reading.value]);
+  }
+  if (found.length > limits.LABELS_MAX) return refuse(`must have at most ${limits.LABELS_MAX} labels`);
+  return read(Object.fromEntries(found));
+}
+
+const nodeLabels = notation.entriesOf({
+  wire: z
+    .record(names.nodeName, names.labels)
+    .refine((nodes) => Object.keys(nodes).length <= limits.LABELLED_NODES_MAX, {
+      message: `must have at most ${limits.LABELLED_NODES_MAX} entries`,
+    }),
+  kind: "mapping of nodes to labels",
+  editor: { additionalProperties: { type: "object", additionalProperties: { type: "string" } } },
+  max: limits.LABELLED_NODES_MAX,
+  readEntry: readNodeLabels,
+});
+
+const placeData = record(
+  {
+    rules: optional(notation.list(dataRule, { max: limits.DATA_RULES_MAX, noun: "entries", example: "[restricted]" }), {
+      description: "Data rules under which work may run here. A pool's own replace those of its site.",
+      otherwise: "work without a rule only",
+    }),
+    holds: optional(datasets, {
+      description: "Data sets that lie here, each with all that is below it.",
+      examples: [["s3://corpus"]],
+    }),
+  },
+  {
+    meant: { rule: "rules", datasets: "holds", inputs: "holds" },
+    wire: (shape) => z.strictObject(shape).meta({ id: "DataPlace" }),
+  },
+);
+
+const siteFields = {
+  name: required(notation.name(names.siteName), { description: "Unique within the fleet." }),
+  fabric: defaulted(fabricLevels, [], {
+    wire: "fabricLevels",
+    description: "Levels of the topology tree, widest first. On the wire without the last, `node`.",
+    examples: [["spine", "leaf", "node"]],
+    otherwise: "none",
+  }),
+  data: optional(placeData, { description: "Data rules and data sets of all its pools." }),
+};
+
+/** What both encodings say of a pool. */
+const poolFields = {
+  name: required(notation.name(names.poolName), { description: "Unique over all sites." }),
+  executor: defaulted(notation.choice(executorKind.options as ["local", "simulated"]), "local", {
+    description: "The executor that runs what is placed here.",
+  }),
+  accelerator: optional(notation.name(names.acceleratorType), {
+    wire: "acceleratorType",
+    description: "The one accelerator type of the pool.",
+    examples: ["H100-SXM"],
+    otherwise: "its nodes have no accelerators",
+  }),
+  mig: optional(
+    notation.choice(migDevice.options as unknown as ["A100-40GB", ...(typeof migDevice.options)[number][]]),
+    {
+      description: "The device as which its accelerators are divided into MIG slices.",
+      examples: ["H100-80GB"],
+      otherwise: "they are not divided",
+    },
+  ),
+  price: defaulted(notation.hourPrice, 0, {
+    wire: "priceMicroUsdPerHour",
+    description: "Price of one accelerator.",
+    examples: ["2.10 USD/h"],
+  }),
+  hotSpares: optional(notation.integer(1, limits.HOT_SPARES_MAX), {
+    description:
+      "Empty nodes kept as hot spares for work that loses nodes; nothing else is placed there. If fewer are empty, all of these.",
+    otherwise: "none",
+  }),
+  labels: optional(labels, {
+    description: "Labels of all its nodes, for selectors and spreading.",
+    examples: [{ zone: "a" }],
+    otherwise: "none",
+  }),
+  nodeLabels: optional(nodeLabels, {
+    description: "Labels of single nodes, by node; they win over those of the pool.",
+    examples: [{ n1: { rack: "r1" } }],
+    otherwise: "none",
+  }),
+  data: optional(placeData, { description: "Data rules and data sets of the pool." }),
+};
+
+/** Of simulated pools; the wire has their nodes one by one. */
+const sizeFields = {
+  nodes: optional(notation.integer(1, 100_000), { wire: null, description: "Nodes; only for simulated pools." }),
+  perNode: optional(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), {
+    wire: null,
+    description: "Accelerators on each node; only for simulated pools.",
+    otherwise: "0",
+  }),
+  cores: optional(notation.cores(limits.CORES_MILLI_MAX), {
+    wire: null,
+    description: "Cores of each node; only for simulated pools.",
+    otherwise: "not bounded",
+  }),
+  memory: optional(notation.memory(limits.MEMORY_MIB_MAX), {
+    wire: null,
+    description: "Memory of each node; only for simulated pools.",
+    otherwise: "not bounded",
+  }),
+};
+
+const siteNotation = record(siteFields, { wire: (shape) => z.strictObject(shape).meta({ id: "Site" }) });
+export const site = siteNotation.wire;
+
+const poolNotation = record(
+  { ...poolFields, ...sizeFields },
+  {
+    later: ["leadTime", "source", "provisioningDelay"],
+    meant: {
+      gpu: "accelerator",
+      type: "accelerator",
+      accelerators: "perNode",
+      gpusPerNode: "perNode",
+      count: "nodes",
+      cost: "price",
+      label: "labels",
+      tags: "labels",
+    },
+    wire: (shape) =>
+      z
+        .strictObject({
+          ...shape,
+          site: names.siteName,
+          executor: executorKind,
+          acceleratorType: z
+            .union([names.acceleratorType, z.literal("")])
+            .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
+        })
+        .meta({ id: "Pool" }),
+    toWire: (wire) => ({ acceleratorType: "", ...wire }),
+    toManifest: ({ accelerator, ...written }, { acceleratorType }) =>
+      acceleratorType === "" ? written : { ...written, accelerator },
+  },
+);
+export const pool = poolNotation.wire;
+
+export type Site = z.output<typeof site>;
+export type Pool = z.output<typeof pool>;
+
+const sites = record({
+  ...siteFields,
+  pools: required(
+    listOf(poolNotation, {
+      min: 1,
+      max: limits.APPLY_POOLS_MAX,
+      error: (value) => `must be a list of 1 to ${limits.APPLY_POOLS_MAX} pools, got ${shown(value)}`,
+    }),
+    { wire: null, description: "Sets of like nodes." },
+  ),
+});
+
+export const fleet = record({
+  kind: literal("fleet", "What work can run on."),
+  sites: required(
+    listOf(sites, {
+      min: 1,
+      max: limits.APPLY_SITES_MAX,
+      error: (value) => `must be a list of 1 to ${limits.APPLY_SITES_MAX} sites, got ${shown(value)}`,
+    }),
+    { description: "Places with a fabric of their own." },
+  ),
+});
+
+/** The like nodes of one simulated pool; all of them lie in one domain of each fabric level, named after the pool. */
+export interface SimulatedNodes {
+  readonly pool: string;
+  readonly nodeCount: number;
+  readonly acceleratorCount: number;
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+export interface FleetFromDocument {
+  readonly sites: readonly Site[];
+  readonly pools: readonly Pool[];
+  readonly simulatedNodes: readonly SimulatedNodes[];
+}
+
+type WrittenFleet = WrittenFields<typeof fleet.parts>;
+type WrittenPool = WrittenFields<typeof poolNotation.parts>;
+
+const isSimulated = ({ executor: kind }: WrittenPool): boolean => kind === "simulated";
+
+export function fleetOf({ sites: written }: WrittenFleet): FleetFromDocument {
+  const pools = written.flatMap((each) => each.pools);
+  return {
+    sites: written.map((each) => siteNotation.toWire(each) as Site),
+    pools: written.flatMap((each) =>
+      each.pools.map((one) => ({ ...(poolNotation.toWire(one) as Omit<Pool, "site">), site: each.name })),
+    ),
+    simulatedNodes: pools.flatMap((one) => (isSimulated(one) && one.nodes !== null ? [nodesOf(one, one.nodes)] : [])),
+  };
+}
+
+export function fleetProblems({ sites: written }: WrittenFleet): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const siteNames = new Set<string>();
+  const poolNames = new Set<string>();
+  for (const [siteIndex, each] of written.entries()) {
+    const at = ["sites", siteIndex];
+    if (siteNames.has(each.name))
+      problems.push({ path: [...at, "name"], message: `names the site ${each.name} twice` });
+    siteNames.add(each.name);
+    for (const [poolIndex, one] of each.pools.entries()) {
+      const path = [...at, "pools", poolIndex];
+      if (poolNames.has(one.name))
+        problems.push({ path: [...path, "name"], message: `names the pool ${one.name} twice` });
+      poolNames.add(one.name);
+      problems.push(...sizeProblems(one).map(({ field, message }) => ({ path: [...path, field], message })));
+      if (one.mig !== null && one.accelerator === null)
+        problems.push({ path: [...path, "mig"], message: "says how accelerators are divided, and the pool has none" });
+    }
+  }
+  return problems;
+}
+
+/** A live pool's nodes are found, not declared: numbers that nothing would look at are refused. */
+function sizeProblems(one: WrittenPool): { readonly field: string; readonly message: string }[] {
+  if (isSimulated(one) && one.nodes === null) return [{ field: "nodes", message: "is required for a simulated pool" }];
+  if (isSimulated(one)) {
+    if (one.hotSpares !== null && one.nodes !== null && one.hotSpares >= one.nodes)
+      return [{ field: "hotSpares", message: `must be below nodes (${one.nodes}): all of them would be spares` }];
+    const hasNone = one.accelerator === null && one.perNode !== null && one.perNode > 0;
+    return hasNone ? [{ field: "accelerator", message: "is required where perNode is above 0" }] : [];
+  }
+  return (Object.keys(sizeFields) as (keyof typeof sizeFields)[])
+    .filter((field) => one[field] !== null)
+    .map((field) => ({
+      field,
+      message: `cannot be declared for executor ${one.executor ?? "local"}: its nodes are found by themselves`,
+    }));
+}
+
+const nodesOf = (one: WrittenPool, nodeCount: number): SimulatedNodes => ({
+  pool: one.name,
+  nodeCount,
+  acceleratorCount: one.perNode ?? 0,
+  coresMilli: one.cores ?? limits.CORES_MILLI_MAX,
+  memoryMib: one.memory ?? limits.MEMORY_MIB_MAX,
+});
+
+/** The document that reads back as this fleet. */
+export function fleetDocument(declared: FleetFromDocument): Record<string, unknown> {
+  const poolsOf = (siteName: string) => declared.pools.filter((each) => each.site === siteName);
+  const written = declared.sites.map((each) => ({
+    ...(siteNotation.toManifest(each) as object),
+    pools: poolsOf(each.name).map((one) => poolDocument(one, declared.simulatedNodes)),
+  }));
+  return { kind: "fleet", sites: written };
+}
+
+function poolDocument(one: Pool, simulatedNodes: readonly SimulatedNodes[]): Record<string, unknown> {
+  const written = poolNotation.toManifest(one) as Record<string, unknown>;
+  const found = simulatedNodes.find((each) => each.pool === one.name);
+  if (found === undefined) return written;
+  const { nodes, perNode, cores, memory } = sizeFields;
+  return {
+    ...written,
+    nodes: nodes.toManifest(found.nodeCount),
+    perNode: perNode.toManifest(found.acceleratorCount),
+    cores: cores.toManifest(found.coresMilli),
+    memory: memory.toManifest(found.memoryMib),
+  };
+}

@@ -1,0 +1,29 @@
+/** When something is due again and again: a cron expression, as the engine has it. */
+import { z } from "zod";
+import * as notation from "./encoding/notation.ts";
+import { integer } from "./limits.ts";
+
+const ascending = (from: number, to: number) =>
+  z
+    .array(integer(from, to))
+    .min(1)
+    .refine((list) => list.every((each, index) => index === 0 || each > (list[index - 1] ?? each)), {
+      message: "must be in ascending order, each once",
+    });
+
+export const scheduleTimes = z
+  .strictObject({
+    minutes: ascending(0, 59).meta({ description: "Of the hour." }),
+    hours: ascending(0, 23).meta({ description: "Of the day, in UTC." }),
+    daysOfMonth: ascending(1, 31).meta({ description: "1 is the first." }),
+    months: ascending(1, 12).meta({ description: "1 is January." }),
+    daysOfWeek: ascending(0, 6).meta({ description: "0 is Sunday." }),
+  })
+  .meta({
+    id: "ScheduleTimes",
+    description:
+      "A parsed cron expression in UTC. It is due on a day that matches either field where both days of the month and days of the week are restricted.",
+  });
+export type ScheduleTimes = z.output<typeof scheduleTimes>;
+
+export const cronNotation = notation.cron(scheduleTimes);

@@ -1,0 +1,274 @@
+/** `kind: team`: a node of the quota tree. */
+import { z } from "zod";
+import type { FieldProblem } from "./document-problem.ts";
+import {
+  defaulted,
+  listOf,
+  literal,
+  nullable,
+  optional,
+  record,
+  required,
+  type WrittenFields,
+} from "./encoding/field.ts";
+import * as notation from "./encoding/notation.ts";
+import { priority } from "./encoding/priority.ts";
+import { readInteger } from "./encoding/read-values.ts";
+import * as limits from "./limits.ts";
+import * as names from "./names.ts";
+import * as quantities from "./notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "./notation/reading.ts";
+
+/** Resources that teams state beside accelerator types: all types together, thousandths of a core, MiB. */
+export const resourceNames = { allAccelerators: "accelerators", cores: "cores", memory: "memory" } as const;
+
+const amountRange = { min: 0, max: limits.AMOUNT_MAX };
+
+/** In the unit of the wire: accelerators, thousandths of a core, MiB. */
+function readAmount(resource: string, value: unknown): Reading<number> {
+  if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
+  if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
+  if (!names.acceleratorType.safeParse(resource).success)
+    return refuse("is no name of an accelerator type, and not accelerators, cores or memory");
+  if (typeof value !== "number" || Number.isInteger(value))
+    return readInteger(value, { min: 0, max: limits.ACCELERATOR_LIMIT_MAX });
+  const range = { min: 0, max: limits.ACCELERATOR_LIMIT_MAX * 1000 };
+  const reading = quantities.readThousandths(value, { range, noun: "an accelerator" });
+  return reading.ok ? read(reading.value / 1000) : reading;
+}
+
+function writeAmount(resource: string, amount: number): unknown {
+  if (resource === resourceNames.cores) return quantities.writeCores(amount);
+  return resource === resourceNames.memory ? quantities.writeMemory(amount) : amount;
+}
+
+function amountFault(resource: string, amount: number): string | null {
+  if (resource === resourceNames.cores || resource === resourceNames.memory)
+    return Number.isInteger(amount) ? null : "must be a whole number";
+  if (amount > limits.ACCELERATOR_LIMIT_MAX) return `must be between 0 and ${limits.ACCELERATOR_LIMIT_MAX}`;
+  // Thousandths of what a person wrote: a double is nearer to them than this, whatever its size here.
+  const milli = amount * 1000;
+  return Math.abs(milli - Math.round(milli)) < 1e-4 ? null : "must be a whole number of thousandths";
+}
+
+const amounts = notation.entriesOf({
+  wire: z
+    .record(names.acceleratorType, z.number().min(0).max(limits.AMOUNT_MAX))
+    .refine((entries) => Object.keys(entries).length <= limits.AMOUNT_KINDS_MAX, {
+      message: `must have at most ${limits.AMOUNT_KINDS_MAX} entries`,
+    })
+    .check(({ value, issues }) => {
+      for (const [resource, amount] of Object.entries(value)) {
+        const message = amountFault(resource, amount);
+        if (message !== null) issues.push({ code: "custom", input: amount, path: [resource], message });
+      }
+    })
+    .meta({
+      id: "Amounts",
+      description:
+        "By accelerator type, `accelerators` (all types; to the thousandth), `cores` (thousandths), `memory` (MiB).",
+    }),
+  kind: "amounts by accelerator type, `accelerators` (all types), `cores`, `memory`",
+  editor: { additionalProperties: { type: ["number", "string"] } },
+  max: limits.AMOUNT_KINDS_MAX,
+  readEntry: readAmount,
+  writeEntry: writeAmount,
+});
+
+const preemption = record(
+  {
+    within: defaulted(notation.choice(["never", "lowerPriority"]), "lowerPriority", {
+      description: "Work of the same team that it may preempt.",
+    }),
+    reclaim: defaulted(notation.choice(["never", "lowerPriority", "any"]), "any", {
+      description: "Work of teams above their guarantee that it may preempt.",
+    }),
+    whileBorrowing: optional(
+      record({
+        priorityMax: required(notation.integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX), {
+          description: "Work of lower priority than its own, at most this.",
+        }),
+      }),
+      { description: "Work that it may preempt while it borrows itself.", otherwise: "none" },
+    ),
+  },
+  {
+    meant: { withinTeam: "within", own: "within", others: "reclaim", borrowing: "whileBorrowing" },
+    wire: (shape) => z.strictObject({ ...shape, within: shape.within.unwrap(), reclaim: shape.reclaim.unwrap() }),
+  },
+);
+
+const count = notation.integer(1, limits.ACCELERATOR_LIMIT_MAX);
+const ids = (noun: string, max: number) =>
+  notation.list(notation.name(names.opaqueId), { max, noun, example: `[${noun}]`, mayRepeat: true });
+
+const reservedTopology = record(
+  {
+    within: required(notation.name(names.fabricName), {
+      description:
+        "The kind of cell: a domain of this level of the fabric, a whole node, or a group of accelerators in one.",
+      examples: ["leaf", "node", "group"],
+    }),
+    accelerators: required(count, { description: "Accelerators of one cell." }),
+    count: required(count, { description: "Cells." }),
+    accelerator: optional(notation.name(names.acceleratorType), {
+      wire: "acceleratorType",
+      description: "Their accelerator type.",
+      otherwise: "any",
+    }),
+    domain: optional(ids("domains", limits.FABRIC_LEVELS_MAX), {
+      description: "The domains of the fabric in which the cells lie, the widest first.",
+      otherwise: "anywhere",
+    }),
+    nodes: optional(ids("nodes", limits.SHAPE_NODES_MAX), {
+      description: "Nodes of which the cells are, or in which they lie.",
+      otherwise: "any that fit",
+    }),
+  },
+  { meant: { gpus: "accelerators", type: "accelerator", acceleratorType: "accelerator", level: "within" } },
+);
+
+const MICRO = 1_000_000;
+const dollars = notation.scalar({
+  wire: limits.integer(0, limits.BUDGET_MICRO_USD_MAX),
+  unit: "Micro-dollars.",
+  kind: "number",
+  editor: { type: "number", minimum: 0 },
+  read: (value) =>
+    typeof value === "number" && value >= 0 && value * MICRO <= limits.BUDGET_MICRO_USD_MAX
+      ? read(Math.round(value * MICRO))
+      : refuse(`must be a number of dollars from 0 on, got ${shown(value)}`),
+  write: (microUsd) => microUsd / MICRO,
+});
+
+const budget = record(
+  {
+    gpuHours: optional(notation.number(0, limits.AMOUNT_MAX, "of hours from 0 on"), {
+      description: "Accelerator-hours; a share counts as its part.",
+      otherwise: "not bounded",
+    }),
+    usd: optional(dollars, {
+      wire: "microUsd",
+      description: "Dollars, by the prices of the pools.",
+      otherwise: "not bounded",
+    }),
+    period: defaulted(notation.choice(["month", "total"]), "month", {
+      description: "`month`: renewed with every month in UTC. `total`: once.",
+    }),
+    over: defaulted(notation.choice(["warn", "hold", "stop"]), "warn", {
+      description: "When it is used up: `warn` records it, `hold` starts nothing, `stop` also stops what runs.",
+    }),
+  },
+  {
+    meant: { hours: "gpuHours", money: "usd", dollars: "usd", per: "period", hard: "over", action: "over" },
+    check: ({ gpuHours, usd }) => (gpuHours === null && usd === null ? "must bound gpuHours, usd or both" : undefined),
+    wire: (shape) =>
+      z
+        .strictObject({ ...shape, period: shape.period.unwrap(), over: shape.over.unwrap() })
+        .refine(({ gpuHours, microUsd }) => gpuHours !== undefined || microUsd !== undefined, {
+          message: "must bound hours, money or both",
+        })
+        .meta({ id: "Budget" }),
+  },
+);
+
+const quota = (description: string, example: Readonly<Record<string, unknown>>, otherwise: string) =>
+  optional(amounts, { description, examples: [example], otherwise });
+
+const fields = {
+  name: required(notation.name(names.teamName), {
+    description: "A path names its parent: research/nlp belongs to research.",
+  }),
+  parent: nullable(notation.name(names.teamName), {
+    description: "The team above; needed only where the name is no path.",
+    otherwise: "none",
+  }),
+  guarantee: quota(
+    "The team's guarantee: reclaimed for the team when it asks.",
+    { "H100-SXM": 128, cores: 512, memory: "4TiB" },
+    "none",
+  ),
+  limit: defaulted(
+    amounts,
+    {},
+    {
+      description: "The most that the team and everything below it may hold at once.",
+      examples: [{ "H100-SXM": 256 }],
+      otherwise: "none",
+    },
+  ),
+  userLimit: quota(
+    "The most that the work of any one user of it and of everything below it may hold at once.",
+    { accelerators: 16 },
+    "as the team",
+  ),
+  weight: optional(notation.number(0, limits.WEIGHT_MAX), {
+    description:
+      "Its weight against its siblings for what no guarantee covers. 0: nothing while others want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `teams.share` is `weights`.",
+    otherwise: "1",
+  }),
+  lendingLimit: quota("How much of its guarantee others may use while it does not.", { "H100-SXM": 64 }, "all of it"),
+  borrowingLimit: quota("How much beyond its guarantee it may use.", { "H100-SXM": 64 }, "up to its limit"),
+  priority: optional(priority, {
+    description: "Among its siblings: larger is served first.",
+    otherwise: "`normal`",
+  }),
+  preemption: optional(preemption, { description: "Whose work its waiting work may preempt." }),
+  budget: optional(budget, { description: "What it and all below it may use up over time.", otherwise: "not bounded" }),
+  reservedTopology: optional(
+    listOf(reservedTopology, {
+      max: limits.TEAM_SHAPES_MAX,
+      error: (value) => `must be a list of shapes, got ${shown(value)}`,
+    }),
+    { description: "Cells of accelerators that the team owns (reserved topology)." },
+  ),
+};
+
+const meant = {
+  quota: "guarantee",
+  deserved: "guarantee",
+  nominalQuota: "guarantee",
+  min: "guarantee",
+  reserved: "guarantee",
+  max: "limit",
+  limits: "limit",
+  perUser: "userLimit",
+  userLimits: "userLimit",
+  limitPerUser: "userLimit",
+  capability: "limit",
+  share: "weight",
+  shares: "weight",
+  fairShare: "weight",
+  lending: "lendingLimit",
+  borrowing: "borrowingLimit",
+};
+
+const spec = record(fields, { wire: (shape) => z.strictObject(shape).meta({ id: "TeamSpec" }) });
+export const teamSpec = spec.wire;
+export type TeamSpec = z.output<typeof teamSpec>;
+
+export const team = record({ kind: literal("team", "A node of the quota tree."), ...fields }, { meant });
+export type WrittenTeam = WrittenFields<typeof team.parts>;
+
+/** The parent that a path implies, or `null` where the name is no path. */
+function impliedParent(name: string): string | null {
+  const slash = name.lastIndexOf("/");
+  return slash < 0 ? null : name.slice(0, slash);
+}
+
+export function teamProblems({ name, parent }: WrittenTeam): FieldProblem[] {
+  const implied = impliedParent(name);
+  if (parent === null || implied === null || parent === implied) return [];
+  return [{ path: ["parent"], message: `must be ${implied}, which the name ${name} implies, got ${shown(parent)}` }];
+}
+
+export const teamOf = (written: WrittenTeam): TeamSpec => {
+  const implied = { ...written, parent: written.parent ?? impliedParent(written.name) };
+  return spec.toWire(implied) as TeamSpec;
+};
+
+/** The document that reads back as this team. */
+export const teamDocument = (declared: TeamSpec): Record<string, unknown> => ({
+  kind: "team",
+  ...(spec.toManifest(declared) as object),
+});

@@ -1,0 +1,326 @@
+/** A gang: workers that start together or not at all, all alike or in groups. */
+import { z } from "zod";
+import {
+  defaulted,
+  listOf,
+  optional,
+  record,
+  required,
+  wireShape,
+  type WireShape,
+  type WrittenFields,
+} from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import type { FieldProblem } from "../document-problem.ts";
+import * as limits from "../limits.ts";
+import * as names from "../names.ts";
+import { sliceFaults } from "./slices.ts";
+import { antiAffinity, elastic, fabric, type Elastic, type Fabric } from "./placement.ts";
+
+const workers = notation.integer(1, limits.WORKERS_MAX);
+
+/** Types that will do, in order of preference. */
+export const acceleratorTypes = notation.list(notation.name(names.acceleratorType), {
+  max: limits.ACCELERATOR_TYPES_MAX,
+  noun: "types",
+  example: "[H200, H100]",
+  orSingle: true,
+});
+
+/** One worker's needs. A resource that a worker asks of its node is declared here, and nowhere else outside the engine. */
+const workerFields = {
+  accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
+    description: "Accelerators for each worker, all on one node.",
+  }),
+  share: optional(notation.share("an accelerator", "whole accelerators"), {
+    wire: "shareMilli",
+    description:
+      "The part of one accelerator that is enough for a worker, in steps of a thousandth. `accelerators` is 1 then.",
+    examples: [0.5],
+    otherwise: "whole accelerators",
+  }),
+  profile: optional(notation.name(names.migProfile), {
+    description:
+      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share`.",
+    examples: ["1g.10gb", "3g.40gb"],
+    otherwise: "whole accelerators",
+  }),
+  // One core, so that an array of tasks that says nothing does not start all at once.
+  cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
+    wire: "coresMilli",
+    inManifest: 1_000,
+    description: "Cores for each worker, in steps of a thousandth.",
+    examples: [4, 0.5],
+  }),
+  memory: defaulted(notation.memory(limits.MEMORY_MIB_MAX), 0, {
+    wire: "memoryMib",
+    description: "Memory for each worker.",
+    examples: ["512MiB", "900GiB"],
+  }),
+};
+
+const meant = {
+  gpus: "accelerators",
+  gpu: "accelerators",
+  cpus: "cores",
+  cpu: "cores",
+  mem: "memory",
+  ram: "memory",
+  nodes: "workers",
+  replicas: "workers",
+  fraction: "share",
+  mig: "profile",
+  migProfile: "profile",
+};
+
+interface CountedGang {
+  readonly workers: number;
+  readonly minWorkers?: number | undefined;
+  readonly accelerators: number;
+  readonly shareMilli?: number | undefined;
+  readonly profile?: string | undefined;
+}
+
+/** What must hold of any workers on the wire. */
+const checked = <Wire extends z.ZodType<CountedGang>>(wire: Wire): Wire =>
+  wire
+    .refine(
+      ({ shareMilli, profile, accelerators }) =>
+        (shareMilli === undefined && profile === undefined) || accelerators === 1,
+      { message: "must have 1 accelerator where it shares one or has a part of one" },
+    )
+    .refine(({ shareMilli, profile }) => shareMilli === undefined || profile === undefined, {
+      message: "must have a share or a part by profile, not both",
+    })
+    .refine(({ minWorkers, workers: most }) => minWorkers === undefined || minWorkers <= most, {
+      message: "must not have more workers at least than at most",
+    });
+
+const taskGroup = record(
+  {
+    name: required(notation.name(names.groupName), {
+      description: "Unique within the gang. Its workers find it in HEADROOM_GROUP.",
+      examples: ["prefill", "trainer"],
+    }),
+    workers: defaulted(workers, 1, { description: "Workers of the group." }),
+    min: optional(workers, {
+      wire: "minWorkers",
+      description: "The gang runs with this many of the group and grows.",
+      otherwise: "`workers`",
+    }),
+    ...workerFields,
+    accelerator: optional(acceleratorTypes, {
+      wire: "acceleratorTypes",
+      description: "Types that will do for its workers, in order of preference. A group never mixes types.",
+      otherwise: "as the workload says",
+    }),
+    fabric: optional(fabric, {
+      description: "Where in the fabric its workers may lie, beyond what the workload says of all.",
+    }),
+  },
+  {
+    meant: { ...meant, minWorkers: "min" },
+    wire: (shape) => checked(z.strictObject(shape)).meta({ id: "TaskGroup" }),
+    toWire: ({ minWorkers, ...wire }, written) => {
+      // A group that says only its least number has that many, and one that is its size is not elastic.
+      const size = written.workers ?? written.min ?? 1;
+      const least = minWorkers === undefined || minWorkers === size ? {} : { minWorkers };
+      return { ...wire, workers: size, ...least, ...oneAccelerator(written) };
+    },
+  },
+);
+
+interface WrittenWorker {
+  readonly accelerators: number | null;
+  readonly share: number | null;
+  readonly profile: string | null;
+}
+
+/** A part of an accelerator is a part of one. */
+const oneAccelerator = ({ accelerators, share, profile }: WrittenWorker) =>
+  accelerators === null && (share !== null || profile !== null) ? { accelerators: 1 } : {};
+
+export type TaskGroup = z.output<typeof taskGroup.wire>;
+type WorkerShape = z.output<z.ZodObject<WireShape<typeof workerFields>>>;
+
+export interface GangSpec extends WorkerShape {
+  workers: number;
+  minWorkers?: number | undefined;
+  throughputMilli?: number[] | undefined;
+  taskGroups?: TaskGroup[] | undefined;
+  antiAffinity?: z.output<typeof antiAffinity.wire> | undefined;
+}
+
+/** The gang of these groups: the sum of their workers, and the most that any worker needs. */
+export function gangOfGroups(groups: TaskGroup[]): GangSpec {
+  const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
+  const all = sum((group) => group.workers);
+  const least = sum((group) => group.minWorkers ?? group.workers);
+  return { workers: all, ...largestNeeds(groups), ...(least < all ? { minWorkers: least } : {}), taskGroups: groups };
+}
+
+type Amounts = { [K in keyof WorkerShape as WorkerShape[K] extends number ? K : never]: number };
+
+/** Of each amount that every worker has. */
+function largestNeeds(groups: readonly TaskGroup[]): Amounts {
+  const amounts = Object.entries(workerFields).filter(([, field]) => "fallback" in field);
+  const largest = amounts.map(([name, field]): [string, number] => {
+    const amount = (field.wireName ?? name) as keyof Amounts;
+    return [amount, Math.max(...groups.map((group) => group[amount]))];
+  });
+  return Object.fromEntries(largest) as unknown as Amounts;
+}
+
+export const gang = record(
+  {
+    workers: defaulted(workers, 1, { description: "Workers that start together or not at all." }),
+    ...workerFields,
+    taskGroups: optional(
+      listOf(taskGroup, {
+        min: 1,
+        max: limits.GROUPS_MAX,
+        error: () => "must be a list like [{ name: prefill, workers: 4, accelerators: 1 }]",
+      }),
+      {
+        description:
+          "Unlike workers that start together or not at all, group by group. Instead of the fields above: the gang has the sum of their workers.",
+        otherwise: "all workers are alike",
+      },
+    ),
+  },
+  {
+    meant: { ...meant, minWorkers: "elastic.min", roles: "taskGroups", groups: "taskGroups" },
+    wire: (shape) =>
+      checked(z.strictObject({ ...shape, ...wireShape(elastic.parts), antiAffinity: antiAffinity.wire.optional() }))
+        .refine(({ taskGroups = [] }) => new Set(taskGroups.map((group) => group.name)).size === taskGroups.length, {
+          message: "must not name two groups alike",
+        })
+        .overwrite((spec) => {
+          if (spec.taskGroups === undefined) return spec;
+          const away = spec.antiAffinity === undefined ? {} : { antiAffinity: spec.antiAffinity };
+          return { ...gangOfGroups(spec.taskGroups), ...away };
+        })
+        .refine((spec) => spec.workers <= limits.WORKERS_MAX, {
+          message: `must have at most ${limits.WORKERS_MAX} workers in all groups`,
+        })
+        .refine(({ throughputMilli: curve, workers: most }) => curve === undefined || curve.length === most, {
+          message: "must say what each number of workers up to `workers` gets done, or nothing",
+        })
+        .refine(({ throughputMilli: curve, minWorkers }) => curve === undefined || minWorkers !== undefined, {
+          message: "must not say what other numbers of workers get done where there are none",
+        })
+        .meta({ id: "GangSpec" }),
+    toWire: (wire, written) => {
+      const { taskGroups } = wire;
+      return taskGroups === undefined
+        ? { ...wire, ...oneAccelerator(written) }
+        : gangOfGroups(taskGroups as TaskGroup[]);
+    },
+    toManifest: (written, { taskGroups }) =>
+      taskGroups === undefined ? written : { taskGroups: written["taskGroups"] },
+  },
+);
+
+export const gangSpec = gang.wire;
+export type WrittenGang = WrittenFields<typeof gang.parts>;
+
+/** Workers and, where it is elastic, the least of them and their curve. */
+export function elasticSize({ workers: most }: WrittenGang, bounds: Elastic | null) {
+  const size = bounds?.max ?? most ?? bounds?.min ?? 1;
+  const least = bounds?.min ?? (bounds === null ? size : (most ?? 1));
+  return {
+    workers: size,
+    ...(least < size ? { minWorkers: least } : {}),
+    ...(least < size && bounds?.throughput != null ? { throughputMilli: [...bounds.throughput] } : {}),
+  };
+}
+
+interface SizedWorkload {
+  readonly gang: WrittenGang;
+  readonly elastic: Elastic | null;
+  readonly fabric: Fabric | null;
+  readonly model: unknown;
+  readonly onNodeLoss: string | null;
+}
+
+/** What is wrong between fields of the gang, and between them and what the workload says of all its workers. */
+export function gangProblems(written: SizedWorkload): FieldProblem[] {
+  const { gang: all, elastic: bounds, fabric: levels } = written;
+  if (all.taskGroups !== null) return groupProblems(written, all.taskGroups);
+  const { workers: size, minWorkers = size } = elasticSize(all, bounds);
+  const isLeast = bounds?.max == null && all.workers === null && bounds?.min != null;
+  const most = isLeast ? "elastic.min" : bounds?.max == null ? "gang.workers" : "elastic.max";
+  const least = bounds?.min == null ? "gang.workers" : "elastic.min";
+  const counts = [
+    { field: most, workers: size },
+    { field: minWorkers === size ? most : least, workers: minWorkers },
+  ];
+  return [...partProblems(all, ["gang"]), ...elasticProblems(all, bounds), ...sliceProblems(levels, counts, [])];
+}
+
+function elasticProblems({ workers: said }: WrittenGang, bounds: Elastic | null): FieldProblem[] {
+  if (bounds === null) return [];
+  const { min, max, throughput } = bounds;
+  const most = max ?? said ?? min ?? 1;
+  const problems: FieldProblem[] = [];
+  const say = (path: readonly string[], message: string): void => void problems.push({ path, message });
+  if (throughput !== null && throughput.length !== most)
+    say(["elastic", "throughput"], `must name every number of workers up to ${most}, got ${throughput.length}`);
+  if (min === null && max === null) say(["elastic"], "needs min, max or both");
+  const both = "leave it out where elastic says both";
+  if (min !== null && max !== null && min > max) say(["elastic", "min"], `must be at most max, ${max}, got ${min}`);
+  else if (said !== null && min !== null && said < min)
+    say(["gang", "workers"], `must be at least elastic.min, ${min}, got ${said}; ${both}`);
+  else if (said !== null && max !== null && said > max)
+    say(["gang", "workers"], `must be at most elastic.max, ${max}, got ${said}; ${both}`);
+  return problems;
+}
+
+type Path = FieldProblem["path"];
+
+function partProblems({ accelerators, share, profile }: WrittenWorker, path: Path): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const one = `one accelerator: leave ${path.length > 1 ? "" : "gang."}accelerators out or make it 1, got ${accelerators}`;
+  const isOne = accelerators === null || accelerators === 1;
+  if (share !== null && !isOne) problems.push({ path: [...path, "share"], message: `is the part of ${one}` });
+  if (profile !== null && !isOne) problems.push({ path: [...path, "profile"], message: `is a part of ${one}` });
+  if (profile !== null && share !== null)
+    problems.push({ path: [...path, "profile"], message: "leaves no room for a share: give one of them" });
+  return problems;
+}
+
+const sliceProblems = (levels: Fabric | null, counts: Parameters<typeof sliceFaults>[1], path: Path): FieldProblem[] =>
+  sliceFaults(levels?.slices ?? [], counts).map((fault) => ({
+    path: [...path, "fabric", "slices", ...fault.path],
+    message: fault.message,
+  }));
+
+/** What is said of all workers where each group says it of its own. */
+function groupProblems(written: SizedWorkload, groups: NonNullable<WrittenGang["taskGroups"]>): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const say = (path: Path, message: string): void => void problems.push({ path, message });
+  for (const field of ["workers", ...Object.keys(workerFields)] as ("workers" | keyof typeof workerFields)[])
+    if (written.gang[field] !== null) say(["gang", field], "is said group by group where gang.taskGroups is given");
+  if (written.onNodeLoss === "replace")
+    say(["onNodeLoss"], "is not supported yet where gang.taskGroups is given: leave it out");
+  if (written.elastic !== null) say(["elastic"], "is said group by group, as min, where gang.taskGroups is given");
+  if (written.model !== null)
+    say(["model"], "is checked for workers that are all alike: leave it out with gang.taskGroups");
+  if (written.fabric?.slices != null)
+    say(["fabric", "slices"], "are said group by group, in its fabric, where gang.taskGroups is given");
+  groups.forEach((group, index) => {
+    const path = ["gang", "taskGroups", index];
+    const { name, workers: most, min } = group;
+    if (groups.findIndex((each) => each.name === name) < index)
+      say([...path, "name"], `${name} is the name of another group of the gang`);
+    if (min !== null && most !== null && min > most)
+      say([...path, "min"], `must be at most workers, ${most}, got ${min}`);
+    const size = most ?? min ?? 1;
+    const counts = [
+      { field: most === null && min !== null ? "min" : "workers", workers: size },
+      { field: "min", workers: min ?? size },
+    ];
+    problems.push(...sliceProblems(group.fabric, counts, path), ...partProblems(group, path));
+  });
+  return problems;
+}

@@ -1,0 +1,154 @@
+/** `model`: what a workload trains, so that memory, plan and speed are known before it is submitted. The wire has no such field. */
+import { z } from "zod";
+import { defaulted, listOf, nullable, record, required } from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import type { FieldProblem } from "../document-problem.ts";
+import * as limits from "../limits.ts";
+import { read, refuse, shown } from "../notation/reading.ts";
+
+const positive = notation.amount(1e24);
+const width = notation.integer(1, 1_000_000);
+const shortText = notation.text(z.string(), limits.PATH_CHARS_MAX, "a text");
+
+const zeroStages = [0, 1, 2, 3] as const;
+const zeroStage = notation.scalar({
+  wire: z.literal(zeroStages),
+  kind: "`0`, `1`, `2`, `3`",
+  editor: { type: "integer", minimum: 0, maximum: 3 },
+  read: (value) => {
+    const stage = zeroStages.find((known) => known === value);
+    return stage === undefined ? refuse(`must be 0, 1, 2 or 3, got ${shown(value)}`) : read(stage);
+  },
+});
+
+const plan = record(
+  {
+    tensor: nullable(width, { description: "Tensor-parallel width: accelerators that share every layer." }),
+    pipeline: nullable(width, { description: "Pipeline stages." }),
+    context: nullable(width, { description: "Context-parallel width: accelerators that share every sequence." }),
+    data: nullable(width, { description: "Data-parallel replicas.", otherwise: "what the other widths leave" }),
+    expert: nullable(width, { description: "Expert-parallel width: accelerators that share the experts of a layer." }),
+    virtualStages: nullable(width, { description: "Chunks of layers in each stage." }),
+    microBatch: nullable(width, { description: "Sequences at a time in each replica." }),
+    zeroStage: nullable(zeroStage, { description: "ZeRO stage: what replicas share, 0 nothing to 3 everything." }),
+    recomputation: nullable(notation.choice(["none", "selective", "partial", "full"]), {
+      description: "Activations that the backward pass recomputes.",
+    }),
+  },
+  {
+    meant: {
+      tp: "tensor",
+      pp: "pipeline",
+      cp: "context",
+      dp: "data",
+      ep: "expert",
+      vpp: "virtualStages",
+      zero: "zeroStage",
+    },
+  },
+);
+
+const storageTier = record(
+  {
+    name: nullable(shortText, { description: "Its name in messages." }),
+    capacityBytes: nullable(positive, { description: "Bytes." }),
+    readGbPerS: nullable(positive, { description: "GB/s, all readers together." }),
+    writeGbPerS: nullable(positive, { description: "GB/s, all writers together." }),
+    operationsPerS: nullable(positive, { description: "Files opened in a second." }),
+    clientCount: nullable(positive, { description: "Processes that may be connected." }),
+  },
+  {
+    meant: {
+      capacity: "capacityBytes",
+      read: "readGbPerS",
+      write: "writeGbPerS",
+      operations: "operationsPerS",
+      clients: "clientCount",
+    },
+  },
+);
+
+/** As `POST /v1/sizing` takes them. */
+const formats = ["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4", "int4"] as const;
+
+export const model = record(
+  {
+    preset: nullable(shortText, {
+      description: "A model that `headroom size` knows by name. Either this or `config`.",
+      examples: ["llama-3-8b"],
+    }),
+    config: nullable(shortText, { description: "The path of a Hugging Face config.json." }),
+    sequence: defaulted(notation.integer(1, 100_000_000), 4096, { description: "Tokens per sequence." }),
+    globalBatch: required(notation.integer(1, 10_000_000), {
+      description: "Sequences per optimizer step, over all workers.",
+    }),
+    tokens: nullable(positive, { description: "Tokens of the whole run: predicts its duration.", examples: [15e12] }),
+    precision: defaulted(notation.choice(formats), "bf16", { description: "Operands of the linear layers." }),
+    stack: nullable(notation.choice(["fused", "eager", "compiled"]), {
+      description: "`fused` (Megatron and similar), `eager` (PyTorch FSDP) or `compiled` (JAX).",
+      otherwise: "`compiled` on TPUs, else `fused`",
+    }),
+    loraRank: nullable(notation.integer(1, 65_536), {
+      description: "Rank of the adapters that are trained.",
+      otherwise: "every parameter is trained",
+    }),
+    plan: nullable(plan, { description: "The parallelism plan to check.", otherwise: "the fastest plan is proposed" }),
+    catalogue: nullable(shortText, { description: "The path of a file with accelerators that the catalogue lacks." }),
+    profile: nullable(shortText, {
+      description: "The path of a file that `headroom calibrate` wrote for the accelerator.",
+    }),
+    oversubscription: nullable(notation.amount(1000, 1), {
+      description: "Oversubscription of the network between nodes, down to up at the leaves.",
+      otherwise: "non-blocking",
+    }),
+    nodeNetworkGbPerS: nullable(positive, {
+      description: "All network ports of a node together, GB/s.",
+      otherwise: "those of the usual server",
+    }),
+    storage: nullable(
+      listOf(storageTier, {
+        max: 20,
+        error: () => "must be a list like [{ name: scratch, readGbPerS: 100, writeGbPerS: 50 }]",
+      }),
+      { description: "Storage that must carry reads and checkpoints, as bought.", otherwise: "storage is not judged" },
+    ),
+  },
+  {
+    meant: {
+      name: "preset",
+      seqLen: "sequence",
+      sequenceLength: "sequence",
+      batch: "globalBatch",
+      batchSize: "globalBatch",
+      format: "precision",
+      rank: "loraRank",
+      lora: "loraRank",
+    },
+  },
+);
+
+/** What a workload says of its model; `null`: not stated. Paths are as written: the reader of the file knows where it lies. */
+export type ModelRequest = z.output<typeof model.wire>;
+
+interface WithModel {
+  readonly gang: {
+    readonly accelerators: number | null;
+    readonly share: number | null;
+    readonly profile: string | null;
+  };
+  readonly model: { readonly preset: string | null; readonly config: string | null } | null;
+}
+
+/** What is wrong between fields that are each fine. */
+export function modelProblems({ gang, model: named }: WithModel): FieldProblem[] {
+  if (named === null) return [];
+  const problems: FieldProblem[] = [];
+  const say = (path: readonly string[], message: string): void => void problems.push({ path, message });
+  if (named.preset === null && named.config === null) say(["model"], "needs preset or config");
+  if (named.preset !== null && named.config !== null)
+    say(["model", "config"], "does not go with preset: give one of them");
+  if (gang.share !== null) say(["model"], "needs whole accelerators, not gang.share");
+  else if (gang.profile !== null) say(["model"], "needs whole accelerators, not gang.profile");
+  else if ((gang.accelerators ?? 0) < 1) say(["model"], "needs gang.accelerators: how many each worker trains on");
+  return problems;
+}

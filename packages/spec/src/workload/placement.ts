@@ -1,0 +1,198 @@
+/** Where a gang may lie, how its size may change, and which data it reads. */
+import { z } from "zod";
+import { defaulted, listOf, optional, record, required, unlessEmpty, type WrittenFields } from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import { readName } from "../encoding/read-values.ts";
+import * as limits from "../limits.ts";
+import * as names from "../names.ts";
+import { readThousandths } from "../notation/quantities.ts";
+import type { Reading } from "../notation/reading.ts";
+
+const workers = notation.integer(1, limits.WORKERS_MAX);
+const level = notation.name(names.fabricName);
+const label = notation.name(names.labelName);
+const levels = ["leaf", "node"];
+
+const throughput = notation.scalar({
+  wire: limits.integer(0, limits.THROUGHPUT_MILLI_MAX),
+  unit: "Thousandths.",
+  kind: "number",
+  editor: { type: ["number", "string"], minimum: 0 },
+  read: (value) => readThousandths(value, { range: { min: 0, max: limits.THROUGHPUT_MILLI_MAX }, noun: "a worker" }),
+  write: (milli) => milli / 1000,
+});
+
+/** On the wire its fields are the gang's. */
+export const elastic = record(
+  {
+    min: optional(workers, {
+      wire: "minWorkers",
+      description: "The gang runs with this many workers.",
+      otherwise: "`gang.workers`",
+    }),
+    max: optional(workers, {
+      wire: null,
+      description: "The gang grows to this many workers.",
+      otherwise: "`gang.workers`",
+    }),
+    throughput: optional(
+      notation.list(throughput, {
+        max: limits.THROUGHPUT_SIZES_MAX,
+        noun: "sizes",
+        example: "[1, 1.95, 2.8]",
+        mayRepeat: true,
+      }),
+      {
+        wire: "throughputMilli",
+        description:
+          "Throughput with 1, 2, … up to `max` workers, in multiples of one worker's, in steps of a thousandth. Further workers go to the gang that gains most, and none to a gang that gains nothing.",
+        examples: [[1, 1.95, 2.8, 3.5]],
+        otherwise: "computed from `model` where that is given; else proportional",
+      },
+    ),
+  },
+  { meant: { minimum: "min", least: "min", minWorkers: "min", maximum: "max", most: "max", workers: "max" } },
+);
+export type Elastic = WrittenFields<typeof elastic.parts>;
+
+const slice = record({
+  workers: required(workers, { description: "Workers, neighbours by rank, that share a domain." }),
+  within: required(level, { description: "The level of that domain.", examples: levels }),
+});
+
+export const fabric = record(
+  {
+    within: optional(level, {
+      description: "Required: all workers in one domain of this level.",
+      examples: levels,
+      otherwise: "anywhere",
+    }),
+    prefer: optional(level, {
+      description: "Preferred: the narrowest domain possible, from this level up to `within`.",
+      examples: levels,
+      otherwise: "no preference",
+    }),
+    slices: optional(
+      listOf(slice, { max: limits.SLICES_MAX, error: () => "must be a list like [{ workers: 4, within: leaf }]" }),
+      {
+        description:
+          "Workers that must share a domain, the widest level first. The size of the first slice divides the gang's sizes, the size of each further one the size before it.",
+        otherwise: "none",
+      },
+    ),
+  },
+  {
+    meant: { require: "within", required: "within", preferred: "prefer", level: "within" },
+    wire: (shape) => z.strictObject(shape).meta({ id: "FabricSpec" }),
+    toManifest: unlessEmpty,
+  },
+);
+export type Fabric = WrittenFields<typeof fabric.parts>;
+
+export const spread = record(
+  {
+    topologyKey: required(label, { description: "The label by whose values workers are spread.", examples: ["rack"] }),
+    maxPerDomain: defaulted(workers, 1, {
+      description: "Workers on nodes with the same value of the label, at most. A node without the label is a domain.",
+    }),
+  },
+  { meant: { label: "topologyKey", over: "topologyKey", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
+);
+
+/** A label's value. YAML reads `rack: 7` as a number; labels are text. */
+export function readLabel(key: string, value: unknown): Reading<string> {
+  const name = readName(key, names.labelName);
+  return name.ok ? readName(value, names.labelValue) : name;
+}
+
+export const labels = notation.entriesOf({
+  wire: names.labels,
+  kind: "mapping of labels",
+  editor: { additionalProperties: { type: "string" } },
+  max: limits.LABELS_MAX,
+  readEntry: readLabel,
+});
+
+const set = notation.name(names.setName);
+const from = record(
+  {
+    set: required(set, { description: "The anti-affinity set." }),
+    within: optional(level, {
+      description: "No common domain of this level of the fabric. Either this or `topologyKey`.",
+      examples: ["node", "leaf"],
+    }),
+    topologyKey: optional(label, {
+      description: "No nodes with the same value of this label.",
+      examples: ["rack"],
+    }),
+  },
+  {
+    meant: { level: "within", label: "topologyKey", over: "topologyKey", name: "set" },
+    check: ({ within, topologyKey }) =>
+      (within === null) === (topologyKey === null) ? "needs within or topologyKey, and not both" : undefined,
+    wire: (shape) => {
+      const whole = z.strictObject({
+        ...shape,
+        within: shape.within.unwrap(),
+        topologyKey: shape.topologyKey.unwrap(),
+      });
+      return z.union([whole.omit({ topologyKey: true }), whole.omit({ within: true })]);
+    },
+  },
+);
+
+const exclusive = notation.scalar({
+  wire: z.literal(true),
+  kind: "`node`",
+  editor: { enum: ["node"] },
+  read: (value) => {
+    const reading = notation.choice(["node"]).read(value);
+    return reading.ok ? { ok: true, value: true as const } : reading;
+  },
+  write: () => "node",
+});
+
+/** On the wire a field of the gang. */
+export const antiAffinity = record(
+  {
+    sets: optional(notation.list(set, { max: limits.SETS_MAX, noun: "sets", example: "[chat]" }), {
+      description: "Sets that the workload belongs to. Others may keep away from them, in any team.",
+      examples: [["chat"]],
+    }),
+    from: optional(
+      listOf(from, { max: limits.SETS_MAX, error: () => "must be a list like [{ set: chat, topologyKey: rack }]" }),
+      {
+        description:
+          "Sets from which the workload keeps away. The rule is symmetric: what belongs to the set keeps away from the workload, too.",
+      },
+    ),
+    exclusive: optional(exclusive, { description: "No other workload on its nodes.", otherwise: "nodes are shared" }),
+  },
+  {
+    meant: { set: "sets", labels: "sets", alone: "exclusive", antiAffinity: "from" },
+    wire: (shape) => z.strictObject(shape).meta({ id: "AntiAffinitySpec" }),
+  },
+);
+
+const dataset = notation.text(names.dataset, limits.DATASET_CHARS_MAX, "the name of a data set");
+export const datasets = notation.list(dataset, {
+  max: limits.DATASETS_MAX,
+  noun: "entries",
+  example: "[s3://corpus/v7]",
+});
+export const dataRule = notation.name(names.dataRule);
+
+export const workloadData = record(
+  {
+    inputs: optional(datasets, {
+      description: "Data sets that it reads. Preferred are pools that hold most of them.",
+      examples: [["s3://corpus/v7"]],
+    }),
+    rule: optional(dataRule, {
+      description: "The rule of its data: it runs only in pools that admit this rule.",
+      examples: ["restricted"],
+      otherwise: "any pool",
+    }),
+  },
+  { meant: { input: "inputs", datasets: "inputs", rules: "rule", tag: "rule", class: "rule" } },
+);

@@ -1,0 +1,284 @@
+/** When work may start, what it waits for, and under which terms it may be preempted. */
+import { z } from "zod";
+import { listOf, optional, record, type WrittenFields } from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import { leaf, optionalLeaf } from "../encoding/read-values.ts";
+import type { FieldProblem } from "../document-problem.ts";
+import * as limits from "../limits.ts";
+import * as names from "../names.ts";
+import { instantPattern, readInstant, writeInstant } from "../notation/instants.ts";
+import * as quantities from "../notation/quantities.ts";
+import { read, shown, type Reading } from "../notation/reading.ts";
+
+const span = notation.duration(0, limits.DURATION_MS_MAX);
+const time = notation.duration(1, limits.DURATION_MS_MAX);
+
+/** An instant, or in a schedule a time after it was due. */
+export interface Moment {
+  readonly kind: "instant" | "fromDue";
+  readonly ms: number;
+}
+
+function readMoment(value: unknown): Reading<Moment> {
+  const isDuration = typeof value === "string" && /^\s*\d[\d.]*[a-z]/.test(value);
+  const reading = isDuration ? span.read(value) : readInstant(value);
+  return reading.ok ? read({ kind: isDuration ? "fromDue" : "instant", ms: reading.value }) : reading;
+}
+
+const writeMoment = ({ kind, ms }: Moment): string =>
+  kind === "instant" ? writeInstant(ms) : quantities.writeDuration(ms);
+
+const momentEditor = { type: "string", pattern: `${instantPattern}|${quantities.durationPattern}` };
+
+/** On the wire an instant; what counts from when a schedule was due is the schedule's (`fromDueOf`). */
+const moment: notation.Notation<Moment, z.ZodInt> = {
+  wire: notation.instant.wire,
+  unit: notation.instant.unit,
+  kind: "instant",
+  editor: momentEditor,
+  required: (hint) => leaf({ ...momentEditor, ...hint }, readMoment),
+  optional: (hint) =>
+    optionalLeaf({ ...momentEditor, ...hint }, null, (value): Reading<Moment | null> => readMoment(value)),
+  toWire: ({ kind, ms }) => (kind === "instant" ? ms : undefined),
+  toManifest: writeInstant,
+};
+
+const workloadName = notation.text(
+  z.string().min(1).max(limits.ID_CHARS_MAX),
+  limits.ID_CHARS_MAX,
+  "a workload's name or id",
+);
+const artifact = notation.name(names.artifactName);
+
+const after = record(
+  {
+    workload: optional(workloadName, {
+      description: "Name of a workload of the same team, or an id.",
+      otherwise: "with `artifact`: the newest that produces it",
+    }),
+    on: optional(notation.choice(["ok", "failed", "any"]), {
+      description: "The end that it must have reached: it succeeded, it ended otherwise, or either.",
+      otherwise: "`ok`",
+    }),
+    artifact: optional(artifact, {
+      description: "Instead of `on`: an artifact that it produces. Work starts as soon as the artifact is reported.",
+      examples: ["model"],
+    }),
+  },
+  {
+    meant: {
+      output: "artifact",
+      produced: "artifact",
+      name: "workload",
+      id: "workload",
+      when: "on",
+      status: "on",
+      outcome: "on",
+    },
+    wire: ({ workload, on, artifact: produced }) =>
+      z.union([
+        z.strictObject({ workload: workload.unwrap(), on: on.unwrap() }),
+        z.strictObject({ artifact: produced.unwrap(), workload }),
+      ]),
+    toWire: (wire) => ("artifact" in wire ? wire : { workload: "", on: "ok", ...wire }),
+  },
+);
+
+const minRuntime = {
+  description: "Where it may be preempted: not before an attempt ran this long.",
+  examples: ["30m"],
+  otherwise: "at any time",
+} as const;
+
+const preemptibleTerms = record(
+  { minRuntime: optional(span, minRuntime) },
+  { meant: { grace: "grace, beside preemptible", after: "minRuntime", min: "minRuntime" } },
+);
+type Preemptible = boolean | WrittenFields<typeof preemptibleTerms.parts>;
+
+const eitherPreemptible = z.union([z.boolean(), preemptibleTerms.schema], {
+  error: ({ input }) => `must be true, false or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
+});
+
+/** Yes, no, or yes with terms, which are fields of their own on the wire. */
+const preemptible: notation.Notation<Preemptible, z.ZodBoolean> = {
+  wire: z.boolean(),
+  kind: "`true`, `false`, or `{ minRuntime: 30m }`",
+  editor: {},
+  required: (hint) => eitherPreemptible.meta(hint),
+  optional: (hint) =>
+    eitherPreemptible
+      .optional()
+      .meta(hint)
+      .transform((written): Preemptible | null => written ?? null),
+  toWire: (written) => written !== false,
+  toManifest: (wire) => wire,
+};
+
+const startWindow = record(
+  {
+    maxPrice: optional(notation.energyPrice, {
+      wire: "microUsdPerKwhMax",
+      description: "Started only while power costs at most this. What runs goes on when power is dearer.",
+      examples: ["0.10 USD/kWh"],
+    }),
+    maxCarbon: optional(notation.carbon, {
+      wire: "gramsPerKwhMax",
+      description: "Started only while power has at most this carbon intensity.",
+      examples: ["200 g/kWh"],
+    }),
+    cheapest: optional(time, {
+      wire: "cheapestMs",
+      description:
+        "Started only in the cheapest hours of this sum before its latest start, by the tariffs. The hours need not be contiguous.",
+      examples: ["4h"],
+    }),
+    cleanest: optional(time, {
+      wire: "cleanestMs",
+      description: "The same with the hours of least carbon intensity.",
+      examples: ["4h"],
+    }),
+    latestStart: optional(moment, {
+      wire: "latestStartMs",
+      description:
+        "From this instant on it starts at any price; in a schedule also a duration after it was due. With a `deadline` it also starts when it would miss that otherwise.",
+      examples: ["2027-03-02T04:00:00Z"],
+    }),
+  },
+  {
+    meant: {
+      price: "maxPrice",
+      carbon: "maxCarbon",
+      priceMax: "maxPrice",
+      carbonMax: "maxCarbon",
+      until: "latestStart",
+    },
+    check: (written) =>
+      [written.maxPrice, written.maxCarbon, written.cheapest, written.cleanest].every((bound) => bound === null)
+        ? "must say maxPrice, maxCarbon, cheapest or cleanest"
+        : undefined,
+    wire: (shape) =>
+      z
+        .strictObject(shape)
+        .refine(
+          ({ microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs }) =>
+            [microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs].some((bound) => bound !== undefined),
+          { message: "must bound the price or carbon, or ask for the cheapest or cleanest time" },
+        ),
+  },
+);
+
+export const timeFields = {
+  preemptible: optional(preemptible, {
+    description: "Whether it may be preempted.",
+    otherwise: "as the policy says",
+  }),
+  minRuntime: optional(span, { ...minRuntime, wire: "minRuntimeMs" }),
+  restartCost: optional(span, {
+    wire: "restartCostMs",
+    description: "Time that a restart costs beyond the work since the last checkpoint. Victims are chosen by it.",
+    examples: ["2m"],
+    otherwise: "`0s`",
+  }),
+  onNodeLoss: optional(notation.choice(["replace", "restart"]), {
+    description:
+      "When a gang loses a node: `replace` gives the lost workers new places while the others stay, if there is room at once; `restart` restarts the whole gang from its checkpoint.",
+    otherwise: "`restart`",
+  }),
+  after: optional(
+    listOf(after, {
+      max: limits.PREDECESSORS_MAX,
+      error: () => "must be a list like [{ workload: tokenize, on: ok }]",
+    }),
+    {
+      description:
+        "Workloads that must have ended, or artifacts that must exist, before it may start. It is cancelled if that can no longer happen.",
+    },
+  ),
+  produces: optional(
+    notation.list(artifact, {
+      min: 1,
+      max: limits.ARTIFACTS_MAX,
+      noun: "artifacts",
+      example: "[model]",
+      orSingle: true,
+    }),
+    { description: "Artifacts that it reports, for other work to wait for.", examples: [["model"]] },
+  ),
+  notBefore: optional(moment, {
+    wire: "notBeforeMs",
+    description: "Not started before this instant; in a schedule also a duration after it was due.",
+    examples: ["2027-03-01T08:00:00Z"],
+    otherwise: "at once",
+  }),
+  deadline: optional(moment, {
+    wire: "deadlineMs",
+    description: "The wanted end; in a schedule also a duration after it was due. Policies may order by it.",
+    examples: ["2027-03-02T08:00:00Z"],
+  }),
+  startWindow: optional(startWindow, {
+    description: "Start only while power is cheap or clean, by the tariffs of the calendar.",
+    otherwise: "at any time",
+  }),
+};
+
+type Times = WrittenFields<typeof timeFields>;
+
+/** `preemptible: { minRuntime }` and `minRuntime` are two places for one field. */
+export const minRuntimeOf = (written: Times): number | null =>
+  (typeof written.preemptible === "object" ? written.preemptible?.minRuntime : null) ?? written.minRuntime;
+
+/** `isScheduled`: instants may count from when it was due. */
+export function timeProblems(written: Times, isScheduled: boolean): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
+  const { notBefore, deadline, startWindow: window, minRuntime: least } = written;
+  if (least !== null && minRuntimeOf(written) !== least)
+    say(["minRuntime"], `says ${quantities.writeDuration(least)} and preemptible.minRuntime another: keep one of them`);
+  for (const [index, { workload, on, artifact: produced }] of (written.after ?? []).entries()) {
+    if (produced === null && workload === null) say(["after", index], "must name a workload or an artifact");
+    if (produced !== null && on !== null)
+      say(["after", index, "on"], "must be left out beside an artifact: it is waited for, not the end");
+  }
+  const asksForLeast = window !== null && (window.cheapest !== null || window.cleanest !== null);
+  if (asksForLeast && window.latestStart === null && deadline === null)
+    say(["startWindow", "latestStart"], "or a deadline is required: the cheapest or cleanest time is that before it");
+  if (notBefore !== null && notBefore.kind === deadline?.kind && deadline.ms <= notBefore.ms)
+    say(["deadline"], `must lie after notBefore, ${writeMoment(notBefore)}`);
+  for (const { path, said } of momentsOf(written))
+    if (said?.kind === "fromDue" && !isScheduled)
+      say(
+        path,
+        `must be an instant like 2027-03-01T08:00:00Z: a duration counts from when a schedule was due, got ${writeMoment(said)}`,
+      );
+  return problems;
+}
+
+const momentsOf = ({ notBefore, deadline, startWindow: window }: Times) =>
+  [
+    { path: ["notBefore"], wire: "notBeforeMs", said: notBefore },
+    { path: ["deadline"], wire: "deadlineMs", said: deadline },
+    { path: ["startWindow", "latestStart"], wire: "latestStartMs", said: window?.latestStart ?? null },
+  ] as const;
+
+/** By their names on the wire, what counts from when a schedule was due; `undefined`: nothing does. */
+export type FromDue = Partial<Record<"notBeforeMs" | "deadlineMs" | "latestStartMs", number | undefined>>;
+
+export function fromDueOf(written: Times): FromDue | undefined {
+  const counted = momentsOf(written).flatMap(({ wire, said }) => (said?.kind === "fromDue" ? [[wire, said.ms]] : []));
+  return counted.length === 0 ? undefined : (Object.fromEntries(counted) as FromDue);
+}
+
+/** The same fields of a manifest with what counts from when a schedule was due. */
+export function withFromDue(manifest: Record<string, unknown>, fromDue: FromDue): Record<string, unknown> {
+  const { notBeforeMs, deadlineMs, latestStartMs } = fromDue;
+  const window = manifest["startWindow"] as Readonly<Record<string, unknown>> | undefined;
+  return {
+    ...manifest,
+    ...(notBeforeMs === undefined ? {} : { notBefore: quantities.writeDuration(notBeforeMs) }),
+    ...(deadlineMs === undefined ? {} : { deadline: quantities.writeDuration(deadlineMs) }),
+    ...(latestStartMs === undefined
+      ? {}
+      : { startWindow: { ...window, latestStart: quantities.writeDuration(latestStartMs) } }),
+  };
+}

@@ -1,0 +1,406 @@
+/** `kind: train` and `kind: batch`: what is submitted. On the wire every field is there after parsing, as the engine has it. */
+import { z } from "zod";
+import {
+  defaulted,
+  flat,
+  literal,
+  nested,
+  nullable,
+  optional,
+  record,
+  required,
+  wireShape,
+  type WrittenFields,
+} from "../encoding/field.ts";
+import * as notation from "../encoding/notation.ts";
+import { readText } from "../encoding/read-values.ts";
+import type { FieldProblem } from "../document-problem.ts";
+import * as limits from "../limits.ts";
+import * as names from "../names.ts";
+import { priority } from "../encoding/priority.ts";
+import { writeDuration } from "../notation/quantities.ts";
+import { read, refuse, shown, type Reading } from "../notation/reading.ts";
+import { sliceFaultsIn } from "./slices.ts";
+import { acceleratorTypes, elasticSize, gang, gangProblems } from "./gang.ts";
+import { model, modelProblems, type ModelRequest } from "./model.ts";
+import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./placement.ts";
+import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
+
+export const DEFAULT_TEAM = "default";
+/** As Kubernetes' `terminationGracePeriodSeconds`: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/. */
+export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
+/** Three tries in all, a second away at first: enough for a flaky node, too few to hide a broken program. */
+const BACKOFF_MAX_MS = 300_000;
+
+/** Set by the executor for every worker; a file that sets them too would break the rendezvous or the checkpoints. */
+const reservedEnv: readonly string[] = [
+  "RANK",
+  "WORLD_SIZE",
+  "LOCAL_RANK",
+  "LOCAL_WORLD_SIZE",
+  "GROUP_RANK",
+  "NODE_RANK",
+  "NNODES",
+  "NPROC_PER_NODE",
+  "MASTER_ADDR",
+  "MASTER_PORT",
+  "CUDA_VISIBLE_DEVICES",
+  "ROCR_VISIBLE_DEVICES",
+  "HEADROOM_WORKLOAD_ID",
+  "HEADROOM_WORKLOAD_NAME",
+  "HEADROOM_ATTEMPT_ID",
+  "HEADROOM_TASK_INDEX",
+  "HEADROOM_GROUP",
+  "HEADROOM_GROUP_RANK",
+  "HEADROOM_GROUP_SIZE",
+  "HEADROOM_WORKERS_MIN",
+  "HEADROOM_WORKERS_MAX",
+  "HEADROOM_WORKER_ID",
+  "HEADROOM_ACCELERATOR_PROFILE",
+  "HEADROOM_ACCELERATOR_SLICE",
+  "HEADROOM_CHECKPOINT_DIR",
+  "HEADROOM_CHECKPOINT_REQUEST_FILE",
+  "HEADROOM_PROGRESS_FILE",
+];
+
+function readEnvValue(name: string, value: unknown): Reading<string> {
+  if (!names.environmentName.safeParse(name).success) return refuse("is no name for an environment variable");
+  if (reservedEnv.includes(name)) return refuse("is set by Headroom for every worker and cannot be given");
+  if (typeof value === "boolean" || Number.isSafeInteger(value)) return read(String(value));
+  if (typeof value === "string" && value.trim() === "") return read(value);
+  return readText(value, { lengthMax: limits.ENVIRONMENT_VALUE_CHARS_MAX, form: "a text" });
+}
+
+const environment = notation.entriesOf({
+  wire: z
+    .record(names.environmentName, names.environmentValue)
+    .refine((entries) => Object.keys(entries).length <= limits.ENVIRONMENT_ENTRIES_MAX, {
+      message: `must have at most ${limits.ENVIRONMENT_ENTRIES_MAX} entries`,
+    }),
+  kind: "mapping of names to texts",
+  editor: { additionalProperties: { type: ["string", "number", "boolean"] } },
+  max: limits.ENVIRONMENT_ENTRIES_MAX,
+  readEntry: readEnvValue,
+});
+
+/** A path on the nodes: absolute on the wire, as written in a manifest. */
+const nodePath = notation.scalar({
+  wire: names.absolutePath,
+  kind: "path",
+  editor: { type: "string" },
+  read: (value) => {
+    const reading = readText(value, { lengthMax: limits.PATH_CHARS_MAX, form: "a path" });
+    return reading.ok && /^[a-z][a-z0-9+.-]+:\/\//.test(reading.value)
+      ? refuse(`must be a path on the nodes; object stores are not supported yet, got ${shown(value)}`)
+      : reading;
+  },
+});
+
+const retries = record(
+  {
+    max: defaulted(notation.integer(0, limits.RETRIES_MAX), 2, {
+      description:
+        "How often a task may fail by its own exit and start again. Lost nodes do not count; an attempt lost by tampering with its records does.",
+    }),
+    backoff: defaulted(notation.duration(0, limits.GRACE_MS_MAX), 1_000, {
+      wire: "backoffMs",
+      description: "Wait before the first retry; doubles with each further one.",
+    }),
+    maxBackoff: defaulted(notation.duration(0, limits.DURATION_MS_MAX), BACKOFF_MAX_MS, {
+      wire: "backoffMaxMs",
+      description: "The longest wait before a retry; at least `backoff` where left out.",
+    }),
+  },
+  {
+    meant: { limit: "max", count: "max", delay: "backoff" },
+    wire: (shape) => z.strictObject(shape).meta({ id: "RetrySpec" }),
+    // A first wait above the default longest one raises it: nobody should have to write both.
+    toWire: (wire, { backoff, maxBackoff: longest }) =>
+      longest === null ? { ...wire, backoffMaxMs: Math.max(backoff ?? 0, BACKOFF_MAX_MS) } : wire,
+    toManifest: (written, { backoffMs, backoffMaxMs }) =>
+      backoffMs > BACKOFF_MAX_MS && backoffMaxMs === BACKOFF_MAX_MS
+        ? { ...written, maxBackoff: writeDuration(backoffMaxMs) }
+        : written,
+  },
+);
+
+const checkpoint = record(
+  {
+    dir: nullable(nodePath, {
+      wire: "checkpointDir",
+      description: "Where checkpoints go, relative to the file.",
+      otherwise: "a directory that Headroom keeps for the workload",
+    }),
+    onRequest: optional(notation.flag, {
+      wire: "checkpointOnRequest",
+      description:
+        "It writes a checkpoint when HEADROOM_CHECKPOINT_REQUEST_FILE appears, and reports it. Then a checkpoint is requested before it is preempted, migrated or drained.",
+      otherwise: "`false`",
+    }),
+  },
+  { later: ["every"], meant: { path: "dir", directory: "dir", request: "onRequest", signal: "onRequest" } },
+);
+
+const common = {
+  name: required(notation.name(names.workloadName), {
+    description: "Unique within the team among workloads that have not ended.",
+    examples: ["llama-ft"],
+  }),
+  team: defaulted(notation.name(names.teamName), DEFAULT_TEAM, {
+    description: "The team whose quota it uses.",
+    examples: ["research/nlp"],
+  }),
+  run: required(notation.text(names.commandLine, limits.COMMAND_CHARS_MAX, "a command line"), {
+    description: "The command line of every worker, run by `/bin/sh -c`.",
+    examples: ["torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE train.py"],
+  }),
+  dir: nullable(nodePath, {
+    description: "Working directory, relative to the file.",
+    otherwise: "the directory of the file",
+  }),
+  env: defaulted(
+    environment,
+    {},
+    {
+      description: "Environment variables on top of those that Headroom sets.",
+      otherwise: "none",
+    },
+  ),
+  gang: nested(gang, { description: "What one worker needs, and how many of them start together." }),
+  accelerator: defaulted(acceleratorTypes, [], {
+    wire: "acceleratorTypes",
+    description: "Accelerator types that will do, in order of preference. A gang never mixes types.",
+    examples: ["H100-SXM", ["H200", "H100"]],
+    otherwise: "any",
+  }),
+  priority: defaulted(priority, 0, {
+    description:
+      "`low` (-100), `normal` (0), `high` (100) or a whole number. Larger goes first where the policy orders by it.",
+  }),
+  walltime: nullable(notation.duration(1, limits.DURATION_MS_MAX), {
+    wire: "walltimeMs",
+    description: "How long an attempt may run.",
+    examples: ["12h", "1h30m"],
+    otherwise: "unlimited",
+  }),
+  retries: nested(retries, { description: "What happens after a failure." }),
+  grace: defaulted(notation.duration(0, limits.GRACE_MS_MAX), DEFAULT_GRACE_TIMEOUT_MS, {
+    wire: "graceTimeoutMs",
+    description: "Time between SIGTERM and SIGKILL when it is stopped.",
+  }),
+  checkpoint: flat(checkpoint, {
+    description: "Where the workload keeps what it resumes from, and whether it writes checkpoints on request.",
+  }),
+  model: optional(model, {
+    wire: null,
+    description: "What it trains: memory, plan and speed are checked before it is submitted.",
+    otherwise: "not checked",
+  }),
+  elastic: optional(elastic, {
+    wire: null,
+    description: "How few and how many workers will do.",
+    otherwise: "not elastic",
+  }),
+  fabric: optional(fabric, { description: "Where in the fabric the workers may lie." }),
+  selector: optional(labels, {
+    wire: "nodeSelector",
+    description: "Only nodes that carry these labels.",
+    examples: [{ rack: "r1" }],
+    otherwise: "any node",
+  }),
+  spread: optional(spread, {
+    description: "How its workers are spread over failure domains.",
+    otherwise: "not spread",
+  }),
+  antiAffinity: optional(antiAffinity, {
+    wire: null,
+    description: "From which workloads it keeps away, and which may keep away from it.",
+  }),
+  data: optional(workloadData, { description: "What it reads, and the rule of these data." }),
+  ...timeFields,
+};
+
+const tasks = required(notation.integer(1, limits.TASKS_MAX), {
+  wire: "taskCount",
+  description: "Number of tasks; each finds its index, from 0, in HEADROOM_TASK_INDEX.",
+});
+
+const notes = {
+  later: ["replicas", "scale", "rollout", "overflow", "image"],
+  meant: {
+    accelerators: "gang.accelerators",
+    acceleratorType: "accelerator",
+    cmd: "run",
+    command: "run",
+    script: "run",
+    cores: "gang.cores",
+    cpus: "gang.cores",
+    cwd: "dir",
+    workdir: "dir",
+    environment: "env",
+    gpus: "gang.accelerators",
+    memory: "gang.memory",
+    workers: "gang.workers",
+    nodes: "gang.workers",
+    retry: "retries",
+    time: "walltime",
+    timeout: "walltime",
+    timeLimit: "walltime",
+    gracePeriod: "grace",
+    count: "tasks",
+    array: "tasks",
+    share: "gang.share",
+    minWorkers: "elastic.min",
+    nodeSelector: "selector",
+    labels: "selector",
+    topology: "fabric",
+    exclusive: "antiAffinity.exclusive",
+    dependsOn: "after",
+    depends: "after",
+    dependency: "after",
+    start: "notBefore",
+    begin: "notBefore",
+    startAfter: "notBefore",
+    due: "deadline",
+    preemptable: "preemptible",
+  },
+};
+
+type WrittenCommon = WrittenFields<typeof common>;
+
+/** On the wire, elastic bounds and anti-affinity are the gang's. */
+function toWire(wire: Record<string, unknown>, written: WrittenCommon): unknown {
+  const least = minRuntimeOf(written);
+  const away = written.antiAffinity === null ? {} : { antiAffinity: antiAffinity.toWire(written.antiAffinity) };
+  const size = written.gang.taskGroups === null ? elasticSize(written.gang, written.elastic) : {};
+  return {
+    ...wire,
+    gang: { ...(wire["gang"] as object), ...size, ...away },
+    ...(least === null ? {} : { minRuntimeMs: least }),
+  };
+}
+
+interface GangOnWire {
+  readonly gang: z.output<typeof gang.wire>;
+}
+
+function toManifest(written: Record<string, unknown>, { gang: spec }: GangOnWire): unknown {
+  const isElastic = spec.taskGroups === undefined && spec.minWorkers !== undefined && spec.minWorkers < spec.workers;
+  const { workers: _workers, ...alike } = (written["gang"] ?? {}) as Readonly<Record<string, unknown>>;
+  return {
+    ...written,
+    ...(isElastic ? { gang: alike, elastic: { ...(elastic.toManifest(spec) as object), max: spec.workers } } : {}),
+    ...(spec.antiAffinity === undefined ? {} : { antiAffinity: antiAffinity.toManifest(spec.antiAffinity) }),
+  };
+}
+
+/** On the wire alone, beside what a manifest says. */
+const wireOnly = {
+  ...wireShape(checkpoint.parts),
+  hold: z.literal(true).optional().meta({ description: "Held: not started until it is released." }),
+};
+const kinds = {
+  train: literal("train", "One gang of workers that starts together or not at all."),
+  batch: literal("batch", "An array of independent tasks, each a gang of its own."),
+};
+
+export const train = record(
+  { kind: kinds.train, ...common },
+  {
+    ...notes,
+    wire: (shape) => z.strictObject({ ...shape, ...wireOnly }).meta({ id: "TrainSpec" }),
+    toWire,
+    toManifest,
+  },
+);
+
+export const batch = record(
+  { kind: kinds.batch, ...common, tasks },
+  {
+    ...notes,
+    wire: (shape) =>
+      z
+        .strictObject({ ...shape, ...wireOnly })
+        .refine((spec) => spec.gang.minWorkers === undefined, {
+          path: ["gang", "minWorkers"],
+          message: "must be left out for a batch: its tasks are independent already",
+        })
+        .meta({ id: "BatchSpec" }),
+    toWire,
+    toManifest,
+  },
+);
+
+/** Without what is asked of when it must start at the latest, which a schedule may say in another way. */
+const specWithoutEnd = z
+  .discriminatedUnion("kind", [train.wire, batch.wire])
+  .refine((spec) => spec.gang.taskGroups === undefined || spec.fabric?.slices === undefined, {
+    path: ["fabric", "slices"],
+    message: "must be said of a group where the gang has groups",
+  })
+  .refine((spec) => spec.gang.taskGroups === undefined || spec.onNodeLoss !== "replace", {
+    path: ["onNodeLoss"],
+    message: "must be restart where the gang has groups: their workers are not replaced yet",
+  });
+
+type SpecWithoutEnd = z.output<typeof specWithoutEnd>;
+
+export const hasEnd = ({ startWindow, deadlineMs }: Pick<SpecWithoutEnd, "startWindow" | "deadlineMs">): boolean =>
+  (startWindow?.cheapestMs === undefined && startWindow?.cleanestMs === undefined) ||
+  startWindow.latestStartMs !== undefined ||
+  deadlineMs !== undefined;
+export const needsEnd = {
+  path: ["startWindow"],
+  message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
+};
+
+/** The parsed form has every field and equals the engine's `WorkloadSpec`. */
+export const workloadSpec = specWithoutEnd.refine(hasEnd, needsEnd).meta({ id: "WorkloadSpec" });
+
+/** What may be submitted: answers also hold work that was accepted before slices had to be whole. */
+export const submittedSpec = specWithoutEnd
+  .refine(hasEnd, needsEnd)
+  .check(({ value, issues }) => {
+    for (const { path, message } of sliceFaultsIn(value))
+      issues.push({ code: "custom", input: value, path: [...path], message });
+  })
+  .meta({ id: "SubmittedSpec" });
+
+/** What a schedule submits: when it must start at the latest it may say in another way. */
+export const scheduledSpec = specWithoutEnd.meta({ id: "ScheduledSpec" });
+
+/** As the control plane keeps it: every field is there. */
+export type WorkloadSpec = z.output<typeof workloadSpec>;
+/** As it may be submitted. */
+export type WorkloadSpecInput = z.input<typeof workloadSpec>;
+export type WorkloadKind = WorkloadSpec["kind"];
+
+export type WrittenWorkload = WrittenFields<typeof train.parts> | WrittenFields<typeof batch.parts>;
+
+/** What is wrong between fields of one workload that are each fine. `isScheduled`: it is what a schedule submits. */
+export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
+  const isElasticBatch = written.kind === "batch" && written.elastic !== null;
+  const message = "is for kind: train only; the tasks of a batch are independent of each other already";
+  const { fabric: levels } = written;
+  const isBare = levels !== null && levels.within === null && levels.prefer === null && levels.slices === null;
+  return [
+    ...(isElasticBatch ? [{ path: ["elastic"], message }] : []),
+    ...gangProblems(written),
+    ...(isBare ? [{ path: ["fabric"], message: "needs within, prefer or slices" }] : []),
+    ...timeProblems(written, isScheduled),
+    ...modelProblems(written),
+  ];
+}
+
+/** The workload as the API takes it; paths as written: the reader of the file knows where it lies. */
+export const workloadOf = (written: WrittenWorkload): WorkloadSpec =>
+  (written.kind === "batch" ? batch.toWire(written) : train.toWire(written)) as WorkloadSpec;
+
+export const modelOf = ({ model: written }: WrittenWorkload): ModelRequest | undefined =>
+  written === null ? undefined : (model.toWire(written) as ModelRequest);
+
+/** The document that reads back as this workload, without what is the default anyway; `fromDue`: in a schedule. */
+export function workloadDocument(workload: WorkloadSpec, fromDue: FromDue = {}): Record<string, unknown> {
+  const manifest = workload.kind === "batch" ? batch.toManifest(workload) : train.toManifest(workload);
+  return withFromDue(manifest as Record<string, unknown>, fromDue);
+}
