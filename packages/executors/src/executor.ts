@@ -63,6 +63,8 @@ export interface LogRequest {
   /** `null`: both. */
   readonly stream: LogStream | null;
   readonly start: LogStart;
+  /** Only what was written at or after this instant, as far as times are known; absent: all. */
+  readonly sinceMs?: number | undefined;
   /** Goes on until the attempt has ended and everything is read, or the signal aborts. */
   readonly follow: boolean;
 }
@@ -75,6 +77,8 @@ export interface LogChunk {
   readonly fromByte: number;
   /** Exclusive; asking again from here continues without a loss or a repetition. */
   readonly toByte: number;
+  /** When the first byte was written, to about 5 ms; `null`: unknown. Chunks of several streams come in this order, as far as they are there. */
+  readonly atMs: number | null;
   readonly text: string;
 }
 

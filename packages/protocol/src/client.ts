@@ -84,6 +84,8 @@ export interface LogQuery {
   readonly follow?: boolean | undefined;
   /** Only the newest lines of each file; default: from the beginning of what is kept. */
   readonly tailLines?: number | undefined;
+  /** Only lines written at or after this instant. */
+  readonly sinceMs?: number | undefined;
   readonly signal?: Abort | undefined;
 }
 

@@ -86,6 +86,7 @@ const logQuery = z.strictObject({
   stream: z.enum(["stdout", "stderr"]).optional(),
   follow: queryBoolean.optional(),
   tailLines: queryInteger(0, TAIL_LINES_MAX).optional(),
+  sinceMs: queryInteger(0, 999_999_999_999_999).optional(),
 });
 
 const eventQuery = z.strictObject({

@@ -7,6 +7,7 @@ export const logChunk = z
     attemptId: z.string(),
     worker: count.meta({ description: "Rank." }),
     stream: z.enum(["stdout", "stderr"]),
+    atMs: instantMs.nullable().meta({ description: "When its first byte was written, to about 5 ms; null: unknown." }),
     text: z.string().meta({ description: "As written, in pieces of at most 64 KiB; a line may be split over two." }),
   })
   .meta({ id: "LogChunk" });

@@ -19,7 +19,7 @@ function connected(served: Partial<HeadroomClient>): HeadroomClient {
   return createWorkerClient(channel.port1);
 }
 
-const chunk = (worker: number): LogChunk => ({ attemptId: "a", worker, stream: "stdout", text: "x" });
+const chunk = (worker: number): LogChunk => ({ attemptId: "a", worker, stream: "stdout", atMs: null, text: "x" });
 
 describe("the worker transport", () => {
   it("has every method of the client", () => {

@@ -98,6 +98,23 @@ describe("run --follow", () => {
   });
 });
 
+describe("logs", () => {
+  it("merges workers by time, with timestamps, from an instant on, and only lines that match", async () => {
+    const turns = 'for i in 1 2 3; do echo "$i of $RANK"; sleep 0.4; done';
+    expect((await follow("turns", `sleep 0.$((RANK * 2)); ${turns}`, "--workers", "2", "--gpus", "1")).code).toBe(0);
+    const { stdout } = await headroom(["logs", "turns", "--timestamps"]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines).toHaveLength(6);
+    expect(lines.every((line) => /^\d{4}-\d\d-\d\dT[\d:.]+Z \[[01]\] [123] of [01]$/.test(line))).toBe(true);
+    expect(lines).toEqual(lines.toSorted());
+    const since = lines[3]?.split(" ")[0] ?? "";
+    expect((await headroom(["logs", "turns", "--since", since, "-t"])).stdout).toBe(`${lines.slice(3).join("\n")}\n`);
+    expect((await headroom(["logs", "turns", "--grep", "^3 of", "--worker", "1"])).stdout).toBe("3 of 1\n");
+    expect((await headroom(["logs", "turns", "--grep", "("])).code).toBe(2);
+    expect((await headroom(["logs", "turns", "--since", "yesterday"])).code).toBe(2);
+  });
+});
+
 describe("looking", () => {
   it("shows, lists and prints as JSON what was run", async () => {
     await follow("shown", "echo one; echo two");

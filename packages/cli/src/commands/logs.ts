@@ -9,6 +9,10 @@ interface LogsCommandOptions {
   readonly attempt?: string;
   readonly stream?: string;
   readonly tail?: string;
+  readonly since?: string;
+  readonly grep?: string;
+  readonly timestamps?: boolean;
+  readonly raw?: boolean;
   readonly json?: boolean;
 }
 
@@ -16,7 +20,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print what a workload's processes wrote",
   details:
-    "Lines of several workers carry the rank in front. What was written to stderr comes on stderr.\nCtrl-C ends the printing, not the workload.",
+    "Lines of several workers carry the rank in front and come in the order in which they were written. What was written to stderr comes on stderr.\nCtrl-C ends the printing, not the workload.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [
     { flags: "-f, --follow", description: "go on with what is written from now on, until the workload ends" },
@@ -24,6 +28,13 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     { flags: "--attempt <id>", description: "only this attempt (default: the newest)" },
     { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
     { flags: "-n, --tail <lines>", description: "only the newest lines of each worker" },
+    { flags: "--since <time>", description: "only lines written since: a duration like 10m, or 2026-07-01T12:00Z" },
+    { flags: "--grep <pattern>", description: "only lines that match this regular expression" },
+    { flags: "-t, --timestamps", description: "put the time at which it was written in front of each line" },
+    {
+      flags: "--raw",
+      description: "print escape sequences as they were written (colours are always kept on a terminal)",
+    },
     { flags: "--json", description: "one JSON object a line, as they come" },
   ],
   async run(context, { args, options }) {
@@ -33,6 +44,8 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     }
     const worker = wholeNumber("--worker", options.worker, 0);
     const tailLines = wholeNumber("--tail", options.tail, 1);
+    const sinceMs = await instantBefore(options.since);
+    const grep = patternOf(options.grep);
     const client = await context.connect();
     const workload = await resolveWorkload(client, args[0] ?? "");
     const { interrupted } = context.terminal;
@@ -42,11 +55,18 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
       attempt: options.attempt,
       stream,
       tailLines,
+      sinceMs,
       follow,
       signal: interrupted,
     });
     const isTagged = workload.gang.workers > 1 && worker === undefined;
-    const count = await writeLogs(context.terminal, chunks, { isTagged, json: options.json === true });
+    const count = await writeLogs(context.terminal, chunks, {
+      isTagged,
+      grep,
+      json: options.json === true,
+      timestamps: options.timestamps === true,
+      raw: options.raw === true,
+    });
     if (count === 0 && !follow) {
       context.note(
         `${workload.name} ${workload.endedAtMs === null ? "has written nothing yet" : "left no output, or it is no longer kept"}.`,
@@ -62,4 +82,27 @@ function wholeNumber(flag: string, text: string | undefined, min: number): numbe
     throw new CliError(`${flag} must be a whole number from ${min} on, got ${text}`, exitCode.usage);
   }
   return Number(text);
+}
+
+/** A duration counts back from now. */
+async function instantBefore(text: string | undefined): Promise<number | undefined> {
+  if (text === undefined) return undefined;
+  const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");
+  const duration = readDuration(text, { min: 0, max: DURATION_MS_MAX });
+  if (duration.ok) return Math.max(0, Date.now() - duration.value);
+  const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(instant)) return instant;
+  throw new CliError(
+    `--since must be a duration like 10m or a time like 2026-07-01T12:00Z, got ${text}`,
+    exitCode.usage,
+  );
+}
+
+function patternOf(text: string | undefined): RegExp | null {
+  if (text === undefined) return null;
+  try {
+    return new RegExp(text, "u");
+  } catch (error) {
+    throw new CliError(`--grep: ${(error as Error).message}`, exitCode.usage);
+  }
 }

@@ -3,9 +3,10 @@ import { expect, it } from "vitest";
 import type { LogChunk } from "@headroom/protocol";
 import type { Sink, Terminal } from "../terminal.ts";
 import { writeLogs } from "./log-lines.ts";
+import type { LogStyle } from "./log-lines.ts";
 
 /** Output for these chunks, and the number of bytes written before the reader caught up. */
-async function written(chunks: readonly LogChunk[], isTagged: boolean) {
+async function written(chunks: readonly LogChunk[], isTagged: boolean, style: Partial<LogStyle> = {}) {
   const said = { stdout: "", stderr: "" };
   let waits = 0;
   const sink = (stream: "stdout" | "stderr"): Sink => ({
@@ -28,7 +29,7 @@ async function written(chunks: readonly LogChunk[], isTagged: boolean) {
     userName: () => "tester",
     interrupted: new AbortController().signal,
   };
-  await writeLogs(terminal, Readable.from(chunks), { isTagged, json: false });
+  await writeLogs(terminal, Readable.from(chunks), { isTagged, json: false, ...style });
   return { ...said, waits };
 }
 
@@ -36,6 +37,7 @@ const chunk = (worker: number, text: string, stream: LogChunk["stream"] = "stdou
   attemptId: "a",
   worker,
   stream,
+  atMs: null,
   text,
 });
 
@@ -61,4 +63,29 @@ it("prints a line without an end in pieces and waits for its reader after each",
   const said = await written(pieces, true);
   expect(said.stdout.match(/^\[0\] x+$/gm)?.map((line) => line.length)).toEqual([120_004, 120_004, 60_004]);
   expect(said.waits).toBe(5);
+});
+
+const escapes = "\u001b]0;title\u0007\u001b[2Jred: \u001b[31mx\u001b[0m\u0007\u001b[";
+
+it("removes escape sequences, also one that is split over two pieces, unless they are wanted", async () => {
+  const pieces = [chunk(0, escapes), chunk(0, "1Aend\n")];
+  expect((await written(pieces, false)).stdout).toBe("red: xend\n");
+  expect((await written(pieces, true)).stdout).toBe("[0] red: xend\n");
+  expect((await written(pieces, false, { raw: true })).stdout).toBe(`${escapes}1Aend\n`);
+});
+
+it("puts the time of a line's beginning in front of it", async () => {
+  const pieces = [
+    { ...chunk(0, "a\nbe"), atMs: 0 },
+    { ...chunk(0, "gun\nc\n"), atMs: 1_500 },
+  ];
+  expect((await written(pieces, false, { timestamps: true })).stdout).toBe(
+    "1970-01-01T00:00:00.000Z a\n1970-01-01T00:00:00.000Z begun\n1970-01-01T00:00:01.500Z c\n",
+  );
+});
+
+it("prints the lines that match alone", async () => {
+  expect((await written([chunk(0, "loss 1\nother\nlo"), chunk(0, "ss 2\n")], false, { grep: /^loss/u })).stdout).toBe(
+    "loss 1\nloss 2\n",
+  );
 });

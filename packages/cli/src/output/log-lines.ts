@@ -1,54 +1,90 @@
-/** Prints worker output line by line, so that the rank prefix stays correct when several workers write at once. */
+/** Worker output on the terminal: whole lines where something stands in front of them, so that it stays true when several workers write. */
 import type { LogChunk } from "@headroom/protocol";
 import type { Terminal } from "../terminal.ts";
+import { TerminalText } from "./terminal-text.ts";
 
-interface LogStyle {
-  /** Prefixes every line with the rank. */
+export interface LogStyle {
+  /** Put the rank in front of every line. */
   readonly isTagged: boolean;
   readonly json: boolean;
+  /** Put the time at which it was begun in front of every line (RFC 3339, UTC). */
+  readonly timestamps?: boolean;
+  /** Only lines that match. */
+  readonly grep?: RegExp | null;
+  /** Print escape sequences as the workload wrote them. */
+  readonly raw?: boolean;
 }
 
-/** A longer line is printed in pieces, so that output without line ends cannot fill the memory. */
+/** A line longer than this is printed in pieces, so that a worker without line ends cannot take all memory. */
 const LINE_CHARS_MAX = 65_536;
 
-/** Resolves with the number of chunks when the stream ends. */
-export async function writeLogs(
-  terminal: Terminal,
-  chunks: AsyncIterable<LogChunk>,
-  { isTagged, json }: LogStyle,
-): Promise<number> {
+/** Returns the number of chunks when the stream ends. */
+export async function writeLogs(terminal: Terminal, chunks: AsyncIterable<LogChunk>, style: LogStyle): Promise<number> {
   let count = 0;
-  const pending = new Map<string, OpenLine>();
+  const streams = new Map<string, WorkerLines>();
   for await (const chunk of chunks) {
     count += 1;
-    const sink = json ? terminal.stdout : sinkOf(terminal, chunk.stream);
-    sink.write(json ? `${JSON.stringify(chunk)}\n` : isTagged ? tagged(chunk, pending) : chunk.text);
+    const sink = style.json ? terminal.stdout : sinkOf(terminal, chunk.stream);
+    if (style.json) sink.write(`${JSON.stringify(chunk)}\n`);
+    else {
+      const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
+      const lines = streams.get(key) ?? new WorkerLines(chunk, style, sink.isTerminal);
+      streams.set(key, lines);
+      sink.write(lines.take(chunk));
+    }
     await sink.drained();
   }
-  for (const { prefix, stream, text } of pending.values()) {
-    if (text !== "") sinkOf(terminal, stream).write(`${prefix}${text}\n`);
-  }
+  for (const lines of streams.values()) sinkOf(terminal, lines.stream).write(lines.end());
   return count;
 }
 
-interface OpenLine {
-  readonly prefix: string;
+/** The lines of one stream of one worker. */
+class WorkerLines {
   readonly stream: LogChunk["stream"];
-  text: string;
-}
+  readonly #style: LogStyle;
+  readonly #rank: string;
+  readonly #cleaner: TerminalText | null;
+  #open = "";
+  /** When the open line was begun. */
+  #openAtMs: number | null = null;
 
-/** The lines that the chunk completes, each with its rank; an incomplete line stays in `pending`. */
-function tagged(chunk: LogChunk, pending: Map<string, OpenLine>): string {
-  const key = `${chunk.attemptId} ${chunk.worker} ${chunk.stream}`;
-  const line = pending.get(key) ?? { prefix: `[${chunk.worker}] `, stream: chunk.stream, text: "" };
-  pending.set(key, line);
-  const lines = (line.text + chunk.text).split("\n");
-  line.text = lines.pop() ?? "";
-  if (line.text.length > LINE_CHARS_MAX) {
-    lines.push(line.text);
-    line.text = "";
+  constructor({ worker, stream }: LogChunk, style: LogStyle, isTerminal: boolean) {
+    this.stream = stream;
+    this.#style = style;
+    this.#rank = style.isTagged ? `[${worker}] ` : "";
+    this.#cleaner = style.raw === true ? null : new TerminalText(isTerminal);
   }
-  return lines.map((each) => `${line.prefix}${each}\n`).join("");
+
+  /** The lines that the chunk completes; without anything in front of lines, the text as it comes. */
+  take({ atMs, text }: LogChunk): string {
+    const cleaned = this.#cleaner === null ? text : this.#cleaner.clean(text);
+    const { isTagged, timestamps, grep } = this.#style;
+    if (!isTagged && timestamps !== true && (grep ?? null) === null) return cleaned;
+    if (this.#open === "") this.#openAtMs = atMs;
+    const lines = (this.#open + cleaned).split("\n");
+    this.#open = lines.pop() ?? "";
+    if (this.#open.length > LINE_CHARS_MAX) {
+      lines.push(this.#open);
+      this.#open = "";
+    }
+    const [first, ...others] = lines;
+    if (first === undefined) return "";
+    const begun = this.#line(first, this.#openAtMs);
+    this.#openAtMs = atMs;
+    return begun + others.map((line) => this.#line(line, atMs)).join("");
+  }
+
+  /** The line that the end of the stream left open. */
+  end(): string {
+    return this.#open === "" ? "" : this.#line(this.#open, this.#openAtMs);
+  }
+
+  #line(line: string, atMs: number | null): string {
+    const { timestamps, grep } = this.#style;
+    if (grep !== undefined && grep !== null && !grep.test(line)) return "";
+    const time = timestamps === true ? `${atMs === null ? "-".repeat(24) : new Date(atMs).toISOString()} ` : "";
+    return `${time}${this.#rank}${line}\n`;
+  }
 }
 
 function sinkOf(terminal: Terminal, stream: LogChunk["stream"]): Terminal["stdout"] {

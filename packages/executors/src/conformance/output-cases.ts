@@ -23,10 +23,40 @@ const logCases: ConformanceCase[] = [
       executor.perform(launch);
       await observer.exits(launch.attemptId);
       const chunks = await readAll(executor, launch.attemptId);
+      assert.deepEqual(chunks.map(({ worker, stream, text }) => `${worker} ${stream} ${text}`).toSorted(), [
+        "0 stderr err 0\n",
+        "0 stdout out 0\n",
+        "1 stderr err 1\n",
+        "1 stdout out 1\n",
+      ]);
+    },
+  },
+  {
+    name: "lines of several workers come in the order in which they were written, and from an instant on",
+    async run(world) {
+      const { executor, observer } = world.watched();
+      const turns =
+        "i=0; sleep 0.$((RANK * 15 + 10)); while [ $i -lt 4 ]; do echo $i $RANK; i=$((i+1)); sleep 0.3; done";
+      const launch = world.launch(turns, { workers: 2 });
+      executor.perform(launch);
+      await observer.exits(launch.attemptId);
+      const chunks = await readAll(executor, launch.attemptId, { stream: "stdout" });
+      const times = chunks.map(({ atMs }) => atMs ?? 0);
+      assert.ok(times.every((atMs) => Math.abs(Date.now() - atMs) < 60_000));
       assert.deepEqual(
-        chunks.map(({ worker, stream, text }) => `${worker} ${stream} ${text}`),
-        ["0 stdout out 0\n", "0 stderr err 0\n", "1 stdout out 1\n", "1 stderr err 1\n"],
+        times,
+        times.toSorted((a, b) => a - b),
       );
+      assert.equal(
+        chunks
+          .map(({ text }) => text)
+          .join("")
+          .split("\n").length,
+        9,
+      );
+      const sinceMs = times[4] ?? 0;
+      const late = await readAll(executor, launch.attemptId, { stream: "stdout", sinceMs });
+      assert.deepEqual(late, chunks.slice(times.indexOf(sinceMs)));
     },
   },
   {

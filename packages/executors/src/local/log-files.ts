@@ -11,6 +11,11 @@ export interface LogFile {
   readonly startByte: number;
 }
 
+/** The file that says when the bytes of the log file with the same first byte were written: lines of `byte milliseconds`. */
+export function logTimesName(stream: LogStream, startByte: number): string {
+  return `${stream}.times.${startByte}`;
+}
+
 export function logFileName(stream: LogStream, startByte: number): string {
   return startByte === 0 ? `${stream}.log` : `${stream}.log.${startByte}`;
 }

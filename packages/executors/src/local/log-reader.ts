@@ -1,4 +1,4 @@
-/** Reads and follows the logs of an attempt, one block of one stream at a time. */
+/** Reads and follows the logs of an attempt, one block of one stream at a time, merged by the time at which lines were written. */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
 import { open } from "node:fs/promises";
@@ -7,6 +7,7 @@ import type { LogChunk, LogRequest, LogStart, LogStream } from "../executor.ts";
 import { isMissing, workerDirOf } from "./attempt-files.ts";
 import type { LogFile } from "./log-files.ts";
 import { listLogFiles } from "./log-files.ts";
+import { LogTimes } from "./log-times.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
@@ -28,7 +29,7 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
   for (const worker of workers) {
     for (const stream of streams) {
       const cursor = new StreamCursor(workerDirOf(source.recordsDir, worker), worker, stream);
-      await cursor.seek(request.start);
+      await cursor.seek(request.start, request.sinceMs);
       cursors.push(cursor);
     }
   }
@@ -43,12 +44,10 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
       // Looked up before the pass: what was written before the end is then read by it.
       const last = !request.follow || source.hasEnded();
       let foundAny = false;
-      for (const cursor of cursors) {
-        const chunk = await cursor.next(last || quietPasses > 0);
+      for await (const chunk of oldestFirst(cursors, last || quietPasses > 0)) {
         if (signal.aborted) return;
-        if (chunk === null) continue;
         foundAny = true;
-        yield chunk;
+        if (request.sinceMs === undefined || chunk.atMs === null || chunk.atMs >= request.sinceMs) yield chunk;
       }
       quietPasses = foundAny ? 0 : quietPasses + 1;
       if (foundAny) continue;
@@ -60,35 +59,85 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
   }
 }
 
+/** Everything that the streams hold now, merged by time. A stream that is read to its end is not asked again in this pass. */
+async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished: boolean): AsyncGenerator<LogChunk> {
+  const heads: { readonly cursor: StreamCursor; chunk: LogChunk }[] = [];
+  for (const cursor of cursors) {
+    const chunk = await cursor.next(includeUnfinished);
+    if (chunk !== null) heads.push({ cursor, chunk });
+  }
+  while (heads.length > 0) {
+    let at = 0;
+    for (let other = 1; other < heads.length; other++)
+      if (timeOf(heads[other]!.chunk) < timeOf(heads[at]!.chunk)) at = other;
+    const head = heads[at]!;
+    yield head.chunk;
+    const next = await head.cursor.next(includeUnfinished);
+    if (next === null) heads.splice(at, 1);
+    else head.chunk = next;
+  }
+}
+
+/** Output of an unknown time keeps its place in its own stream and comes before that of others. */
+const timeOf = ({ atMs }: LogChunk): number => atMs ?? 0;
+
 class StreamCursor {
   readonly #workerDir: string;
   readonly #worker: number;
   readonly #stream: LogStream;
-  readonly #block = Buffer.alloc(BLOCK_BYTES);
+  readonly #times: LogTimes;
+  #block: Buffer | null = null;
+  /** Read, and not handed on yet. */
+  readonly #ready: LogChunk[] = [];
   #offset = 0;
 
   constructor(workerDir: string, worker: number, stream: LogStream) {
     this.#workerDir = workerDir;
+    this.#times = new LogTimes(workerDir, stream);
     this.#worker = worker;
     this.#stream = stream;
   }
 
-  async seek(start: LogStart): Promise<void> {
+  /** `sinceMs`: files that were complete before it are passed over. */
+  async seek(start: LogStart, sinceMs: number | undefined): Promise<void> {
     if (start.kind === "byte") this.#offset = start.offset;
     if (start.kind === "tail") this.#offset = await this.#startOfTail(start.lines);
+    if (sinceMs !== undefined) this.#offset = Math.max(this.#offset, await this.#startOfFileAt(sinceMs));
+  }
+
+  async #startOfFileAt(atMs: number): Promise<number> {
+    const files = listLogFiles(this.#workerDir, this.#stream);
+    const times = new LogTimes(this.#workerDir, this.#stream);
+    for (const { startByte } of files.toReversed()) {
+      const firstAtMs = await times.firstOf(startByte);
+      if (firstAtMs !== null && firstAtMs <= atMs) return startByte;
+    }
+    return 0;
   }
 
   /** `null` when there is nothing new; a line without its end is new only if asked for. */
   async next(includeUnfinished: boolean): Promise<LogChunk | null> {
+    if (this.#ready.length === 0) await this.#readBlock(includeUnfinished);
+    return this.#ready.shift() ?? null;
+  }
+
+  async #readBlock(includeUnfinished: boolean): Promise<void> {
     const file = this.#currentFile(listLogFiles(this.#workerDir, this.#stream));
-    if (file === null) return null;
+    if (file === null) return;
+    const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
     const length = await this.#read(file, this.#offset - file.startByte);
-    const cut = cutAt(this.#block.subarray(0, length), includeUnfinished);
-    if (cut === 0) return null;
+    const cut = cutAt(block.subarray(0, length), includeUnfinished);
+    // A worker that has written all it will does not keep a block for each of thousands of streams.
+    if (length === 0) this.#block = null;
+    if (cut === 0) return;
     const fromByte = this.#offset;
     this.#offset += cut;
-    const text = this.#block.toString("utf8", 0, cut);
-    return { worker: this.#worker, stream: this.#stream, fromByte, toByte: this.#offset, text };
+    const bytes = block.subarray(0, cut);
+    for (const { from, to, atMs } of await this.#times.split(file.startByte, fromByte, bytes)) {
+      const text = bytes.toString("utf8", from, to);
+      const place = { fromByte: fromByte + from, toByte: fromByte + to };
+      this.#ready.push({ worker: this.#worker, stream: this.#stream, ...place, atMs, text });
+    }
   }
 
   /** The newest file that begins at or before the place; what rotation has taken is passed over. */
@@ -104,7 +153,8 @@ class StreamCursor {
     try {
       const handle = await open(path.join(this.#workerDir, name), "r");
       try {
-        const { bytesRead } = await handle.read(this.#block, 0, BLOCK_BYTES, position);
+        const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
+        const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, position);
         return bytesRead;
       } finally {
         await handle.close();
@@ -126,7 +176,7 @@ class StreamCursor {
         const start = Math.max(0, end - BLOCK_BYTES);
         const length = Math.min(await this.#read(file, start), end - start);
         for (let position = length - 1; position >= 0; position--) {
-          if (this.#block[position] === NEWLINE && !atEnd && --remaining <= 0)
+          if (this.#block?.[position] === NEWLINE && !atEnd && --remaining <= 0)
             return file.startByte + start + position + 1;
           atEnd = false;
         }

@@ -2,18 +2,23 @@
  * Writes one stream of one worker, closing a file at its size limit and removing the oldest ones. Full disks cost log lines,
  * never the work: what could not be written is counted, and the count is written as soon as something can be.
  */
-import { closeSync, openSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
 import type { LogLimits } from "./attempt-files.ts";
-import { listLogFiles, logFileName } from "./log-files.ts";
+import { listLogFiles, logFileName, logTimesName } from "./log-files.ts";
+
+/** Output that follows sooner keeps the time of the output before it: this bounds the size of the file of times. */
+const TIME_STEP_MS = 5;
 
 export class LogWriter {
   readonly #workerDir: string;
   readonly #stream: LogStream;
   readonly #limits: LogLimits;
-  readonly #kept: string[] = [];
+  readonly #kept: number[] = [];
   #file: number | null = null;
+  #times: number | null = null;
+  #timedAtMs = 0;
   #startByte = 0;
   #nextByte = 0;
   #lostBytes = 0;
@@ -26,7 +31,7 @@ export class LogWriter {
     const before = listLogFiles(workerDir, stream);
     const last = before.at(-1);
     if (last === undefined) return;
-    this.#kept.push(...before.slice(0, -1).map(({ name }) => name));
+    this.#kept.push(...before.slice(0, -1).map(({ startByte }) => startByte));
     this.#startByte = last.startByte;
     this.#nextByte = last.startByte + (statSync(path.join(workerDir, last.name), { throwIfNoEntry: false })?.size ?? 0);
   }
@@ -44,12 +49,15 @@ export class LogWriter {
   }
 
   close(): void {
-    if (this.#file !== null) closeSync(this.#file);
+    for (const file of [this.#file, this.#times]) if (file !== null) closeSync(file);
     this.#file = null;
+    this.#times = null;
   }
 
   #append(chunk: Uint8Array): void {
     this.#file ??= this.#open();
+    // Before the bytes, so that a reader who sees them knows their time.
+    this.#noteTime();
     for (let offset = 0; offset < chunk.length;) {
       const written = writeSync(this.#file, chunk, offset);
       offset += written;
@@ -64,16 +72,33 @@ export class LogWriter {
     this.#startByte = this.#nextByte;
     this.#file = this.#open();
     if (previous !== null) closeSync(previous);
+    if (this.#times !== null) closeSync(this.#times);
+    this.#times = null;
     while (this.#kept.length > this.#limits.filesKept) {
       const oldest = this.#kept.shift();
-      if (oldest !== undefined) unlinkSync(path.join(this.#workerDir, oldest));
+      if (oldest === undefined) continue;
+      unlinkSync(path.join(this.#workerDir, logFileName(this.#stream, oldest)));
+      rmSync(path.join(this.#workerDir, logTimesName(this.#stream, oldest)), { force: true });
+    }
+  }
+
+  /** Times are of use and never needed: output whose time cannot be written has none. */
+  #noteTime(): void {
+    const nowMs = Date.now();
+    if (this.#times !== null && nowMs - this.#timedAtMs < TIME_STEP_MS && nowMs >= this.#timedAtMs) return;
+    try {
+      this.#times ??= openSync(path.join(this.#workerDir, logTimesName(this.#stream, this.#startByte)), "a", 0o600);
+      writeSync(this.#times, `${this.#nextByte} ${nowMs}\n`);
+      this.#timedAtMs = nowMs;
+    } catch {
+      // See above.
     }
   }
 
   #open(): number {
     const name = logFileName(this.#stream, this.#startByte);
     const file = openSync(path.join(this.#workerDir, name), "a", 0o600);
-    this.#kept.push(name);
+    this.#kept.push(this.#startByte);
     return file;
   }
 }

@@ -75,11 +75,12 @@ async function* attemptChunks(
     worker: query.worker ?? null,
     stream: query.stream ?? null,
     start: query.tailLines === undefined ? { kind: "oldest" } : { kind: "tail", lines: query.tailLines },
+    sinceMs: query.sinceMs,
     follow: query.follow === true,
   };
   try {
-    for await (const { worker, stream, text } of executor.logs(attemptId, request, signal)) {
-      yield { attemptId, worker, stream, text };
+    for await (const { worker, stream, atMs, text } of executor.logs(attemptId, request, signal)) {
+      yield { attemptId, worker, stream, atMs, text };
     }
   } catch (error) {
     // Placed a moment ago and not launched yet, or removed since: there is nothing to show.

@@ -7,6 +7,7 @@ const chunk = (text: string, worker = 0, stream: "stdout" | "stderr" = "stdout")
   attemptId: "a1",
   worker,
   stream,
+  atMs: null,
   text,
 });
 

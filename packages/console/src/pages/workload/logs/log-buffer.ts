@@ -67,7 +67,7 @@ export class LogBuffer {
     this.#partial.set(key, rest.length > LINE_CHARS_MAX ? "" : rest);
   }
 
-  #line({ attemptId, worker, stream }: Omit<LogChunk, "text">, text: string): LogLine {
+  #line({ attemptId, worker, stream }: Pick<LogChunk, "attemptId" | "worker" | "stream">, text: string): LogLine {
     const whole = afterCarriageReturns(text);
     const raw = whole.length > LINE_CHARS_MAX ? `${whole.slice(0, LINE_CHARS_MAX)} …` : whole;
     this.#longestChars = Math.max(this.#longestChars, raw.length);
