@@ -11,6 +11,7 @@ import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
 import type { WorkloadHistory } from "./history.ts";
+import type { AttemptMetrics, MetricsQuery } from "./metrics.ts";
 import type {
   ExpectedStart,
   StartEstimate,
@@ -159,6 +160,8 @@ export interface HeadroomClient {
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
   usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
+  /** What its attempts reported, those that reported first foremost; a page holds 20 attempts unless `limit` says otherwise. */
+  metrics(id: string, query?: MetricsQuery, options?: CallOptions): Promise<Page<AttemptMetrics>>;
   status(options?: CallOptions): Promise<Status>;
   /** A link that signs a browser in, once. `notSupported` where there is no server. */
   createLoginLink(options?: CommandOptions): Promise<LoginLink>;

@@ -195,6 +195,16 @@ export const event = z
     fact("nominationWithdrawn", { attemptId: z.string(), reason: z.string() }),
     fact("opportunisticJobRelabelled", { attemptId: z.string(), workloadId: z.string() }),
     fact("evictionPlanned", evictionPlan.shape),
+    fact("progressEstimated", {
+      estimates: z
+        .array(z.tuple([z.string(), count, count]))
+        .meta({ description: "Attempt, step, total steps, where the expected end moved by more than a tenth." }),
+    }),
+    fact("idleChanged", {
+      changes: z
+        .array(z.tuple([z.string(), instantMs.nullable()]))
+        .meta({ description: "Attempt, and since when its accelerators are idle; null: one of them is busy again." }),
+    }),
     fact("progressRecorded", {
       attemptId: z.string(),
       step: count,

@@ -235,6 +235,7 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     events: ({ from, signal } = {}) => http.stream(o.events, { query: { from }, options: { signal } }),
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),
+    metrics: (id, query, options) => http.call(o.metrics, { params: { id }, query: { ...query }, options }),
     status: (options) => http.call(o.status, { options }),
     createLoginLink: (options) => http.call(o.createLoginLink, { options }),
   };

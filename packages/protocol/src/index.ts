@@ -14,6 +14,7 @@ export * from "./event.ts";
 export * from "./event-search.ts";
 export * from "./fleet.ts";
 export * from "./history.ts";
+export * from "./metrics.ts";
 export * from "./http-client.ts";
 export * from "./ndjson.ts";
 export * from "./openapi.ts";

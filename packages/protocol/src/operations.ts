@@ -19,6 +19,7 @@ import {
   whatIfAnswer,
   whatIfQuestion,
 } from "./forecast.ts";
+import { metricsPage, metricsQuery } from "./metrics.ts";
 import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
@@ -255,6 +256,17 @@ export const operations = {
     params: byId,
     problems: ["unknownWorkload"],
   }),
+  metrics: operation(
+    "GET /v1/workloads/{id}/metrics",
+    "What its attempts reported: progress and use of accelerators, rolled up by age",
+    metricsPage,
+    {
+      permission: "workloads.read",
+      params: byId,
+      query: metricsQuery,
+      problems: ["unknownWorkload", "invalidCursor", "overloaded"],
+    },
+  ),
   workloadHistory: operation(
     "GET /v1/workloads/{id}/history",
     "What happened to it, and by what right; of one attempt alone",

@@ -18,6 +18,7 @@ import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
+import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
 import { BusyExecutor } from "./busy-executor.ts";
 import { tellParent } from "./messages.ts";
 import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
@@ -34,11 +35,19 @@ const onFatal = (error: Error): void => {
 
 const config = JSON.parse(process.argv[2] ?? "{}") as ControlPlaneConfig;
 const executor = new BusyExecutor(config.fleet?.nodes, config.fleet?.runMinMs);
+const telemetry = new Telemetry({
+  file: path.join(config.home, "telemetry.db"),
+  rules: telemetryDefaults,
+  isExpected: false,
+  log,
+  nowMs: () => Date.now(),
+});
 const driver = await open(config);
 await registerMachine(driver, [executor]);
 await preload(driver, config.waitingCount, config.waitingWorkers ?? 1);
 const plane = {
   driver,
+  telemetry,
   executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
@@ -68,18 +77,21 @@ async function answer(message: unknown): Promise<void> {
   await plane.sizing.close();
   await plane.forecast.close();
   await driver.close();
+  await telemetry.close();
   await executor.close();
   process.disconnect?.();
 }
 
 async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
   if (journal === "durable") {
-    return openDriver({ openJournal: sqliteJournal(path.join(home, "journal")), executors: [executor], log, onFatal });
+    const openJournal = sqliteJournal(path.join(home, "journal"));
+    return openDriver({ openJournal, executors: [executor], telemetry, log, onFatal });
   }
   const stubbed = new BatchDriver({
     engine: createEngine(),
     journal: new StubbedJournal(),
     executors: [executor],
+    telemetry,
     clock: new SteadyClock(systemClock, 0),
     log,
     onFatal,

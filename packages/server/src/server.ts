@@ -2,7 +2,7 @@
  * The control plane, put together: journal, driver, executor, API. Starting refuses with an `OperationalError` that says what
  * to do, and leaves nothing behind when it does; closing leaves the work running.
  */
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
@@ -30,6 +30,8 @@ import { CapacityService } from "./capacity/capacity-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
+import { Telemetry, telemetryDefaults } from "./telemetry/telemetry.ts";
+import type { TelemetryRules } from "./telemetry/telemetry-messages.ts";
 
 export interface ControlPlaneOptions {
   /** The state directory: journal, token, attempts. */
@@ -50,6 +52,8 @@ export interface ControlPlaneOptions {
   readonly policy?: string;
   /** For how long what ended attempts leave (logs, exit codes) is kept; default: the newest 2,000, 30 days. */
   readonly retention?: Partial<RetentionRules>;
+  /** For how long, and in how many bytes, what attempts report is kept; default: 30 days, 1 GiB. */
+  readonly telemetry?: Partial<TelemetryRules>;
   /** Start although the journal lost its end, or its recorded inputs are damaged; default: refuse. */
   readonly acceptsJournalLoss?: boolean;
   readonly log?: DriverLog;
@@ -91,12 +95,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   const executors = (options.executors ?? [localExecutor(options, log)]).map(
     (executor) => new RetainingExecutor({ executor, rules, log, nowMs: () => Date.now() }),
   );
+  let telemetry: Telemetry | null = null;
   let driver: Driver | null = null;
   let api: Api | null = null;
   let url = "";
   try {
+    telemetry = openTelemetry(options, log);
     driver = await openDriver({
       ...options.driver,
+      telemetry,
       openJournal: sqliteJournal(journalDirectory(home), {
         acceptsLoss: options.acceptsJournalLoss ?? false,
         ...options.journal,
@@ -105,8 +112,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       log,
       onFatal: (error) => (options.onFatal ?? exitSoon)(error),
     });
+    await telemetry.restore(await driver.read(({ state }) => [...state.attempts.keys()]));
     const token = auth === "off" ? null : loadToken(home);
-    const plane = controlPlane(options, { driver, executors, token, log, address: () => url });
+    const plane = controlPlane(options, { driver, telemetry, executors, token, log, address: () => url });
     await choosePolicy(driver, options.policy);
     await registerMachine(driver, executors);
     api = createApi({ plane, consoleDir: options.consoleDir ?? null });
@@ -118,6 +126,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
   } catch (error) {
     await api?.close();
     await driver?.close();
+    await telemetry?.close();
     await Promise.all(executors.map((executor) => executor.close()));
     throw error;
   }
@@ -125,6 +134,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
 
 interface Opened {
   readonly driver: Driver;
+  readonly telemetry: Telemetry;
   readonly executors: readonly Executor[];
   readonly token: string | null;
   readonly log: DriverLog;
@@ -132,11 +142,12 @@ interface Opened {
 }
 
 function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opened: Opened): ControlPlane {
-  const { driver, executors, token, log } = opened;
+  const { driver, telemetry, executors, token, log } = opened;
   const nowMs = (): number => Date.now();
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   return {
     driver,
+    telemetry,
     executors: new Map(executors.map((executor) => [executor.kind, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
@@ -170,6 +181,7 @@ function running({ home, url, token, plane, api, executors, stopWatching }: Star
     // While the directory is ours: afterwards the file may be that of the next one.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
+    await plane.telemetry.close();
     await Promise.all(executors.map((executor) => executor.close()));
   };
   return {
@@ -207,6 +219,12 @@ function prepareHome(home: string): void {
     "homeExposed",
     `Other users can write to the state directory ${home} (mode ${mode.toString(8).padStart(4, "0")}). Run: chmod go-w ${home}`,
   );
+}
+
+function openTelemetry({ home, telemetry }: ControlPlaneOptions, log: DriverLog): Telemetry {
+  const rules = { ...telemetryDefaults, ...telemetry };
+  const isExpected = existsSync(journalDirectory(home));
+  return new Telemetry({ file: path.join(home, "telemetry.db"), rules, isExpected, log, nowMs: () => Date.now() });
 }
 
 function localExecutor({ home, local }: ControlPlaneOptions, log: DriverLog): Executor {

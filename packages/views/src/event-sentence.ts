@@ -83,6 +83,10 @@ function sentenceOf(event: Event): string {
       return `The budget of team ${event.team} begins anew.`;
     case "commandAnswered":
       return `A command with key ${event.key} was answered.`;
+    case "progressEstimated":
+      return `The expected end of ${plural(event.estimates.length, "attempt")} moved.`;
+    case "idleChanged":
+      return idleSentence(event.changes);
     default:
       return workSentence(event);
   }
@@ -153,6 +157,19 @@ function workSentence(event: WorkEvent): string {
     default:
       return placeSentence(event);
   }
+}
+
+type IdleChanges = Extract<Event, { readonly kind: "idleChanged" }>["changes"];
+
+function idleSentence(changes: IdleChanges): string {
+  const idle = changes.filter(([, sinceMs]) => sinceMs !== null).length;
+  const busy = changes.length - idle;
+  const parts = [
+    ...(idle === 0 ? [] : [`all accelerators of ${plural(idle, "attempt")} are idle`]),
+    ...(busy === 0 ? [] : [`those of ${plural(busy, "attempt")} are busy again`]),
+  ];
+  const text = parts.join("; ");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** Events of nominations, growing and shrinking gangs, and evictions. */

@@ -66,6 +66,8 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   placementNominated: of("Bookkeeping", "Placement nominated"),
   nominationWithdrawn: of("Bookkeeping", "Nomination withdrawn"),
   opportunisticJobRelabelled: of("Bookkeeping", "Opportunistic job relabelled"),
+  progressEstimated: of("Bookkeeping", "Expected end moved"),
+  idleChanged: of("Bookkeeping", "Idle accelerators changed"),
   progressRecorded: of("Bookkeeping", "Progress"),
   utilizationRecorded: of("Bookkeeping", "Utilization"),
 };

@@ -41,4 +41,8 @@ export * from "./wire-forms.ts";
 export { readHistory } from "./workload-history.ts";
 export { workloadList } from "./workload-list.ts";
 export { Story, type StoryLine } from "./workload-story.ts";
+export { AttemptSeries, sampleOf } from "./telemetry/attempt-series.ts";
+export type { MetricsRange, NewestReport, TelemetrySample } from "./telemetry/attempt-series.ts";
+export { NewestReports } from "./telemetry/newest-reports.ts";
+export { SERIES_POINTS_MAX } from "./telemetry/series.ts";
 export { activeAttemptView, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";

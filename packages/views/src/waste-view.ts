@@ -1,24 +1,25 @@
 /** Idle resources with names and sentences. */
 import { acceleratorsIn, findWaste, partsOf } from "@headroom/engine";
-import type { Engine, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
+import type { Engine, TelemetryOf, Waste as EngineWaste, WorkloadId } from "@headroom/engine";
 import type { Waste, WasteList } from "@headroom/protocol";
 import { acceleratorTimeText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
 
 const ITEMS_MAX = 500;
 
 /** For one workload if it is given. */
-export function wasteView(engine: Engine, workload: string | null): WasteList {
+export function wasteView(engine: Engine, workload: string | null, telemetryOf?: TelemetryOf): WasteList {
   const { state } = engine;
-  const found = findWaste(engine, workload as WorkloadId | null);
+  const found = findWaste(engine, workload as WorkloadId | null, telemetryOf);
   const wastedAcceleratorMs = found.reduce((sum, each) => sum + (each.wastedAcceleratorMs ?? 0), 0);
   let toldCount = 0;
   let runningCount = 0;
-  for (const { workloadId, startedAtMs, workers, utilization } of state.attempts.values()) {
+  for (const { id, workloadId, startedAtMs, workers, utilization, idleSinceMs } of state.attempts.values()) {
     const gang = state.workloads.get(workloadId)?.spec.gang;
     const isOther = workload !== null && workloadId !== workload;
     if (gang === undefined || isOther || startedAtMs === null || acceleratorsIn(partsOf(gang, workers)) === 0) continue;
     runningCount++;
-    if (utilization !== undefined) toldCount++;
+    const isTold = (telemetryOf?.(id)?.utilization ?? null) !== null;
+    if (isTold || utilization !== undefined || idleSinceMs !== undefined) toldCount++;
   }
   return {
     items: found.slice(0, ITEMS_MAX).map((each) => wasteItem(engine, each)),

@@ -32,8 +32,8 @@ type Plain<T> = T extends string
   ? keyof T extends keyof string
     ? T
     : string
-  : T extends readonly (infer Item)[]
-    ? Plain<Item>[]
+  : T extends readonly unknown[]
+    ? { -readonly [Index in keyof T]: Plain<T[Index]> }
     : T extends object
       ? { -readonly [Key in keyof T]: IsOptional<T, Key> extends true ? Plain<T[Key]> | undefined : Plain<T[Key]> }
       : T;

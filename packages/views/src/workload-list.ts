@@ -5,6 +5,7 @@ import type { Page, WorkloadQuery, WorkloadSummary } from "@headroom/protocol";
 import { cursorOrdinal } from "./page-cursor.ts";
 import { submissionOrder } from "./submission-order.ts";
 import { workloadSummary } from "./workload-view.ts";
+import type { Reports } from "./workload-view.ts";
 
 /** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
 const SCAN_MAX = 10_000;
@@ -12,7 +13,7 @@ const SCAN_MAX = 10_000;
 type Matches = (workload: Workload) => boolean;
 
 /** The cursor is the ordinal of the last workload read: newer ones cannot shift the rest. */
-export function workloadList(engine: Engine, query: WorkloadQuery): Page<WorkloadSummary> {
+export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Reports): Page<WorkloadSummary> {
   const { state } = engine;
   const newestFirst = query.order !== "oldest";
   const limit = query.limit ?? PAGE_ITEMS_DEFAULT;
@@ -27,7 +28,7 @@ export function workloadList(engine: Engine, query: WorkloadQuery): Page<Workloa
     if (items.length >= limit || lookedAt >= SCAN_MAX) return { items, nextCursor: String(last) };
     lookedAt++;
     last = workload.ordinal;
-    if (matches(workload)) items.push(workloadSummary(state, workload));
+    if (matches(workload)) items.push(workloadSummary(state, workload, reports));
   }
   return { items, nextCursor: null };
 }

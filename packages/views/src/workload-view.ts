@@ -13,6 +13,7 @@ import type {
 import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
 import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import type { NewestReports } from "./telemetry/newest-reports.ts";
 import { specResource } from "./wire-forms.ts";
 
 /** Maximum number of listed tasks in back-off; a batch of a million could have as many. */
@@ -63,17 +64,26 @@ export function dependencySentence(
   return `It was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
 }
 
+/** Newest reports from the telemetry store; without them, the estimates of the journal are shown. */
+export type Reports = Pick<NewestReports, "get">;
+
+const noReports: Reports = { get: () => undefined };
+
 /** The newest report among the newest few active attempts. */
-function newestProgress(state: ReadonlyState, workload: EngineWorkload): AttemptProgress | null {
+function newestProgress(state: ReadonlyState, workload: EngineWorkload, reports: Reports): AttemptProgress | null {
   let newest: AttemptProgress | null = null;
   for (const id of workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX)) {
-    const progress = state.attempts.get(id)?.progress ?? null;
+    const progress = reports.get(id)?.progress ?? state.attempts.get(id)?.progress ?? null;
     if (progress !== null && (newest === null || progress.atMs >= newest.atMs)) newest = progress;
   }
   return newest;
 }
 
-export function workloadSummary(state: ReadonlyState, workload: EngineWorkload): WorkloadSummary {
+export function workloadSummary(
+  state: ReadonlyState,
+  workload: EngineWorkload,
+  reports: Reports = noReports,
+): WorkloadSummary {
   const { spec } = workload;
   return {
     id: workload.id,
@@ -100,20 +110,22 @@ export function workloadSummary(state: ReadonlyState, workload: EngineWorkload):
     rerunnable: canRerun(workload),
     ...(workload.rerun === undefined ? {} : { rerun: { ...workload.rerun } }),
     endSentence: workload.endReason === null ? null : endSentence(state, workload, workload.endReason),
-    progress: progressView(newestProgress(state, workload)),
+    progress: progressView(newestProgress(state, workload, reports)),
   };
 }
 
 const progressView = (progress: AttemptProgress | null): WorkloadSummary["progress"] =>
   progress === null ? null : { ...progress, metrics: { ...progress.metrics } };
 
-export function activeAttemptView(attempt: EngineAttempt): Attempt {
+export function activeAttemptView(attempt: EngineAttempt, reports: Reports = noReports): Attempt {
   const { id, workloadId, task, number, acceleratorType, placedAtMs, startedAtMs, phase, stop } = attempt;
   const workers = attempt.workers.map((worker) => ({ ...worker }));
   const common = { id, workloadId, task, number, acceleratorType, workers, placedAtMs, startedAtMs };
   const terminating = attempt.terminating?.map((worker) => ({ ...worker }));
   const joining = attempt.joining && [...attempt.joining];
-  const utilization = attempt.utilization && { ...attempt.utilization };
+  const newest = reports.get(id);
+  const used = newest?.utilization ?? attempt.utilization;
+  const utilization = used && { ...used };
   const { prediction } = attempt;
   const joinFailure = attempt.joinFailure && { ...attempt.joinFailure };
   const told = {
@@ -123,7 +135,7 @@ export function activeAttemptView(attempt: EngineAttempt): Attempt {
     ...(utilization && { utilization }),
     ...(joinFailure && { joinFailure }),
   };
-  return { phase, ...common, progress: progressView(attempt.progress), stop, ...told };
+  return { phase, ...common, progress: progressView(newest?.progress ?? attempt.progress), stop, ...told };
 }
 
 /** Nominations of the workload; there are few at any time, so a scan suffices. */
@@ -137,17 +149,17 @@ function endedAttemptView(workload: EngineWorkload, attempt: EndedAttempt): Atte
 }
 
 /** `null`: there is no such workload, or it has expired and only the journal has it. */
-export function workloadView(state: ReadonlyState, id: string): Workload | null {
+export function workloadView(state: ReadonlyState, id: string, reports: Reports = noReports): Workload | null {
   const workload = state.workloads.get(id as EngineWorkload["id"]);
   if (workload === undefined) return null;
   const active = workload.activeAttempts.slice(-ACTIVE_ATTEMPTS_SHOWN_MAX).flatMap((attemptId) => {
     const attempt = state.attempts.get(attemptId);
-    return attempt === undefined ? [] : [activeAttemptView(attempt)];
+    return attempt === undefined ? [] : [activeAttemptView(attempt, reports)];
   });
   const waits = waitingTasks(workload) > 0;
   const prediction = waits ? predictedRun(rulesOf(state.policy), state.runTimes, workload) : null;
   return {
-    ...workloadSummary(state, workload),
+    ...workloadSummary(state, workload, reports),
     spec: specResource(workload.spec),
     attempts: [...workload.endedAttempts.map((attempt) => endedAttemptView(workload, attempt)), ...active],
     retries: workload.retries.slice(0, RETRIES_SHOWN_MAX).map(({ task, notBeforeMs }) => ({

@@ -17,6 +17,7 @@ import { historyCommand } from "./history.ts";
 import { listCommand } from "./list.ts";
 import { loginCommand } from "./login.ts";
 import { logsCommand } from "./logs.ts";
+import { metricsCommand } from "./metrics.ts";
 import { nodesCommand } from "./nodes.ts";
 import { policyCommand } from "./policy.ts";
 import { releaseCommand } from "./release.ts";
@@ -44,6 +45,7 @@ export const commands: readonly CommandDefinition[] = [
   listCommand,
   showCommand,
   historyCommand,
+  metricsCommand,
   logsCommand,
   whyCommand,
   etaCommand,

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startLive, type LiveControlPlane } from "../testing/live-control-plane.ts";
 import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
 
@@ -409,8 +409,13 @@ describe("looking", () => {
     const report = '{"kind":"utilization","accelerators":[{"busy":0.9,"memoryMib":10,"capacityMib":20}]}';
     const command = `echo '${report}' >> "$HEADROOM_PROGRESS_FILE"; while [ ! -e go3 ]; do sleep 0.05; done`;
     await headroom(["run", "--name", "tells", "--cores", "0", "--gpus", "2", "--", command]);
-    for await (const { event } of live.plane.driver.events(1, AbortSignal.timeout(20_000)))
-      if (event.kind === "utilizationRecorded") break;
+    await vi.waitFor(
+      async () => {
+        const { stdout } = await headroom(["metrics", "tells"]);
+        expect(stdout).toMatch(/^w\d+\.1\n +TIME +UTILIZATION +BUSY ACCELERATORS\n.* 90\.0% +1\.0\n$/);
+      },
+      { timeout: 20_000, interval: 200 },
+    );
     expect((await headroom(["waste"])).stdout).toContain("1 of 1 running attempt with accelerators tell how busy");
     const shown = json<{ attempts: { utilization?: object }[] }>(await headroom(["show", "tells", "--json"]));
     expect(shown.attempts[0]?.utilization).toMatchObject({ accelerators: 1, busyAccelerators: 1, peakMemoryMib: 10 });

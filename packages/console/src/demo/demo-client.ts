@@ -97,6 +97,7 @@ type Reading = Pick<
   | "presets"
   | "size"
   | "events"
+  | "metrics"
   | "status"
 >;
 
@@ -115,13 +116,17 @@ function estimateOf(engine: Engine, id: string): StartEstimate {
 }
 
 function reading(world: DemoWorld, startedAtMs: number): Reading {
-  const { engine } = world;
+  const { engine, telemetry } = world;
   const { state } = engine;
   const moment = () => ({ sequence: state.sequence, nowMs: state.nowMs });
   const listings = new views.StartListings();
   return {
-    listWorkloads: async (query = {}) => views.workloadList(engine, query),
-    getWorkload: async (id) => found(views.workloadView(state, id), unknownWorkload(id)),
+    listWorkloads: async (query = {}) => views.workloadList(engine, query, telemetry.newest),
+    getWorkload: async (id) => found(views.workloadView(state, id, telemetry.newest), unknownWorkload(id)),
+    metrics: async (id, query = {}) => {
+      found(views.workloadView(state, id), unknownWorkload(id));
+      return telemetry.read(id, query);
+    },
     explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
     estimateStart: async (id) => estimateOf(engine, id),
@@ -149,7 +154,7 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
       return views.readHistory({ events }, past);
     },
     queue: async (page = {}) => views.queueView(engine, page),
-    waste: async (query = {}) => views.wasteView(engine, query.workload ?? null),
+    waste: async (query = {}) => views.wasteView(engine, query.workload ?? null, telemetry.newest.telemetryOf),
     defragmentation: async () => views.defragmentationView(engine),
     capacityHistory: async () => world.capacity.history,
     fleet: async () => views.fleetView(engine),

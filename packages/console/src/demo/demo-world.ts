@@ -17,6 +17,7 @@ import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/vie
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
+import { DemoTelemetry } from "./demo-telemetry.ts";
 import { demoStream } from "./demo-stream.ts";
 import { EventLog } from "./event-log.ts";
 
@@ -68,6 +69,7 @@ export class DemoWorld {
   readonly #simulation: Simulation<Recorder>;
   readonly #progress: DemoProgress;
   readonly capacity = new CapacityRecorder();
+  readonly telemetry = new DemoTelemetry();
   #commandCount = 0;
 
   constructor({ seed, startAtMs }: DemoOptions) {
@@ -113,6 +115,7 @@ export class DemoWorld {
       this.capacity.sampleIfDue(this.engine, this.nowMs);
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
+      this.telemetry.record(signals, this.engine.state, this.nowMs);
       if (signals.length > 0) this.#simulation.receive(signals);
     }
   }

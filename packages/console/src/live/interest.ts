@@ -39,7 +39,7 @@ const workloadKinds: readonly EventKind[] = ["workloadSubmitted", "workloadStopR
 
 export const changesFleet = oneOf([...nodeKinds, ...holdingKinds, "siteDefined", "poolDefined"]);
 export const changesQueue = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "teamDefined", "policySet"]);
-export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds, "progressRecorded"]);
+export const changesWorkloads = oneOf([...holdingKinds, ...workloadKinds]);
 export const changesStatus = oneOf([...nodeKinds, ...holdingKinds, ...workloadKinds, "policySet"]);
 export const changesTeams = oneOf([...holdingKinds, "teamDefined", "teamRemoved", "budgetCrossed", "budgetRenewed"]);
 const calendarKinds: readonly EventKind[] = ["calendarSet", "calendarRemoved", "windowBegan", "windowEnded"];
@@ -51,7 +51,7 @@ export const changesSchedules = oneOf([
   "scheduleRemoved",
   "scheduleRan",
 ]);
-export const changesWaste = oneOf(["utilizationRecorded", "progressRecorded", "attemptEnded", "workloadEnded"]);
+export const changesWaste = oneOf(["idleChanged", "attemptEnded", "workloadEnded"]);
 export const changesPolicy = oneOf(["policySet"]);
 
 /** Events of one workload and its known attempts; a new attempt carries the workload's id. */

@@ -19,12 +19,17 @@ export interface LiveOptions {
   readonly matters: (event: Event) => boolean;
   /** Minimum interval between fetches. */
   readonly everyMs?: number;
+  /** Asks again this often without an event: reports of progress are none. */
+  readonly pollMs?: number;
 }
+
+/** Programs report every two seconds at most. */
+export const REPORTS_POLL_MS = 2_000;
 
 const EVERY_DEFAULT_MS = 1_000;
 
 /** Invalidates everything under `queryKey` while the calling component is mounted and the page is visible. */
-export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS }: LiveOptions): void {
+export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS, pollMs = 0 }: LiveOptions): void {
   const { feed } = useSession();
   const queryClient = useQueryClient();
   const mattersNow = useRef(matters);
@@ -47,10 +52,12 @@ export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS }: 
       if (batch.some(({ event }) => mattersNow.current(event))) touch();
     });
     document.addEventListener("visibilitychange", becomeVisible);
+    const poll = pollMs > 0 ? setInterval(touch, pollMs) : undefined;
     return () => {
+      clearInterval(poll);
       leave();
       throttle.close();
       document.removeEventListener("visibilitychange", becomeVisible);
     };
-  }, [feed, queryClient, keyText, everyMs]);
+  }, [feed, queryClient, keyText, everyMs, pollMs]);
 }

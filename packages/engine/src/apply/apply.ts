@@ -56,6 +56,8 @@ function fold(world: WritableWorld, event: Event): void {
     case "nominationWithdrawn":
     case "opportunisticJobRelabelled":
     case "evictionPlanned":
+    case "progressEstimated":
+    case "idleChanged":
     case "progressRecorded":
     case "artifactRecorded":
     case "checkpointRecorded":

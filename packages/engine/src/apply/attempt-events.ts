@@ -19,6 +19,7 @@ import {
 } from "../cluster/world.ts";
 import { InvariantError, invariant } from "../base/invariant.ts";
 import { wakeForBudgets } from "./accounts.ts";
+import { applyReport } from "./report-events.ts";
 import { settleUse } from "./settle-use.ts";
 import { recordArtifact } from "./artifacts.ts";
 import { recordRunTime } from "./run-times.ts";
@@ -80,13 +81,11 @@ export function applyAttemptEvent(world: WritableWorld, event: AttemptEvent): vo
     }
     case "evictionPlanned":
       return event.pairsGathered === undefined ? undefined : remember(world, event.workloadId, event.atMs);
-    case "progressRecorded": {
-      const { atMs, step, totalSteps, metrics } = event;
-      touchedAttempt(world, event.attemptId).progress = { atMs, step, totalSteps, metrics };
-      return;
-    }
+    case "progressEstimated":
+    case "idleChanged":
+    case "progressRecorded":
     case "utilizationRecorded":
-      return recordUtilization(touchedAttempt(world, event.attemptId), event);
+      return applyReport(world, event);
     case "artifactRecorded":
       return recordArtifact(world, workloadOf(world, touchedAttempt(world, event.attemptId).workloadId), event);
     case "checkpointRecorded":
@@ -148,27 +147,6 @@ function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gan
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
 }
-
-function recordUtilization(
-  attempt: WritableAttempt,
-  event: AttemptEvent & { readonly kind: "utilizationRecorded" },
-): void {
-  const { atMs, accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib } = event;
-  const before = attempt.utilization;
-  attempt.utilization = {
-    atMs,
-    accelerators,
-    busyAccelerators,
-    busyMilli,
-    mostBusyAccelerators: Math.max(before?.mostBusyAccelerators ?? 0, busyAccelerators),
-    busyAtMs: busyAccelerators > 0 ? atMs : (before?.busyAtMs ?? attempt.startedAtMs ?? atMs),
-    peakMemoryMib: larger(before?.peakMemoryMib ?? null, peakMemoryMib),
-    capacityMib: capacityMib ?? before?.capacityMib ?? null,
-  };
-}
-
-const larger = (left: number | null, right: number | null): number | null =>
-  left === null || right === null ? (left ?? right) : Math.max(left, right);
 
 /** Migrated work rests; entries whose rest is over are dropped, oldest first. */
 function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {

@@ -3,7 +3,7 @@
  * `version` grows when its fields change; `apply/` still reads the older ones, and an unknown kind prevents the start.
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
-import type { UtilizationReport } from "./inputs.ts";
+import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
 import type { NodeSpec, Pool, Site } from "../model/fleet.ts";
 import type { Team } from "../model/team.ts";
 import type {
@@ -176,6 +176,11 @@ export type AttemptEvent =
       /** A task of an array ended without success and is not tried again; absent: it succeeded, is retried, or is no array's. */
       readonly givenUp?: true;
     })
+  /** Expected ends moved by more than a tenth of the time left (`preemption/remaining-time.ts`). */
+  | (Fact<"progressEstimated"> & { readonly estimates: readonly ProgressEstimate[] })
+  /** Attempts whose accelerators all became idle, or of which one is busy again. */
+  | (Fact<"idleChanged"> & { readonly changes: readonly IdleChange[] })
+  /** Only in journals from before telemetry had a store of its own. */
   | (Fact<"progressRecorded"> & {
       readonly attemptId: AttemptId;
       readonly step: number;
@@ -224,6 +229,7 @@ export type AttemptEvent =
        */
       readonly pairsGathered?: number;
     })
+  /** Only in journals from before telemetry had a store of its own. */
   | (Fact<"utilizationRecorded"> & { readonly attemptId: AttemptId } & UtilizationReport)
   /** It has produced one of its declared artifacts. */
   | (Fact<"artifactRecorded"> & { readonly attemptId: AttemptId; readonly name: string; readonly path: string })
@@ -312,6 +318,8 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   nominationWithdrawn: 1,
   opportunisticJobRelabelled: 1,
   evictionPlanned: 2,
+  progressEstimated: 1,
+  idleChanged: 1,
   progressRecorded: 1,
   artifactRecorded: 1,
   checkpointRecorded: 1,

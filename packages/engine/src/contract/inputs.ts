@@ -98,6 +98,12 @@ export type Observation =
       readonly cause?: LossCause;
     };
 
+/** An attempt's place in its run: attempt, step, total steps. A tuple, since a batch may hold thousands of them. */
+export type ProgressEstimate = readonly [attemptId: AttemptId, step: number, totalSteps: number];
+
+/** An attempt and since when none of its accelerators is busy, ms; `null`: at least one of them is busy again. */
+export type IdleChange = readonly [attemptId: AttemptId, idleSinceMs: number | null];
+
 /** Utilisation of an attempt's accelerators since the last report, for workers that report it. */
 export interface UtilizationReport {
   /** Number of reported accelerators. */
@@ -120,6 +126,10 @@ export type Signal =
       readonly totalSteps: number | null;
       readonly metrics: Readonly<Record<string, number>>;
     }
+  /** The newest of the above for many attempts: a driver sends these alone and keeps the reports outside the journal. */
+  | { readonly kind: "estimatesReported"; readonly estimates: readonly ProgressEstimate[] }
+  /** The same for utilization. */
+  | { readonly kind: "idleChangesReported"; readonly changes: readonly IdleChange[] }
   | {
       readonly kind: "artifactReported";
       readonly attemptId: AttemptId;

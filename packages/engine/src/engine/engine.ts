@@ -187,6 +187,8 @@ function takeIn(batch: Batch, input: Input): void {
     case "attemptLost":
       return decideObservation(batch, input);
     case "progressReported":
+    case "estimatesReported":
+    case "idleChangesReported":
     case "checkpointReported":
     case "utilizationReported":
     case "artifactReported":

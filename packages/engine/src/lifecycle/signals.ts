@@ -1,38 +1,67 @@
 /** What a workload's process says of itself. */
 import type { Batch } from "../batch/batch.ts";
-import type { Signal } from "../contract/inputs.ts";
+import type { IdleChange, ProgressEstimate, Signal } from "../contract/inputs.ts";
+import type { AttemptId } from "../model/ids.ts";
 import type { Artifact, Attempt } from "../model/workload.ts";
+import { movesExpectedEnd } from "../preemption/remaining-time.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import { activeAttempt, workloadOf } from "../cluster/entities.ts";
 import { endCheckpointWait, isWaitingForCheckpoint } from "../transitions/stop-attempt.ts";
 
 export function decideSignal(batch: Batch, signal: Signal): void {
+  if (signal.kind === "estimatesReported") return recordEstimates(batch, signal.estimates);
+  if (signal.kind === "idleChangesReported") return recordIdleChanges(batch, signal.changes);
   const attempt = activeAttempt(batch.world, signal.attemptId);
   if (attempt === undefined) return;
-  if (signal.kind === "utilizationReported") return recordUtilization(batch, attempt, signal);
-  if (signal.kind === "artifactReported") return recordArtifacts(batch, attempt, [signal]);
-  const { attemptId, step } = signal;
-  const fact = { version: 1, atMs: batch.nowMs, attemptId, step } as const;
-  if (signal.kind === "progressReported") {
-    batch.emit({ kind: "progressRecorded", ...fact, totalSteps: signal.totalSteps, metrics: signal.metrics });
-    return;
+  const { attemptId } = signal;
+  switch (signal.kind) {
+    case "progressReported":
+      return signal.totalSteps === null
+        ? undefined
+        : recordEstimates(batch, [[attemptId, signal.step, signal.totalSteps]]);
+    case "utilizationReported":
+      return recordIdleChanges(batch, [[attemptId, signal.busyAccelerators > 0 ? null : batch.nowMs]]);
+    case "artifactReported":
+      return recordArtifacts(batch, attempt, [signal]);
+    default: {
+      // Asked before it is recorded, by which it would be known.
+      const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);
+      const { step, path } = signal;
+      batch.emit({ kind: "checkpointRecorded", version: 1, atMs: batch.nowMs, attemptId, step, path });
+      if (isSaved) endCheckpointWait(batch, attempt, "saved");
+    }
   }
-  // Asked before it is recorded, by which it would be known.
-  const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);
-  batch.emit({ kind: "checkpointRecorded", ...fact, path: signal.path });
-  if (isSaved) endCheckpointWait(batch, attempt, "saved");
 }
 
-/** More often nobody looks, and every report is a line of the journal. */
-const UTILIZATION_EVERY_MS = 30_000;
+/** What moves an expected end, as one event: a fact for each attempt would cost several times the text. */
+function recordEstimates(batch: Batch, estimates: readonly ProgressEstimate[]): void {
+  const { world, nowMs } = batch;
+  const news = new Map<AttemptId, ProgressEstimate>();
+  for (const estimate of estimates) if (isEstimateNews(world.state, estimate, nowMs)) news.set(estimate[0], estimate);
+  if (news.size > 0) batch.emit({ kind: "progressEstimated", version: 1, atMs: nowMs, estimates: [...news.values()] });
+}
 
-function recordUtilization(
-  batch: Batch,
-  { utilization }: Attempt,
-  { kind: _kind, ...report }: Signal & { readonly kind: "utilizationReported" },
-): void {
-  const { nowMs: atMs } = batch;
-  if (utilization === undefined || atMs >= utilization.atMs + UTILIZATION_EVERY_MS)
-    batch.emit({ kind: "utilizationRecorded", version: 1, atMs, ...report });
+/** Whether a report of progress is to reach the journal. */
+export function isEstimateNews(
+  { attempts, workloads }: ReadonlyState,
+  [attemptId, step, totalSteps]: ProgressEstimate,
+  nowMs: number,
+): boolean {
+  const attempt = attempts.get(attemptId);
+  const workload = attempt === undefined ? undefined : workloads.get(attempt.workloadId);
+  return (
+    attempt !== undefined && workload !== undefined && movesExpectedEnd(workload, attempt, { step, totalSteps }, nowMs)
+  );
+}
+
+function recordIdleChanges(batch: Batch, changes: readonly IdleChange[]): void {
+  const news = new Map<AttemptId, IdleChange>();
+  for (const change of changes) {
+    const attempt = activeAttempt(batch.world, change[0]);
+    if (attempt !== undefined && (attempt.idleSinceMs === undefined) !== (change[1] === null))
+      news.set(change[0], change);
+  }
+  if (news.size > 0) batch.emit({ kind: "idleChanged", version: 1, atMs: batch.nowMs, changes: [...news.values()] });
 }
 
 /** What was declared and is not known to lie there already; executors tell again after a restart. */

@@ -251,9 +251,12 @@ export interface Attempt {
   readonly placedAtMs: number;
   readonly startedAtMs: number | null;
   readonly stop: AttemptStop | null;
+  /** The newest recorded estimate; reports in between are telemetry. */
   readonly progress: AttemptProgress | null;
-  /** Absent: its work tells nothing of it. */
+  /** Only from journals of before telemetry had a store of its own. */
   readonly utilization?: AttemptUtilization;
+  /** Since when none of its accelerators is busy; absent: one is, or nothing is known. */
+  readonly idleSinceMs?: number;
   /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
   readonly terminating?: readonly WorkerAllocation[];
   /** Ranks whose workers were lost with their nodes and have no new place: `workers` are the others, in rank order. Never beyond a batch unless it stops. */

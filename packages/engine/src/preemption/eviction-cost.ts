@@ -4,10 +4,7 @@ import type { Attempt, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
-import { remainingMs } from "./remaining-time.ts";
-
-/** Within so long a place that comes free by itself is not worth much to take: a whole job may run in it, or wait that long. */
-const SOON_MS = 3_600_000;
+import { ESTIMATE_HORIZON_MS, remainingMs } from "./remaining-time.ts";
 
 /**
  * By this victims are chosen. To what is lost comes what the next hour would have brought anyway: whose work is over in
@@ -16,7 +13,7 @@ const SOON_MS = 3_600_000;
 export function evictionCost(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
   const leftMs = remainingMs(workload, attempt, nowMs);
-  const releasedAnywayMs = leftMs === null ? 0 : Math.max(0, SOON_MS - leftMs);
+  const releasedAnywayMs = leftMs === null ? 0 : Math.max(0, ESTIMATE_HORIZON_MS - leftMs);
   return evictionLoss(world, attempt, nowMs) + releasedAnywayMs * heldBy(workload);
 }
 

@@ -1,6 +1,31 @@
 /** How long running work would still run if nobody took it: by the steps that it reports, and at most until its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
+/** Decisions read an expected end only when it is nearer than this: capacity that is freed so soon is worth little to take. */
+export const ESTIMATE_HORIZON_MS = 3_600_000;
+/** An estimate is recorded when the expected end moves by more than this part of the time left, and by more than a minute. */
+const MOVED_PART = 0.1;
+const MOVED_MIN_MS = 60_000;
+
+/**
+ * Whether a report moves the expected end so far that the journal has to know: by more than a tenth of the time left, where both
+ * ends are taken to lie at the horizon at most. Without a recorded estimate the end is the walltime's, or beyond the horizon.
+ */
+export function movesExpectedEnd(
+  workload: Workload,
+  attempt: Attempt,
+  { step, totalSteps }: Pick<AttemptProgress, "step" | "totalSteps">,
+  nowMs: number,
+): boolean {
+  if (totalSteps === null || attempt.startedAtMs === null) return false;
+  const reported = { ...attempt, progress: { atMs: nowMs, step, totalSteps, metrics: {} } };
+  const recordedMs = withinHorizon(remainingMs(workload, attempt, nowMs));
+  const reportedMs = withinHorizon(remainingMs(workload, reported, nowMs));
+  return Math.abs(reportedMs - recordedMs) > Math.max(MOVED_MIN_MS, recordedMs * MOVED_PART);
+}
+
+const withinHorizon = (leftMs: number | null): number => Math.min(leftMs ?? ESTIMATE_HORIZON_MS, ESTIMATE_HORIZON_MS);
+
 /** `null`: nothing is known of it. Never negative. */
 export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number): number | null {
   const { walltimeMs } = workload.spec;

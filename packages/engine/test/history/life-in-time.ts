@@ -1,5 +1,5 @@
 /** Of the recorded life: what time brings, and what is foreseen of it. */
-import { nodeId, presets, teamName } from "../../src/index.ts";
+import { attemptId, nodeId, presets, teamName } from "../../src/index.ts";
 import type { Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
@@ -141,4 +141,18 @@ export function foresee(drive: Drive): void {
   drive.receive(submit("waits", { gang: { accelerators: 0 }, startWindow }));
   drive.passTo(drive.nowMs + hour);
   drive.receive({ kind: "tick" });
+}
+
+/** An expected end moves, and accelerators become idle and busy again. */
+export function report(drive: Drive): void {
+  drive.receive(applied({ pools: [pool("R100")] }), { kind: "nodeSeen", node: node("r1", "R100") });
+  drive.receive(submit("tells", { gang: { accelerators: 8 }, acceleratorTypes: ["R100"] }));
+  const id = attemptId([...drive.engine.state.attempts.keys()].at(-1) ?? "");
+  drive.receive(running(id));
+  drive.passTo(drive.nowMs + 600_000);
+  drive.receive(
+    { kind: "estimatesReported", estimates: [[id, 50, 100]] },
+    { kind: "idleChangesReported", changes: [[id, drive.nowMs - 300_000]] },
+  );
+  drive.receive({ kind: "idleChangesReported", changes: [[id, null]] });
 }

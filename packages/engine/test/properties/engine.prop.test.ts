@@ -376,7 +376,7 @@ function inGroups(event: Event): string | null {
 const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
-  gangPlaced attemptStarted attemptStopRequested attemptEnded progressRecorded checkpointRecorded utilizationRecorded
+  gangPlaced attemptStarted attemptStopRequested attemptEnded progressEstimated checkpointRecorded idleChanged
   hotSpareReserved hotSpareReleased spare:taken hotSparesKept
   workloadHeld workloadReleased gangGrown placementNominated nominationWithdrawn evictionPlanned
   stop:preempted stop:reclaimed stop:moved predictionCorrected placed:groups placed:unlike-groups grown:groups

@@ -143,7 +143,7 @@ export class Story {
           kind: "progressReported",
           attemptId: id,
           step: move.pick,
-          totalSteps: null,
+          totalSteps: move.pick + 1,
           metrics: { loss: move.pick },
         };
       case "artifact":

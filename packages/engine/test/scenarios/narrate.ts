@@ -60,6 +60,14 @@ export class Narrator {
         const again = againText(event);
         return `${this.#attempts.get(event.attemptId)} ended: ${event.outcome}${exit}${detail}${again}`;
       }
+      case "progressEstimated":
+        return event.estimates
+          .map(([id, step, totalSteps]) => `${this.#attempts.get(id)} is at step ${step} of ${totalSteps}`)
+          .join(", ");
+      case "idleChanged":
+        return event.changes
+          .map(([id, sinceMs]) => `${this.#attempts.get(id)} is ${sinceMs === null ? "busy" : "idle"}`)
+          .join(", ");
       case "progressRecorded":
         return `${this.#attempts.get(event.attemptId)} reports step ${event.step} of ${event.totalSteps ?? "?"}`;
       case "utilizationRecorded":
@@ -152,6 +160,8 @@ type OtherEvent = Exclude<
       | "checkpointRequested"
       | "checkpointWaitEnded"
       | "attemptEnded"
+      | "progressEstimated"
+      | "idleChanged"
       | "progressRecorded"
       | "checkpointRecorded"
       | "utilizationRecorded"

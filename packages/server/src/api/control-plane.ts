@@ -7,10 +7,12 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
   readonly driver: Driver;
+  readonly telemetry: Telemetry;
   readonly executors: ReadonlyMap<ExecutorKind, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;

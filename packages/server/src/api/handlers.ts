@@ -41,6 +41,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 import { openLogs } from "./workload-logs.ts";
+import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
 
 type Operations = typeof operations;
@@ -129,14 +130,16 @@ async function checkLevels(
 }
 
 export const handlers: Handlers = {
-  listWorkloads: ({ driver }, { query }) => driver.read((engine) => workloadList(engine, query)),
+  listWorkloads: ({ driver, telemetry }, { query }) =>
+    driver.read((engine) => workloadList(engine, query, telemetry.newest)),
   submitWorkload: async (plane, call) => {
     await checkLevels(plane, [{ pointer: "", spec: call.body }]);
     const wanted = { kind: "submitWorkload", spec: engineSpec(call.body) } as const;
     const { workloadId } = await command(plane, call, wanted, "workloadSubmitted");
     return { workloadId };
   },
-  getWorkload: (plane, { params: { id } }) => found(plane, ({ state }) => workloadView(state, id), noWorkload(id)),
+  getWorkload: (plane, { params: { id } }) =>
+    found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
   stopWorkload: async (plane, call) => {
     const wanted = { kind: "stopWorkload", workloadId: call.params.id as WorkloadId } as const;
     const { workloadId } = await command(plane, call, wanted, "workloadStopping");
@@ -199,7 +202,8 @@ export const handlers: Handlers = {
       actor,
       gone(),
     ),
-  waste: ({ driver }, { query }) => driver.read((engine) => wasteView(engine, query.workload ?? null)),
+  waste: ({ driver, telemetry }, { query }) =>
+    driver.read((engine) => wasteView(engine, query.workload ?? null, telemetry.newest.telemetryOf)),
   defragmentation: ({ forecast }, { actor }, gone) => forecast.ask({ kind: "defragmentation" }, actor, gone()),
   snapshot: async ({ driver, nowMs }, { query: { maxBytes } }) => {
     const taken = await driver.read((engine) => ({ bytes: engine.snapshot(), sequence: engine.state.sequence }));
@@ -239,6 +243,7 @@ export const handlers: Handlers = {
     return readHistory({ events, mentions }, past);
   },
   usage: (plane, { params: { id } }) => workloadUsage(plane, id),
+  metrics: (plane, { params: { id }, query }) => workloadMetrics(plane, id, query),
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call, gone) => {
     await checkLevels(plane, specsToApply(call.body), call.body);

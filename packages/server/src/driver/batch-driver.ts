@@ -16,6 +16,8 @@ import { Gathering } from "./gathering.ts";
 import { Inbox, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import type { Batch } from "./inbox.ts";
 import { LatencyRecorder, summarise } from "./latency.ts";
+import { SignalGate } from "./signal-gate.ts";
+import type { TelemetrySink } from "./signal-gate.ts";
 import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import type { SnapshotRules } from "./snapshot-schedule.ts";
 import type { SteadyClock } from "./steady-clock.ts";
@@ -32,6 +34,8 @@ export interface BatchDriverParts {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly executors: readonly Executor[];
+  /** Where reports of progress and utilization go. */
+  readonly telemetry: TelemetrySink;
   readonly clock: SteadyClock;
   readonly log: DriverLog;
   /** The journal failed or an invariant broke: the process must end, and starts again by replay. Called once. */
@@ -70,6 +74,7 @@ export class BatchDriver implements Driver {
   /** Under which it appends: after a take-over nothing of it is recorded any more. */
   readonly #epoch: number;
   readonly #inbox = new Inbox();
+  readonly #gate: SignalGate;
   readonly #gathering = new Gathering();
   readonly #feed: EventFeed;
   readonly #unsynced = new UnsyncedRounds();
@@ -111,6 +116,14 @@ export class BatchDriver implements Driver {
     this.#startedAtMs = parts.clock.nowMs();
     this.#feed = new EventFeed(parts.journal, sequence);
     this.#snapshots = new SnapshotSchedule(parts.snapshots, parts.restoredSnapshotSequence, this.#startedAtMs);
+    this.#gate = new SignalGate({
+      sink: parts.telemetry,
+      state: () => parts.engine.state,
+      nowMs: () => parts.clock.nowMs(),
+      tell: (signal) => {
+        if (this.#phase === "running" && this.#inbox.addObserved(signal)) this.#wake();
+      },
+    });
     this.#timer = new WakeTimer(() => {
       this.#isTickDue = true;
       this.#wake();
@@ -140,7 +153,7 @@ export class BatchDriver implements Driver {
 
   observe(input: Observation | Signal): Promise<void> | undefined {
     if (this.#phase !== "running") return undefined;
-    if (this.#inbox.addObserved(input)) this.#wake();
+    if (!this.#gate.takes(input) && this.#inbox.addObserved(input)) this.#wake();
     return this.#inbox.factsHaveRoom();
   }
 
@@ -435,6 +448,7 @@ export class BatchDriver implements Driver {
   }
 
   #stopTimers(): void {
+    this.#gate.close();
     this.#timer.clear();
     this.#quiet.clear();
     this.#isTickDue = false;

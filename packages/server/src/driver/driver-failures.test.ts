@@ -93,11 +93,11 @@ it("takes a broken invariant as the end of the process, and starts again by repl
   await again.close();
 });
 
-it("drops progress signals beyond its inbox, and no facts", async () => {
+it("drops checkpoint signals beyond its inbox, and no facts", async () => {
   const { driver, close } = await openHome(home);
-  const attempt = { attemptId: "w1.1", step: 1, totalSteps: null, metrics: {} };
+  const attempt = { attemptId: "w1.1", step: 1, path: "p" };
   for (let index = 0; index < 5_000; index++) {
-    void driver.observe({ kind: "progressReported", ...attempt } as Parameters<typeof driver.observe>[0]);
+    void driver.observe({ kind: "checkpointReported", ...attempt } as Parameters<typeof driver.observe>[0]);
     void driver.observe({ kind: "attemptRunning", attemptId: attempt.attemptId } as Parameters<
       typeof driver.observe
     >[0]);

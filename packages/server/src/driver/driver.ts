@@ -64,7 +64,8 @@ export interface Driver {
   command(command: CommandRequest): Promise<Reply>;
   /**
    * Takes the input and never throws. Facts are never dropped: when the inbox is full, the result is a promise, and the source
-   * sends nothing more until it resolves. Progress, checkpoint and utilization signals are dropped when the inbox is full.
+   * sends nothing more until it resolves. Progress and utilization go to the telemetry store; of them the journal gets estimates and
+   * idle times, which are dropped, like checkpoints, when the inbox is full.
    */
   observe(input: Observation | Signal): Promise<void> | undefined;
   /** Runs `query` against a state that is durable, as of now or a second ago. The engine must not be kept beyond the call. */

@@ -6,7 +6,7 @@ import type { CommandRequest } from "./driver.ts";
 
 /** Commands that may wait. At the promised 8,000 a second this is half a second: longer is no service. */
 export const INBOX_COMMANDS_MAX = 4_096;
-/** Progress and checkpoint signals that may wait beside the commands; the next one of a kind replaces a dropped one. */
+/** Estimates and checkpoints that may wait beside the commands; the next one of a kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
 /** Facts that may wait. They are never dropped: their sources are asked to wait, and resume at half of it. */
 export const INBOX_FACTS_MAX = 16_384;
@@ -122,7 +122,7 @@ export class Inbox {
 
 /** Reports of a state that the next report states again. */
 function isReplaceable({ kind }: Input): boolean {
-  return kind === "progressReported" || kind === "checkpointReported" || kind === "utilizationReported";
+  return kind === "estimatesReported" || kind === "checkpointReported" || kind === "idleChangesReported";
 }
 
 function overloaded(waitingCount: number): OperationalError {

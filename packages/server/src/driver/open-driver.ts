@@ -11,6 +11,8 @@ import type { ExecutorReport } from "../recovery/reconcile.ts";
 import { BatchDriver } from "./batch-driver.ts";
 import type { DriverLog } from "./batch-driver.ts";
 import type { Driver } from "./driver.ts";
+import { newestOnly } from "./signal-gate.ts";
+import type { TelemetrySink } from "./signal-gate.ts";
 import { snapshotDefaults } from "./snapshot-schedule.ts";
 import type { SnapshotRules } from "./snapshot-schedule.ts";
 import { JUMP_MS_MAX, SteadyClock, systemClock } from "./steady-clock.ts";
@@ -20,6 +22,8 @@ export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
   /** One for each kind; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
+  /** Default: reports are shown as long as the process lives, and not stored. */
+  readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
   /** Called once, when going on would put acknowledged work at risk: end the process; the next start recovers by replay. */
   readonly onFatal: (error: Error) => void;
@@ -60,6 +64,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       engine,
       journal,
       executors,
+      telemetry: options.telemetry ?? newestOnly(),
       log,
       clock: new SteadyClock(clock, engine.state.nowMs),
       onFatal: options.onFatal,

@@ -36,6 +36,8 @@ function isFromOutside(input: Input): boolean {
     case "workersJoined":
     case "joinFailed":
     case "progressReported":
+    case "estimatesReported":
+    case "idleChangesReported":
     case "checkpointReported":
     case "utilizationReported":
     case "artifactReported":

@@ -29,7 +29,7 @@ function chosenSeeds(): readonly number[] {
 /** Features that random worlds must cover, or they test less than they seem to. */
 const everyKind = `
   nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, hotSpareReserved, hotSpareReleased, teamDefined, policySet, commandAnswered,
-  workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressRecorded,
+  workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressEstimated,
   workloadHeld, workloadReleased, placementNominated, nominationWithdrawn, evictionPlanned, gangGrown,
   calendarSet, calendarRemoved, windowBegan, windowEnded, budgetCrossed, startWindowOpened, startWindowClosed,
   checkpointRecorded, attemptEnded succeeded, attemptEnded failed, attemptEnded stopped, attemptEnded lost`

@@ -8,7 +8,7 @@ import { useClient } from "../../connect/session.ts";
 import { firstInQueueQuery, newestRunningQuery } from "../../data/queries.ts";
 import { gangText, percentText } from "../../format/amounts.ts";
 import { changesQueue, changesWorkloads } from "../../live/interest.ts";
-import { useLiveQuery } from "../../live/use-live-query.ts";
+import { REPORTS_POLL_MS, useLiveQuery } from "../../live/use-live-query.ts";
 import { Panel } from "../../parts/page.tsx";
 import { Span } from "../../parts/time-text.tsx";
 import { reasonBrief } from "../queue/queue-reason.ts";
@@ -21,7 +21,7 @@ const linkClass = "text-xs text-ink-2 underline decoration-line-strong underline
 export function RunningPanel(): ReactElement | null {
   const query = newestRunningQuery(useClient());
   const { data } = useQuery(query);
-  useLiveQuery({ queryKey: query.queryKey, matters: changesWorkloads, everyMs: EVERY_MS });
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWorkloads, everyMs: EVERY_MS, pollMs: REPORTS_POLL_MS });
   if (data === undefined) return null;
   return (
     <Panel

@@ -12,11 +12,13 @@ import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 
 const EVERY_MS = 5_000;
+/** Use of accelerators is reported every 30 s. */
+const POLL_MS = 30_000;
 
 export function WastePage(): ReactElement {
   const query = wasteQuery(useClient());
   const { data, error, refetch } = useQuery(query);
-  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS, pollMs: POLL_MS });
   return (
     <Page
       title="Idle resources"

@@ -7,12 +7,14 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Panel } from "../../parts/page.tsx";
 
 const EVERY_MS = 5_000;
+/** Use of accelerators is reported every 30 s. */
+const POLL_MS = 30_000;
 
 /** Resources that this workload holds or requests without using them; empty if there are none. */
 export function WastePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = wasteQuery(useClient(), workloadId);
   const { data } = useQuery(query);
-  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS });
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWaste, everyMs: EVERY_MS, pollMs: POLL_MS });
   if (data === undefined || data.items.length === 0) return null;
   return (
     <Panel title="Idle resources" className="border-l-2 border-l-wait">

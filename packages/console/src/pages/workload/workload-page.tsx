@@ -7,7 +7,7 @@ import type { ReactElement } from "react";
 import { useClient, useSession } from "../../connect/session.ts";
 import { workloadQuery } from "../../data/queries.ts";
 import { changesWorkload } from "../../live/interest.ts";
-import { useLiveQuery } from "../../live/use-live-query.ts";
+import { REPORTS_POLL_MS, useLiveQuery } from "../../live/use-live-query.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
@@ -37,7 +37,8 @@ function WorkloadOf({ workloadId }: { readonly workloadId: string }): ReactEleme
   const query = workloadQuery(useClient(), workloadId);
   const { data, error, refetch } = useQuery(query);
   const attemptIds = useMemo(() => new Set((data?.attempts ?? []).map(({ id }) => id)), [data]);
-  useLiveQuery({ queryKey: query.queryKey, matters: changesWorkload(workloadId, attemptIds) });
+  const pollMs = data?.phase === "running" ? REPORTS_POLL_MS : 0;
+  useLiveQuery({ queryKey: query.queryKey, matters: changesWorkload(workloadId, attemptIds), pollMs });
   if (data === undefined) {
     return (
       <Page title="Workload" layout="flow">

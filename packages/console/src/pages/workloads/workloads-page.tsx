@@ -6,7 +6,7 @@ import { useClient } from "../../connect/session.ts";
 import { usePagedList } from "../../data/use-paged-list.ts";
 import { gangSentence, gangText, percentText } from "../../format/amounts.ts";
 import { changesWorkloads } from "../../live/interest.ts";
-import { useLiveQuery } from "../../live/use-live-query.ts";
+import { REPORTS_POLL_MS, useLiveQuery } from "../../live/use-live-query.ts";
 import { buttonClass } from "../../parts/button.tsx";
 import { SearchInput, Segments } from "../../parts/controls.tsx";
 import { TeamFilter } from "../../parts/team-filter.tsx";
@@ -83,7 +83,7 @@ function WorkloadTable(): ReactElement {
     fetchPage: (page, signal) => client.listWorkloads({ ...page, phase, team, search }, { signal }),
     idOf,
   });
-  useLiveQuery({ queryKey: ["workloads"], matters: changesWorkloads });
+  useLiveQuery({ queryKey: ["workloads"], matters: changesWorkloads, pollMs: REPORTS_POLL_MS });
   if (list.head === undefined) {
     return list.error === null ? (
       <Loading label="Loading workloads" rows={12} />

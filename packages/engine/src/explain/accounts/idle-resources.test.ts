@@ -3,7 +3,9 @@ import { createEngine, restoreEngine } from "../../engine/engine.ts";
 import type { Input, UtilizationReport } from "../../contract/inputs.ts";
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../model/ids.ts";
 import type { Engine } from "../../engine/ready.ts";
+import { addUtilization } from "../../state/utilization.ts";
 import { findWaste } from "./idle-resources.ts";
+import type { AttemptTelemetry } from "./idle-resources.ts";
 
 const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
 const MINUTE_MS = 60_000;
@@ -57,9 +59,7 @@ const submission = (name: string, walltimeMs: number | null): Input => ({
   },
 });
 
-const report = (busyAccelerators: number, more: Partial<UtilizationReport> = {}): Input => ({
-  kind: "utilizationReported",
-  attemptId: first,
+const report = (busyAccelerators: number, more: Partial<UtilizationReport> = {}): UtilizationReport => ({
   accelerators: 8,
   busyAccelerators,
   busyMilli: busyAccelerators * 100,
@@ -67,6 +67,23 @@ const report = (busyAccelerators: number, more: Partial<UtilizationReport> = {})
   capacityMib: null,
   ...more,
 });
+
+/** What the attempt reported, as the telemetry store would have it. */
+class Reported {
+  #telemetry: AttemptTelemetry = { progressAtMs: null, utilization: null };
+  readonly telemetryOf = (): AttemptTelemetry => this.#telemetry;
+
+  use(atMs: number, used: UtilizationReport): void {
+    const before = this.#telemetry.utilization ?? undefined;
+    this.#telemetry = { ...this.#telemetry, utilization: addUtilization(before, used, { atMs, startedAtMs: 0 }) };
+  }
+
+  progress(progressAtMs: number): void {
+    this.#telemetry = { ...this.#telemetry, progressAtMs };
+  }
+}
+
+const tick = { kind: "tick" } as const;
 
 describe("waste", () => {
   it("is not found where nobody told anything", () => {
@@ -77,11 +94,12 @@ describe("waste", () => {
 
   it("says how many of its accelerators were ever busy, once it has warmed up", () => {
     const engine = running();
-    receive(engine, MINUTE_MS, report(1));
-    expect(findWaste(engine)).toEqual([]);
-    receive(engine, 20 * MINUTE_MS, report(2));
-    receive(engine, 40 * MINUTE_MS, report(1));
-    expect(findWaste(engine)).toEqual([
+    const told = new Reported();
+    told.use(MINUTE_MS, report(1));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([]);
+    told.use(20 * MINUTE_MS, report(2));
+    told.use(40 * MINUTE_MS, report(1));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([
       expect.objectContaining({
         kind: "unusedAccelerators",
         heldCount: 8,
@@ -90,26 +108,40 @@ describe("waste", () => {
         wastedAcceleratorMs: 6 * 40 * MINUTE_MS,
       }),
     ]);
-    receive(engine, 50 * MINUTE_MS, report(8));
-    expect(findWaste(engine)).toEqual([]);
+    told.use(50 * MINUTE_MS, report(8));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([]);
   });
 
   it("says since when all of them are idle, as far as was told", () => {
     const engine = running();
-    receive(engine, HOUR_MS, report(8));
-    receive(engine, 3 * HOUR_MS, report(0));
-    receive(engine, 9 * HOUR_MS, { kind: "tick" });
+    const told = new Reported();
+    told.use(HOUR_MS, report(8));
+    told.use(3 * HOUR_MS, report(0));
+    receive(engine, 9 * HOUR_MS, tick);
+    const [found] = findWaste(engine, null, told.telemetryOf);
+    expect(found).toMatchObject({ kind: "idle", forMs: 2 * HOUR_MS, wastedAcceleratorMs: 16 * HOUR_MS });
+    expect(findWaste(engine, workloadId("w2"), told.telemetryOf)).toEqual([]);
+  });
+
+  it("knows from the journal alone since when they are idle", () => {
+    const engine = running();
+    receive(engine, HOUR_MS, { kind: "idleChangesReported", changes: [[first, HOUR_MS]] });
+    receive(engine, 3 * HOUR_MS, tick);
     const [found] = findWaste(engine);
     expect(found).toMatchObject({ kind: "idle", forMs: 2 * HOUR_MS, wastedAcceleratorMs: 16 * HOUR_MS });
-    expect(findWaste(engine, workloadId("w2"))).toEqual([]);
-    expect(findWaste(restoreEngine(engine.snapshot()))).toEqual([found]);
+    const restored = restoreEngine(engine.snapshot());
+    receive(restored, 3 * HOUR_MS, tick);
+    expect(findWaste(restored)).toEqual([found]);
+    receive(engine, 3 * HOUR_MS, { kind: "utilizationReported", attemptId: first, ...report(8) });
+    expect(findWaste(engine)).toEqual([]);
   });
 
   it("compares the most memory that was used with what an accelerator has", () => {
     const engine = running();
-    receive(engine, HOUR_MS, report(8, { peakMemoryMib: 9216, capacityMib: 81_920 }));
-    receive(engine, 2 * HOUR_MS, report(8, { peakMemoryMib: 4096, capacityMib: 81_920 }));
-    expect(findWaste(engine)).toEqual([
+    const told = new Reported();
+    told.use(HOUR_MS, report(8, { peakMemoryMib: 9216, capacityMib: 81_920 }));
+    told.use(2 * HOUR_MS, report(8, { peakMemoryMib: 4096, capacityMib: 81_920 }));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([
       expect.objectContaining({
         kind: "memoryTooLarge",
         peakMib: 9216,
@@ -117,20 +149,22 @@ describe("waste", () => {
         wastedAcceleratorMs: null,
       }),
     ]);
-    receive(engine, 3 * HOUR_MS, report(8, { peakMemoryMib: 60_000, capacityMib: 81_920 }));
-    expect(findWaste(engine)).toEqual([]);
+    told.use(3 * HOUR_MS, report(8, { peakMemoryMib: 60_000, capacityMib: 81_920 }));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([]);
   });
 
   it("notices that work which told of its progress tells no more", () => {
     const engine = running();
-    const progress = { kind: "progressReported", attemptId: first, step: 1, totalSteps: null, metrics: {} } as const;
-    receive(engine, HOUR_MS, progress);
-    receive(engine, 90 * MINUTE_MS, { kind: "tick" });
-    expect(findWaste(engine)).toEqual([]);
-    receive(engine, 4 * HOUR_MS, { kind: "tick" });
-    expect(findWaste(engine)).toEqual([expect.objectContaining({ kind: "noProgress", forMs: 3 * HOUR_MS })]);
-    receive(engine, 4 * HOUR_MS, report(8));
-    expect(findWaste(engine)).toEqual([]);
+    const told = new Reported();
+    told.progress(HOUR_MS);
+    receive(engine, 90 * MINUTE_MS, tick);
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([]);
+    receive(engine, 4 * HOUR_MS, tick);
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([
+      expect.objectContaining({ kind: "noProgress", forMs: 3 * HOUR_MS }),
+    ]);
+    told.use(4 * HOUR_MS, report(8));
+    expect(findWaste(engine, null, told.telemetryOf)).toEqual([]);
   });
 
   it("compares a walltime with what such work took, once enough of it has ended", () => {
@@ -149,13 +183,5 @@ describe("waste", () => {
     }
     const facts = { walltimeMs: 168 * HOUR_MS, longestMs: 2 * HOUR_MS, runCount: 5, wastedAcceleratorMs: null };
     expect(findWaste(engine)).toEqual([{ kind: "walltimeTooLong", workloadId: "w6", ...facts }]);
-  });
-
-  it("takes no more than a report in half a minute from an attempt", () => {
-    const engine = running();
-    receive(engine, 1000, report(1));
-    receive(engine, 20_000, report(5));
-    receive(engine, 31_000, report(2));
-    expect(engine.state.attempts.get(first)?.utilization).toMatchObject({ mostBusyAccelerators: 2, atMs: 31_000 });
   });
 });

@@ -6,7 +6,7 @@
 import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, WorkloadId } from "../../model/ids.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
-import type { Attempt, EndedAttempt, Workload } from "../../model/workload.ts";
+import type { Attempt, AttemptUtilization, EndedAttempt, Workload } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { clockOf } from "../../engine/engine.ts";
 
@@ -51,6 +51,16 @@ export type Waste =
       readonly runCount: number;
     });
 
+/** What an attempt has reported, as the telemetry store has it: the journal holds only estimates and idle times. */
+export interface AttemptTelemetry {
+  /** Of the newest report of progress; `null`: it reported none. */
+  readonly progressAtMs: number | null;
+  readonly utilization: AttemptUtilization | null;
+}
+
+/** `null`: nothing is known of the attempt. */
+export type TelemetryOf = (id: AttemptId) => AttemptTelemetry | null;
+
 const MINUTE_MS = 60_000;
 /** Work loads its data and compiles before it computes. */
 const WARM_UP_MS = 10 * MINUTE_MS;
@@ -63,14 +73,18 @@ const WALLTIME_FACTOR = 4;
 const RUNS_MIN = 5;
 
 /** Everything that is found, most accelerator time first; of one workload where it is given. */
-export function findWaste(engine: Engine, only: WorkloadId | null = null): readonly Waste[] {
+export function findWaste(
+  engine: Engine,
+  only: WorkloadId | null = null,
+  telemetryOf: TelemetryOf = () => null,
+): readonly Waste[] {
   const { state } = worldOf(engine);
   const nowMs = clockOf(engine);
   const found: Waste[] = [];
   for (const attempt of state.attempts.values()) {
     const workload = state.workloads.get(attempt.workloadId);
     if (workload === undefined || (only !== null && workload.id !== only)) continue;
-    found.push(...wasteOf(attempt, workload, nowMs));
+    found.push(...wasteOf(attempt, workload, { nowMs, telemetry: telemetryOf(attempt.id) }));
   }
   const asking = [...state.workloads.values()].filter(
     ({ id, endedAtMs, spec }) => endedAtMs === null && spec.walltimeMs !== null && (only === null || id === only),
@@ -86,8 +100,14 @@ export function findWaste(engine: Engine, only: WorkloadId | null = null): reado
 const ordinalOf = (workloads: ReadonlyMap<WorkloadId, Workload>, { workloadId }: Waste): number =>
   workloads.get(workloadId)?.ordinal ?? 0;
 
-function wasteOf(attempt: Attempt, workload: Workload, nowMs: number): readonly Waste[] {
-  const { id: attemptId, startedAtMs, stop, utilization, workers } = attempt;
+interface Known {
+  readonly nowMs: number;
+  readonly telemetry: AttemptTelemetry | null;
+}
+
+function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Known): readonly Waste[] {
+  const { id: attemptId, startedAtMs, stop, workers, idleSinceMs } = attempt;
+  const utilization = telemetry?.utilization ?? attempt.utilization;
   if (startedAtMs === null || stop !== null) return [];
   const heldCount = acceleratorsIn(partsOf(workload.spec.gang, workers));
   const common = { workloadId: workload.id, attemptId };
@@ -112,7 +132,11 @@ function wasteOf(attempt: Attempt, workload: Workload, nowMs: number): readonly 
     if (isLarge && toldMs >= IDLE_MIN_MS)
       found.push({ kind: "memoryTooLarge", ...common, peakMib: peakMemoryMib, capacityMib, wastedAcceleratorMs: null });
   }
-  const silentMs = silentFor(attempt, workload, nowMs);
+  if (utilization === undefined && idleSinceMs !== undefined && nowMs - idleSinceMs >= IDLE_MIN_MS) {
+    const forMs = nowMs - idleSinceMs;
+    found.push({ kind: "idle", ...common, heldCount, forMs, wastedAcceleratorMs: heldCount * forMs });
+  }
+  const silentMs = silentFor(attempt, workload, { nowMs, telemetry });
   if (silentMs >= SILENT_MIN_MS && found.length === 0)
     found.push({
       kind: "noProgress",
@@ -125,10 +149,10 @@ function wasteOf(attempt: Attempt, workload: Workload, nowMs: number): readonly 
 }
 
 /** Since it last told anything of its work; 0 where it never did. */
-function silentFor({ id, progress, utilization }: Attempt, { checkpoint }: Workload, nowMs: number): number {
-  if (progress === null) return 0;
-  const saidAtMs = Math.max(progress.atMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
-  return nowMs - Math.max(saidAtMs, utilization === undefined ? 0 : utilization.busyAtMs);
+function silentFor({ id }: Attempt, { checkpoint }: Workload, { nowMs, telemetry }: Known): number {
+  if (telemetry === null || telemetry.progressAtMs === null) return 0;
+  const saidAtMs = Math.max(telemetry.progressAtMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
+  return nowMs - Math.max(saidAtMs, telemetry.utilization?.busyAtMs ?? 0);
 }
 
 /** `sweep-17` and `sweep-18` are such work: of one team and kind, and of one name but for its numbers. */

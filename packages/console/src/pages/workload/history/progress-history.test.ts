@@ -1,25 +1,19 @@
 import type { Event, EventEnvelope } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { Story } from "@headroom/views";
-import { emptyHistory, extend, metricNames, seriesOf } from "./progress-history.ts";
+import { emptyHistory, extend, metricNames, seriesOf, type ProgressPoint } from "./progress-history.ts";
 
 const returned = (sequence: number, atMs: number): EventEnvelope => ({
   sequence,
   event: { kind: "nodeReturned", version: 1, atMs, nodeId: "n" },
 });
 
-const report = (sequence: number, attemptId: string, step: number, loss: number): EventEnvelope => {
-  const event: Event = {
-    kind: "progressRecorded",
-    version: 1,
-    atMs: sequence,
-    attemptId,
-    step,
-    totalSteps: 100,
-    metrics: { loss },
-  };
-  return { sequence, event };
-};
+const report = (step: number, loss: number): ProgressPoint => ({ atMs: step, step, metrics: { loss } });
+
+const checkpoint = (sequence: number, attemptId: string): EventEnvelope => ({
+  sequence,
+  event: { kind: "checkpointRecorded", version: 1, atMs: sequence, attemptId, step: 10, path: "p" },
+});
 
 /** History of a workload with the attempts `a1` and `a2`. */
 function story(): Story {
@@ -29,28 +23,18 @@ function story(): Story {
 }
 
 describe("a course", () => {
-  it("holds the reports of its own attempts, the later one where a step was repeated", () => {
-    const batch = [
-      report(1, "a1", 10, 3),
-      report(2, "b1", 10, 9),
-      report(3, "a1", 20, 2.5),
-      report(4, "a2", 20, 2.4),
-      report(5, "a2", 30, 2),
-    ];
-    const history = extend(emptyHistory, batch, story());
-    expect(seriesOf(history.points, "loss")).toEqual({ steps: [10, 20, 30], values: [3, 2.4, 2] });
-    expect(metricNames(history.points)).toEqual(["loss"]);
+  it("takes the later report where a step was repeated", () => {
+    const points = [report(10, 3), report(20, 2.5), report(20, 2.4), report(30, 2)];
+    expect(seriesOf(points, "loss")).toEqual({ steps: [10, 20, 30], values: [3, 2.4, 2] });
+    expect(metricNames(points)).toEqual(["loss"]);
   });
 
-  it("stays bounded", () => {
-    let history = emptyHistory;
-    const told = story();
-    for (let step = 0; step < 10_000; step++) history = extend(history, [report(step + 1, "a1", step, 1)], told);
-    expect(history.points.length).toBeLessThanOrEqual(4_001);
-    expect(history.points.at(-1)?.step).toBe(9_999);
+  it("holds the checkpoints of its own attempts", () => {
+    const history = extend(emptyHistory, [checkpoint(1, "a1"), checkpoint(2, "b1")], story());
+    expect(history.checkpoints).toEqual([{ atMs: 1, step: 10, attemptId: "a1" }]);
   });
 
-  it("tells what happened to it, and counts no report twice", () => {
+  it("tells what happened to it alone", () => {
     const ended: Event = {
       kind: "attemptEnded",
       version: 1,
@@ -62,13 +46,11 @@ describe("a course", () => {
       retryAtMs: null,
     };
     const batch = [
-      report(1, "a1", 10, 3),
       { sequence: 2, event: ended },
       { sequence: 3, event: { ...ended, attemptId: "b1" } },
     ];
     const history = extend(emptyHistory, batch, story());
     expect(history.story).toEqual([{ sequence: 2, atMs: 7, sentence: "Attempt 1 ended: lost.", attemptIds: ["a1"] }]);
-    expect(history.points).toHaveLength(1);
   });
 
   it("is the same object when nothing concerned it", () => {

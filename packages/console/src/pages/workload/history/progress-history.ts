@@ -1,6 +1,6 @@
 /**
- * Decisions and progress reports of a workload so far. The API keeps only the newest report; older ones are in the
- * events, which are read from about the submission on and then followed live.
+ * Events and reports of a workload. The events are read from about the time of its submission on and then followed
+ * live; its reports come from the telemetry store.
  */
 import type { EventEnvelope } from "@headroom/protocol";
 import { Story, type StoryLine } from "@headroom/views";
@@ -18,23 +18,19 @@ export interface CheckpointMark {
 }
 
 export interface History {
-  readonly points: readonly ProgressPoint[];
   readonly checkpoints: readonly CheckpointMark[];
   /** Decisions and events of the workload, oldest first. */
   readonly story: readonly StoryLine[];
 }
 
-export const emptyHistory: History = { points: [], checkpoints: [], story: [] };
+export const emptyHistory: History = { checkpoints: [], story: [] };
 
-/** More points than a screen has pixels; beyond it every second one is dropped. */
-const POINTS_MAX = 4_000;
 const CHECKPOINTS_MAX = 500;
 /** An array of many tasks has a long history: only the newest part is kept. */
 const STORY_MAX = 500;
 
 /** Finds out which attempts belong to the workload while it reads. */
 export function extend(history: History, batch: readonly EventEnvelope[], told: Story): History {
-  const points: ProgressPoint[] = [];
   const checkpoints: CheckpointMark[] = [];
   const story: StoryLine[] = [];
   for (const envelope of batch) {
@@ -42,22 +38,14 @@ export function extend(history: History, batch: readonly EventEnvelope[], told: 
     const line = told.tell(envelope);
     if (line !== null) story.push(line);
     if (!("attemptId" in event) || !told.knows(event.attemptId)) continue;
-    if (event.kind === "progressRecorded") points.push({ atMs: event.atMs, step: event.step, metrics: event.metrics });
-    else if (event.kind === "checkpointRecorded") {
+    if (event.kind === "checkpointRecorded")
       checkpoints.push({ atMs: event.atMs, step: event.step, attemptId: event.attemptId });
-    }
   }
-  if (points.length === 0 && checkpoints.length === 0 && story.length === 0) return history;
+  if (checkpoints.length === 0 && story.length === 0) return history;
   return {
     story: [...history.story, ...story].slice(-STORY_MAX),
-    points: thinned([...history.points, ...points]),
     checkpoints: [...history.checkpoints, ...checkpoints].slice(-CHECKPOINTS_MAX),
   };
-}
-
-function thinned(points: readonly ProgressPoint[]): readonly ProgressPoint[] {
-  if (points.length <= POINTS_MAX) return points;
-  return points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
 }
 
 /** One curve over the steps: if an attempt repeats steps after a failure, the later report counts. */

@@ -2,15 +2,21 @@ import { firstSequenceToRead, type EventEnvelope, type Workload } from "@headroo
 import { Story } from "@headroom/views";
 import { useEffect, useState } from "react";
 import { useSession } from "../../../connect/session.ts";
-import { emptyHistory, extend, type History } from "./progress-history.ts";
+import { emptyHistory, extend, type History, type ProgressPoint } from "./progress-history.ts";
+import { useProgress } from "./use-progress.ts";
 
-export interface WorkloadHistory extends History {
+interface EventHistory extends History {
   readonly isLoading: boolean;
   /** The history is cut at its beginning. */
   readonly isCut: boolean;
 }
 
-const nothingYet: WorkloadHistory = { ...emptyHistory, isLoading: true, isCut: false };
+export interface WorkloadHistory extends EventHistory {
+  /** Reports of its attempts, oldest first. */
+  readonly points: readonly ProgressPoint[];
+}
+
+const nothingYet: EventHistory = { ...emptyHistory, isLoading: true, isCut: false };
 
 /** Events between two updates of the screen while the past is read. */
 const BATCH = 2_000;
@@ -18,7 +24,7 @@ const BATCH = 2_000;
 /** Reads a workload's past events, then follows new ones. Restarts only for another workload. */
 export function useHistory(workload: Workload): WorkloadHistory {
   const { client, feed } = useSession();
-  const [history, setHistory] = useState<WorkloadHistory>(nothingYet);
+  const [history, setHistory] = useState<EventHistory>(nothingYet);
   const { id, submittedAtMs } = workload;
   // Known attempts and, from their placements, future ones.
   const [story] = useState(() => new Story(id));
@@ -67,5 +73,6 @@ export function useHistory(workload: Workload): WorkloadHistory {
       abort.abort(new Error("the page was left"));
     };
   }, [client, feed, submittedAtMs, story]);
-  return history;
+  const points = useProgress(workload);
+  return { ...history, points };
 }

@@ -1,0 +1,49 @@
+/** Telemetry of simulated attempts: the rolled-up series that the server keeps in its store, here in memory. */
+import type { AttemptId, ReadonlyState, Signal } from "@headroom/engine";
+import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
+import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
+import { AttemptSeries, NewestReports, refusedCursor, sampleOf } from "@headroom/views";
+
+/** Series beyond it are forgotten, the oldest attempts first: some tens of MiB at most. */
+const ATTEMPTS_KEPT = 4_000;
+const PAGE_ATTEMPTS = 20;
+
+interface Kept {
+  readonly workloadId: string;
+  readonly series: AttemptSeries;
+}
+
+export class DemoTelemetry {
+  readonly newest = new NewestReports();
+  readonly #kept = new Map<AttemptId, Kept>();
+
+  record(signals: readonly Signal[], state: ReadonlyState, atMs: number): void {
+    for (const signal of signals) {
+      if (signal.kind !== "progressReported" && signal.kind !== "utilizationReported") continue;
+      const attempt = state.attempts.get(signal.attemptId);
+      if (attempt === undefined) continue;
+      const sample = sampleOf(signal, atMs, attempt.startedAtMs);
+      this.newest.record(attempt.id, sample, state);
+      const known = this.#kept.get(attempt.id) ?? { workloadId: attempt.workloadId, series: new AttemptSeries() };
+      known.series.add(sample);
+      this.#kept.set(attempt.id, known);
+    }
+    for (const id of this.#kept.keys()) {
+      if (this.#kept.size <= ATTEMPTS_KEPT) return;
+      this.#kept.delete(id);
+    }
+  }
+
+  read(
+    workloadId: string,
+    { attempt, cursor, limit = PAGE_ATTEMPTS, points = METRICS_POINTS_DEFAULT, fromMs, toMs }: MetricsQuery,
+  ): Page<AttemptMetrics> {
+    const own = [...this.#kept].filter(
+      ([id, kept]) => kept.workloadId === workloadId && (attempt === undefined || id === attempt),
+    );
+    const from = cursor === undefined ? 0 : Number(cursor);
+    if (!Number.isSafeInteger(from)) throw refusedCursor(cursor ?? "");
+    const items = own.slice(from, from + limit).map(([id, { series }]) => series.view(id, { points, fromMs, toMs }));
+    return { items, nextCursor: from + limit < own.length ? String(from + limit) : null };
+  }
+}

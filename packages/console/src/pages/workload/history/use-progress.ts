@@ -1,0 +1,56 @@
+import type { AttemptMetrics, HeadroomClient, Workload } from "@headroom/protocol";
+import { useEffect, useState } from "react";
+import { useSession } from "../../../connect/session.ts";
+import { REPORTS_POLL_MS } from "../../../live/use-live-query.ts";
+import type { ProgressPoint } from "./progress-history.ts";
+
+/** Attempts whose reports are drawn; of an array with more tasks the first ones. */
+const ATTEMPTS_MAX = 100;
+
+/** Reads the reports of a workload's attempts, and while it runs, again the newest page of them. */
+export function useProgress({ id, phase }: Workload): readonly ProgressPoint[] {
+  const { client } = useSession();
+  const [points, setPoints] = useState<readonly ProgressPoint[]>([]);
+  const isRunning = phase === "running";
+  useEffect(() => {
+    const abort = new AbortController();
+    const reader = new ProgressReader(client, id);
+    const read = async (): Promise<void> => {
+      if (document.hidden) return;
+      const read = await reader.read(abort.signal);
+      if (!abort.signal.aborted) setPoints(read);
+    };
+    // Aborted, or the control plane is away, which the page says elsewhere: the next turn reads again.
+    const turn = (): void => void read().catch(() => undefined);
+    turn();
+    const timer = isRunning ? setInterval(turn, REPORTS_POLL_MS) : undefined;
+    return () => {
+      clearInterval(timer);
+      abort.abort(new Error("the page was left"));
+    };
+  }, [client, id, isRunning]);
+  return points;
+}
+
+/** Pages that have a next one are complete: attempts that come later stand behind them. */
+class ProgressReader {
+  readonly #client: HeadroomClient;
+  readonly #id: string;
+  readonly #complete: AttemptMetrics[] = [];
+  #cursor: string | undefined;
+
+  constructor(client: HeadroomClient, id: string) {
+    this.#client = client;
+    this.#id = id;
+  }
+
+  async read(signal: AbortSignal): Promise<readonly ProgressPoint[]> {
+    for (;;) {
+      const page = await this.#client.metrics(this.#id, { cursor: this.#cursor }, { signal });
+      if (page.nextCursor === null || this.#complete.length >= ATTEMPTS_MAX)
+        return [...this.#complete, ...page.items].flatMap(({ progress }) => progress);
+      this.#complete.push(...page.items);
+      this.#cursor = page.nextCursor;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** What reports about the use of an attempt's accelerators come to. */
+import type { UtilizationReport } from "../contract/inputs.ts";
+import type { AttemptUtilization } from "../model/workload.ts";
+
+interface ReportTimes {
+  /** Of the report. */
+  readonly atMs: number;
+  /** Of the attempt's start. */
+  readonly startedAtMs: number | null;
+}
+
+/** `before`: all reports before this one; `undefined`: it is the first. */
+export function addUtilization(
+  before: AttemptUtilization | undefined,
+  { accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib }: UtilizationReport,
+  { atMs, startedAtMs }: ReportTimes,
+): AttemptUtilization {
+  return {
+    atMs,
+    accelerators,
+    busyAccelerators,
+    busyMilli,
+    mostBusyAccelerators: Math.max(before?.mostBusyAccelerators ?? 0, busyAccelerators),
+    busyAtMs: busyAccelerators > 0 ? atMs : (before?.busyAtMs ?? startedAtMs ?? atMs),
+    peakMemoryMib: larger(before?.peakMemoryMib ?? null, peakMemoryMib),
+    capacityMib: capacityMib ?? before?.capacityMib ?? null,
+  };
+}
+
+const larger = (left: number | null, right: number | null): number | null =>
+  left === null || right === null ? (left ?? right) : Math.max(left, right);

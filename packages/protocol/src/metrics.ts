@@ -1,0 +1,54 @@
+/** What an attempt reported of its progress and its accelerators, rolled up by age. */
+import { z } from "zod";
+import { pageOf, pageQuery, queryInteger } from "./page.ts";
+import { count, instantMs, names } from "@headroom/spec";
+
+const reports = count.meta({ description: "Reports that the point stands for; values are their means." });
+
+export const attemptMetrics = z
+  .object({
+    attemptId: z.string(),
+    totalSteps: count.nullable().meta({ description: "As last reported." }),
+    progress: z
+      .array(
+        z.object({
+          atMs: instantMs.meta({ description: "Of the newest of its reports." }),
+          step: count,
+          reports,
+          metrics: z.record(z.string(), z.number()),
+        }),
+      )
+      .meta({ description: "Oldest first; the newest points are single reports, older ones stand for wider spans." }),
+    utilization: z.array(
+      z.object({
+        atMs: instantMs,
+        reports,
+        busyMilli: z
+          .number()
+          .meta({ description: "Mean share of time in which its accelerators were busy, in thousandths." }),
+        busyAccelerators: z.number(),
+        peakMemoryMib: z.number().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: "AttemptMetrics" });
+
+export const METRICS_POINTS_DEFAULT = 300;
+const METRICS_POINTS_MAX = 600;
+/** The end of year 9999. */
+const INSTANT_MAX_MS = 253_402_300_799_999;
+
+export const metricsQuery = pageQuery.extend({
+  attempt: names.opaqueId.optional().meta({ description: "Of this attempt alone." }),
+  fromMs: queryInteger(0, INSTANT_MAX_MS).optional(),
+  toMs: queryInteger(0, INSTANT_MAX_MS).optional(),
+  points: queryInteger(1, METRICS_POINTS_MAX)
+    .optional()
+    .meta({ description: `The most points of a series, ${METRICS_POINTS_DEFAULT} by default; neighbours are merged.` }),
+});
+
+/** Attempts in the order of their first reports. */
+export const metricsPage = pageOf(attemptMetrics, "MetricsPage");
+
+export type AttemptMetrics = z.output<typeof attemptMetrics>;
+export type MetricsQuery = Partial<z.output<typeof metricsQuery>>;

@@ -1,0 +1,94 @@
+import { attemptId, workloadId } from "@headroom/engine";
+import type { Attempt, ReadonlyState, Signal, Workload } from "@headroom/engine";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { SignalGate, newestOnly } from "./signal-gate.ts";
+
+const MINUTE_MS = 60_000;
+const id = attemptId("w1.1");
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A gate before an engine with one attempt that started at 0, and what it told. */
+function opened(attempt: Partial<Attempt> = {}) {
+  const running = { id, workloadId: workloadId("w1"), number: 1, startedAtMs: 0, placedAtMs: 0, progress: null };
+  const workload = { spec: { walltimeMs: null }, checkpoint: null };
+  const state = {
+    attempts: new Map([[id, { ...running, ...attempt } as Attempt]]),
+    workloads: new Map([[workloadId("w1"), workload as Workload]]),
+  } as unknown as ReadonlyState;
+  const told: Signal[] = [];
+  let nowMs = 0;
+  const gate = new SignalGate({
+    sink: newestOnly(),
+    state: () => state,
+    nowMs: () => nowMs,
+    tell: (signal) => told.push(signal),
+  });
+  const at = (atMs: number, signal: Signal): boolean => {
+    nowMs = atMs;
+    const isTaken = gate.takes(signal);
+    vi.runAllTimers();
+    return isTaken;
+  };
+  return { at, told };
+}
+
+const progress = (step: number, totalSteps = 100): Signal => ({
+  kind: "progressReported",
+  attemptId: id,
+  step,
+  totalSteps,
+  metrics: {},
+});
+const use = (busyAccelerators: number): Signal => ({
+  kind: "utilizationReported",
+  attemptId: id,
+  accelerators: 8,
+  busyAccelerators,
+  busyMilli: 0,
+  peakMemoryMib: null,
+  capacityMib: null,
+});
+
+it("tells the engine nothing of an end that lies beyond what decisions read", () => {
+  const { at, told } = opened();
+  for (let minute = 1; minute <= 40; minute++) expect(at(minute * MINUTE_MS, progress(minute, 600))).toBe(true);
+  expect(told).toEqual([]);
+});
+
+it("tells the engine once that an end comes near, and not while the run keeps its pace", () => {
+  const { at, told } = opened();
+  at(50 * MINUTE_MS, progress(50));
+  expect(told).toEqual([{ kind: "estimatesReported", estimates: [[id, 50, 100]] }]);
+  const known = opened({ progress: { atMs: 50 * MINUTE_MS, step: 50, totalSteps: 100, metrics: {} } });
+  known.at(70 * MINUTE_MS, progress(70));
+  expect(known.told).toEqual([]);
+  // The estimate leaves 20 minutes; by the pace of now it takes 41.
+  known.at(80 * MINUTE_MS, progress(66));
+  expect(known.told).toHaveLength(1);
+});
+
+it("waits until the start-up of a run weighs little", () => {
+  const { at, told } = opened();
+  at(59_000, progress(50));
+  expect(told).toEqual([]);
+});
+
+it("tells that accelerators are idle after five minutes, and busy at once", () => {
+  const { at, told } = opened();
+  at(MINUTE_MS, use(8));
+  at(2 * MINUTE_MS, use(0));
+  expect(told).toEqual([]);
+  at(6 * MINUTE_MS, use(0));
+  expect(told).toEqual([{ kind: "idleChangesReported", changes: [[id, MINUTE_MS]] }]);
+  const idle = opened({ idleSinceMs: MINUTE_MS });
+  idle.at(7 * MINUTE_MS, use(1));
+  expect(idle.told).toEqual([{ kind: "idleChangesReported", changes: [[id, null]] }]);
+});
+
+it("lets everything else pass, and takes in reports of attempts that ended", () => {
+  const { at } = opened();
+  expect(at(0, { kind: "checkpointReported", attemptId: id, step: 1, path: "p" })).toBe(false);
+  expect(at(0, { ...progress(1), attemptId: attemptId("w9.1") } as Signal)).toBe(true);
+});

@@ -1,0 +1,104 @@
+/**
+ * Keeps telemetry out of the journal: every report of progress and utilization goes to the telemetry store, and what decisions read
+ * goes on to the engine, gathered over all attempts: expected ends that moved, and accelerators that became idle or busy.
+ */
+import { isEstimateNews } from "@headroom/engine";
+import type {
+  Attempt,
+  AttemptId,
+  IdleChange,
+  Observation,
+  ProgressEstimate,
+  ReadonlyState,
+  Signal,
+} from "@headroom/engine";
+import { NewestReports, sampleOf } from "@headroom/views";
+import type { NewestReport, TelemetrySample } from "@headroom/views";
+
+export interface TelemetrySink {
+  /** Gives the attempt's newest reports with this one. */
+  record(attempt: Attempt, sample: TelemetrySample, state: ReadonlyState): NewestReport;
+}
+
+/** Keeps the newest reports alone, as long as the process lives. */
+export function newestOnly(): TelemetrySink {
+  const newest = new NewestReports();
+  return { record: ({ id }, sample, state) => newest.record(id, sample, state) };
+}
+
+export interface SignalGateSetup {
+  readonly sink: TelemetrySink;
+  state(): ReadonlyState;
+  nowMs(): number;
+  /** Takes what the journal is to know. */
+  tell(signal: Signal): void;
+}
+
+/** News gathers for so long: a recorded round for each of thousands of attempts would cost more than the news. */
+const GATHER_MS = 1_000;
+/** Attempts in one input: keeps a round within milliseconds. */
+const ATTEMPTS_PER_INPUT = 2_000;
+/** The first reports of a run measure its start-up, and an estimate replaces an earlier one this soon at most. */
+const ESTIMATE_EVERY_MS = 60_000;
+/** Accelerators are idle when none was busy for so long: work that pauses between steps is not recorded again and again. */
+const IDLE_AFTER_MS = 300_000;
+
+export class SignalGate {
+  readonly #setup: SignalGateSetup;
+  readonly #estimates = new Map<AttemptId, ProgressEstimate>();
+  readonly #idle = new Map<AttemptId, IdleChange>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(setup: SignalGateSetup) {
+    this.#setup = setup;
+  }
+
+  /** Whether the input was taken in here and does not go on to the engine. */
+  takes(input: Observation | Signal): boolean {
+    if (input.kind !== "progressReported" && input.kind !== "utilizationReported") return false;
+    const state = this.#setup.state();
+    const nowMs = this.#setup.nowMs();
+    const attempt = state.attempts.get(input.attemptId);
+    if (attempt === undefined) return true;
+    const newest = this.#setup.sink.record(attempt, sampleOf(input, nowMs, attempt.startedAtMs), state);
+    const { attemptId } = input;
+    if (input.kind === "utilizationReported") this.#noteUse(attempt, newest);
+    else if (input.totalSteps !== null && nowMs >= nextEstimateAtMs(attempt)) {
+      const estimate = [attemptId, input.step, input.totalSteps] as const;
+      if (isEstimateNews(state, estimate, nowMs)) this.#estimates.set(attemptId, estimate);
+    }
+    if (this.#estimates.size + this.#idle.size > 0) this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+    return true;
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #noteUse({ id: attemptId, idleSinceMs }: Attempt, { utilization }: NewestReport): void {
+    if (utilization === null) return;
+    const isIdle = idleSinceMs !== undefined;
+    const { atMs, busyAtMs, busyAccelerators } = utilization;
+    if (isIdle && busyAccelerators > 0) this.#idle.set(attemptId, [attemptId, null]);
+    else if (!isIdle && atMs - busyAtMs >= IDLE_AFTER_MS) this.#idle.set(attemptId, [attemptId, busyAtMs]);
+    else this.#idle.delete(attemptId);
+  }
+
+  #flush(): void {
+    this.#timer = null;
+    for (const estimates of inParts([...this.#estimates.values()]))
+      this.#setup.tell({ kind: "estimatesReported", estimates });
+    for (const changes of inParts([...this.#idle.values()])) this.#setup.tell({ kind: "idleChangesReported", changes });
+    this.#estimates.clear();
+    this.#idle.clear();
+  }
+}
+
+const nextEstimateAtMs = ({ startedAtMs, placedAtMs, progress }: Attempt): number =>
+  Math.max(startedAtMs ?? placedAtMs, progress?.atMs ?? 0) + ESTIMATE_EVERY_MS;
+
+const inParts = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / ATTEMPTS_PER_INPUT) }, (_, part) =>
+    items.slice(part * ATTEMPTS_PER_INPUT, (part + 1) * ATTEMPTS_PER_INPUT),
+  );

@@ -1,0 +1,237 @@
+/**
+ * The telemetry of attempts in SQLite: one row for each attempt, with its rolled-up series as text. Nothing here is a fact that a
+ * decision needs, so commits are not synced, and a database that cannot be used is put aside and made new.
+ */
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import type { AttemptId } from "@headroom/engine";
+import type { AttemptMetrics, Page } from "@headroom/protocol";
+import { AttemptSeries } from "@headroom/views";
+import type { NewestReport, TelemetrySample } from "@headroom/views";
+import type { AttemptSample, MetricsRequest, TelemetryRules, TelemetryThreadData } from "./telemetry-messages.ts";
+
+const FORMAT = 1;
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS attempts (
+    position INTEGER PRIMARY KEY,
+    attempt_id TEXT NOT NULL UNIQUE,
+    workload_id TEXT NOT NULL,
+    newest_ms INTEGER NOT NULL,
+    series TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS attempts_of_workload ON attempts (workload_id, position);
+  CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (newest_ms);
+  PRAGMA user_version = ${FORMAT};
+`;
+/** Attempts written by one flush: some milliseconds of this thread, and every attempt of 10,000 in 80 s. */
+const FLUSHED_PER_TURN = 128;
+/** Reports of an attempt gather for so long before its row is written. */
+const WRITTEN_AFTER_MS = 5_000;
+/** Rows removed at a time. */
+const REMOVED_AT_ONCE = 256;
+/** Removing for size stops this far below the limit. */
+const TRIMMED_TO = 0.9;
+/** In memory, where no file can be used. */
+const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
+const PAGE_COUNT_MAX = 100;
+
+interface Gathered {
+  readonly workloadId: string;
+  readonly sinceMs: number;
+  readonly samples: TelemetrySample[];
+}
+
+export class TelemetryDatabase {
+  readonly #file: string;
+  readonly #rules: TelemetryRules;
+  #database: DatabaseSync;
+  #isInMemory = false;
+  #problems: string[] = [];
+  /** Reports that are not in a row yet, by attempt, the longest gathered first. */
+  readonly #gathered = new Map<AttemptId, Gathered>();
+
+  constructor({ file, rules, isExpected }: TelemetryThreadData) {
+    this.#file = file;
+    this.#rules = rules;
+    const isMissing = isExpected && !existsSync(file);
+    try {
+      this.#database = openFile(file);
+      if (isMissing) this.#problems.push(`the telemetry store ${file} is missing; a new one was created`);
+    } catch (error) {
+      this.#database = this.#makeNew(error);
+    }
+  }
+
+  takeProblems(): readonly string[] {
+    const problems = this.#problems;
+    this.#problems = [];
+    return problems;
+  }
+
+  add(samples: readonly AttemptSample[]): void {
+    for (const [attemptId, workloadId, sample] of samples) {
+      const known = this.#gathered.get(attemptId);
+      if (known === undefined) this.#gathered.set(attemptId, { workloadId, sinceMs: sample.atMs, samples: [sample] });
+      else known.samples.push(sample);
+    }
+  }
+
+  flush(nowMs: number, all: boolean): void {
+    this.#orNew(() => {
+      if (!this.#isInMemory && !existsSync(this.#file)) throw new Error("the file was removed");
+      const due: [AttemptId, Gathered][] = [];
+      for (const entry of this.#gathered) {
+        if (!all && (due.length >= FLUSHED_PER_TURN || nowMs - entry[1].sinceMs < WRITTEN_AFTER_MS)) break;
+        due.push(entry);
+      }
+      if (due.length > 0) this.#write(due);
+      this.#trim(nowMs);
+    });
+  }
+
+  read({ workloadId, attemptId, after, limit, ...range }: MetricsRequest): Page<AttemptMetrics> {
+    return this.#orNew(() => {
+      // What gathers is small: written first, so that a page is one query.
+      const own = [...this.#gathered].filter(([, gathered]) => gathered.workloadId === workloadId);
+      if (own.length > 0) this.#write(own);
+      const rows = this.#database
+        .prepare(
+          `SELECT position, attempt_id, series FROM attempts
+           WHERE workload_id = ? AND position > ? AND (? IS NULL OR attempt_id = ?) ORDER BY position LIMIT ?`,
+        )
+        .all(workloadId, after, attemptId, attemptId, limit + 1);
+      const items = rows
+        .slice(0, limit)
+        .map((row) => AttemptSeries.fromText(String(row["series"])).view(String(row["attempt_id"]), range));
+      const last = rows[limit - 1];
+      return { items, nextCursor: rows.length > limit && last !== undefined ? String(last["position"]) : null };
+    });
+  }
+
+  newest(ids: readonly AttemptId[]): readonly (readonly [AttemptId, NewestReport])[] {
+    return this.#orNew(() => {
+      const find = this.#database.prepare("SELECT series FROM attempts WHERE attempt_id = ?");
+      return ids.flatMap((id) => {
+        const row = find.get(id);
+        return row === undefined ? [] : [[id, AttemptSeries.fromText(String(row["series"])).newest] as const];
+      });
+    });
+  }
+
+  /** Of what is stored; pages that are free to be written again do not count. */
+  bytes(): number {
+    return this.#orNew(() => {
+      const {
+        page_count: pages,
+        freelist_count: free,
+        page_size: size,
+      } = this.#database
+        .prepare(
+          "SELECT page_count, freelist_count, page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+        )
+        .get() as Record<string, number>;
+      return ((pages ?? 0) - (free ?? 0)) * (size ?? 0);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #write(due: readonly (readonly [AttemptId, Gathered])[]): void {
+    const find = this.#database.prepare("SELECT series FROM attempts WHERE attempt_id = ?");
+    const put = this.#database.prepare(
+      `INSERT INTO attempts (attempt_id, workload_id, newest_ms, series) VALUES (?, ?, ?, ?)
+       ON CONFLICT (attempt_id) DO UPDATE SET newest_ms = excluded.newest_ms, series = excluded.series`,
+    );
+    this.#database.exec("BEGIN");
+    try {
+      for (const [attemptId, { workloadId, samples }] of due) {
+        const row = find.get(attemptId);
+        const series = row === undefined ? new AttemptSeries() : AttemptSeries.fromText(String(row["series"]));
+        for (const sample of samples) series.add(sample);
+        put.run(attemptId, workloadId, samples.at(-1)?.atMs ?? 0, series.toText());
+      }
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+    for (const [attemptId] of due) this.#gathered.delete(attemptId);
+  }
+
+  /** By age, then by size: a turn removes some of what is too much, and the next turn goes on. */
+  #trim(nowMs: number): void {
+    const oldest = "SELECT position FROM attempts WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?";
+    const remove = this.#database.prepare(`DELETE FROM attempts WHERE position IN (${oldest})`);
+    remove.run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
+    const bytesMax = this.#isInMemory ? Math.min(MEMORY_BYTES_MAX, this.#rules.bytesMax) : this.#rules.bytesMax;
+    if (this.bytes() <= bytesMax) return;
+    for (let turn = 0; turn < PAGE_COUNT_MAX && this.bytes() > bytesMax * TRIMMED_TO; turn++)
+      if (remove.run(Number.MAX_SAFE_INTEGER, REMOVED_AT_ONCE).changes === 0) return;
+  }
+
+  /** Runs once more on a new database where the present one fails. */
+  #orNew<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      this.#database = this.#makeNew(error);
+      return act();
+    }
+  }
+
+  #makeNew(error: unknown): DatabaseSync {
+    const reason = error instanceof Error ? error.message : String(error);
+    closeQuietly(this.#database);
+    try {
+      putAside(this.#file);
+      const database = openFile(this.#file);
+      this.#isInMemory = false;
+      this.#problems.push(
+        `the telemetry store ${this.#file} could not be used (${reason}); a new one was created, and what it held is in ${asideName(this.#file)} as far as it is readable`,
+      );
+      return database;
+    } catch (second) {
+      const why = second instanceof Error ? second.message : String(second);
+      this.#isInMemory = true;
+      this.#problems.push(
+        `the telemetry store ${this.#file} cannot be created (${why}); reports are kept in memory until the next start`,
+      );
+      const database = new DatabaseSync(":memory:");
+      database.exec(SCHEMA);
+      return database;
+    }
+  }
+}
+
+function openFile(file: string): DatabaseSync {
+  const database = new DatabaseSync(file);
+  try {
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 4194304");
+    const format = Number(database.prepare("PRAGMA user_version").get()?.["user_version"] ?? 0);
+    if (format > FORMAT) throw new Error(`it has format ${format}, this version reads ${FORMAT}`);
+    database.exec(SCHEMA);
+    database.prepare("SELECT position FROM attempts ORDER BY newest_ms LIMIT 1").get();
+    return database;
+  } catch (error) {
+    closeQuietly(database);
+    throw error;
+  }
+}
+
+const asideName = (file: string): string => `${file}.unusable`;
+
+/** One is kept, the newest: to look at, not to fill the disk. */
+function putAside(file: string): void {
+  for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
+  if (existsSync(file)) renameSync(file, asideName(file));
+}
+
+function closeQuietly(database: DatabaseSync | undefined): void {
+  try {
+    database?.close();
+  } catch {
+    // It is replaced anyway.
+  }
+}

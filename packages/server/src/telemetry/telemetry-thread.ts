@@ -1,0 +1,32 @@
+/** The thread that keeps the telemetry store. */
+import { parentPort, workerData } from "node:worker_threads";
+import { TelemetryDatabase } from "./telemetry-database.ts";
+import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./telemetry-messages.ts";
+
+const database = new TelemetryDatabase(workerData as TelemetryThreadData);
+
+function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest"> {
+  switch (request.kind) {
+    case "add":
+      database.add(request.samples);
+      return {};
+    case "flush":
+      database.flush(request.nowMs, request.all);
+      return {};
+    case "read":
+      return { page: database.read(request.request) };
+    case "newest":
+      return { newest: database.newest(request.attemptIds) };
+    case "close":
+      database.close();
+      return {};
+  }
+}
+
+parentPort?.on("message", (request: TelemetryRequest) => {
+  const answered = answer(request);
+  const bytes = request.kind === "flush" ? database.bytes() : 0;
+  const said: TelemetryAnswer = { ...answered, problems: database.takeProblems(), bytes };
+  parentPort?.postMessage(said);
+  if (request.kind === "close") parentPort?.close();
+});

@@ -1,0 +1,116 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { attemptId } from "@headroom/engine";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TelemetryDatabase } from "./telemetry-database.ts";
+import type { AttemptSample, MetricsRequest, TelemetryRules } from "./telemetry-messages.ts";
+
+let directory = "";
+let file = "";
+const rules: TelemetryRules = { keptMs: 1_000_000, bytesMax: 1024 ** 3 };
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), "headroom-telemetry-"));
+  file = path.join(directory, "telemetry.db");
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const opened = (at: string = file): TelemetryDatabase => new TelemetryDatabase({ file: at, rules, isExpected: false });
+
+const progress = (attempt: string, atMs: number, step = 1): AttemptSample => [
+  attemptId(attempt),
+  attempt.slice(0, attempt.indexOf(".")),
+  { kind: "progress", atMs, step, totalSteps: 100, metrics: { loss: 1 } },
+];
+
+const of = (workloadId: string, more: Partial<MetricsRequest> = {}): MetricsRequest => ({
+  workloadId,
+  attemptId: null,
+  after: 0,
+  limit: 20,
+  points: 300,
+  ...more,
+});
+
+const stepsOf = (database: TelemetryDatabase, workloadId: string): readonly (readonly number[])[] =>
+  database.read(of(workloadId)).items.map((each) => each.progress.map(({ step }) => step));
+
+describe("the telemetry store", () => {
+  it("gives what was reported, before and after it was written and opened again", () => {
+    const database = opened();
+    database.add([progress("w1.1", 0, 1), progress("w2.1", 0, 9), progress("w1.1", 2_000, 2)]);
+    expect(stepsOf(database, "w1")).toEqual([[1, 2]]);
+    database.add([progress("w1.1", 4_000, 3)]);
+    database.flush(4_000, true);
+    database.close();
+    const again = opened();
+    expect(stepsOf(again, "w1")).toEqual([[1, 2, 3]]);
+    expect(again.newest([attemptId("w1.1"), attemptId("w7.1")])).toEqual([
+      ["w1.1", { progress: { atMs: 4_000, step: 3, totalSteps: 100, metrics: { loss: 1 } }, utilization: null }],
+    ]);
+    again.close();
+  });
+
+  it("pages through the attempts of a workload", () => {
+    const database = opened();
+    database.add(Array.from({ length: 5 }, (_, task) => progress(`w1.${task}.1`, 0, task)));
+    const first = database.read(of("w1", { limit: 3 }));
+    const rest = database.read(of("w1", { limit: 3, after: Number(first.nextCursor) }));
+    expect([...first.items, ...rest.items].map((each) => each.attemptId)).toEqual(
+      [0, 1, 2, 3, 4].map((task) => `w1.${task}.1`),
+    );
+    expect(rest.nextCursor).toBeNull();
+    expect(database.read(of("w1", { attemptId: "w1.3.1" })).items).toHaveLength(1);
+    database.close();
+  });
+
+  it("forgets what is old", () => {
+    const database = opened();
+    database.add([progress("w1.1", 0), progress("w2.1", 900_000)]);
+    database.flush(1_100_000, true);
+    expect([stepsOf(database, "w1"), stepsOf(database, "w2")]).toEqual([[], [[1]]]);
+    database.close();
+  });
+
+  it("stays below its size: the attempts that reported longest ago go first", () => {
+    const database = new TelemetryDatabase({ file, rules: { ...rules, bytesMax: 400_000 }, isExpected: false });
+    for (let index = 0; index < 4_000; index++) database.add([progress(`w${index}.1`, index)]);
+    database.flush(4_000, true);
+    database.flush(4_001, true);
+    expect(database.bytes()).toBeLessThanOrEqual(400_000);
+    expect(stepsOf(database, "w0")).toEqual([]);
+    expect(stepsOf(database, "w3999")).toEqual([[1]]);
+    database.close();
+  });
+
+  it("is made new and says so where its file is damaged, at the start or later", () => {
+    writeFileSync(file, "this is no database".repeat(1_000));
+    const database = opened();
+    expect(database.takeProblems()).toEqual([expect.stringMatching(/could not be used \(.*\); a new one was created/)]);
+    expect(existsSync(`${file}.unusable`)).toBe(true);
+    database.add([progress("w1.1", 0)]);
+    database.flush(0, true);
+    rmSync(file);
+    database.add([progress("w1.1", 2_000, 2)]);
+    database.flush(2_000, true);
+    expect(database.takeProblems()).toEqual([expect.stringContaining("the file was removed")]);
+    expect(stepsOf(database, "w1")).toEqual([[2]]);
+    database.close();
+  });
+
+  it("says that it is missing where there should be one", () => {
+    const database = new TelemetryDatabase({ file, rules, isExpected: true });
+    expect(database.takeProblems()).toEqual([`the telemetry store ${file} is missing; a new one was created`]);
+    database.close();
+  });
+
+  it("keeps reports in memory where no file can be made", () => {
+    const database = opened(path.join(directory, "absent", "telemetry.db"));
+    expect(database.takeProblems()).toEqual([expect.stringContaining("kept in memory until the next start")]);
+    database.add([progress("w1.1", 0)]);
+    database.flush(10_000, true);
+    expect(stepsOf(database, "w1")).toEqual([[1]]);
+    database.close();
+  });
+});

@@ -1,0 +1,156 @@
+/**
+ * Telemetry of attempts: the newest reports in memory, everything else rolled up in a store on a thread of its own. It never stops the
+ * control plane: a store that fails is made new, a thread that ends is started again, and both are reported.
+ */
+import type { Attempt, AttemptId, ReadonlyState } from "@headroom/engine";
+import { ThreadCalls } from "@headroom/platform";
+import { refuse } from "@headroom/protocol";
+import type { AttemptMetrics, Page } from "@headroom/protocol";
+import { NewestReports } from "@headroom/views";
+import type { NewestReport, TelemetrySample } from "@headroom/views";
+import type { DriverLog } from "../driver/batch-driver.ts";
+import type { TelemetrySink } from "../driver/signal-gate.ts";
+import type {
+  AttemptSample,
+  MetricsRequest,
+  TelemetryAnswer,
+  TelemetryRequest,
+  TelemetryRules,
+  TelemetryThreadData,
+} from "./telemetry-messages.ts";
+
+/** As long as what ended attempts leave on disk is kept. 1 GiB holds the series of some 60,000 attempts. */
+export const telemetryDefaults: TelemetryRules = { keptMs: 30 * 86_400_000, bytesMax: 1024 ** 3 };
+
+/** Reports gather for so long before they are sent to the thread: one message for a thousand of them. */
+const SEND_EVERY_MS = 200;
+const FLUSH_EVERY_MS = 1_000;
+/** Reports that may wait for the thread: 20 s of 10,000 attempts that report every two seconds. */
+const WAITING_MAX = 100_000;
+/** Reports in one message: a few milliseconds of the event loop to copy. */
+const SENT_AT_ONCE = 2_000;
+const RESTARTS_MAX = 10;
+const NEWEST_AT_ONCE = 500;
+
+export interface TelemetryOptions {
+  readonly file: string;
+  readonly rules: TelemetryRules;
+  /** There is a journal, so there was a store: a missing one is reported. */
+  readonly isExpected: boolean;
+  readonly log: DriverLog;
+  nowMs(): number;
+}
+
+type StoreThread = ThreadCalls<TelemetryRequest, TelemetryAnswer>;
+
+export class Telemetry implements TelemetrySink {
+  readonly newest = new NewestReports();
+  readonly #options: TelemetryOptions;
+  #thread: StoreThread | null;
+  #waiting: AttemptSample[] = [];
+  #isSending = false;
+  #isClosed = false;
+  #restartCount = 0;
+  #droppedCount = 0;
+  #bytes = 0;
+  readonly #sender: NodeJS.Timeout;
+  readonly #flusher: NodeJS.Timeout;
+
+  constructor(options: TelemetryOptions) {
+    this.#options = options;
+    this.#thread = this.#start();
+    this.#sender = setInterval(() => void this.#send(), SEND_EVERY_MS);
+    this.#flusher = setInterval(() => void this.#flush(false), FLUSH_EVERY_MS);
+    this.#sender.unref();
+    this.#flusher.unref();
+  }
+
+  /** Reports that were not stored, since too many waited or the thread had ended. */
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  /** Size of what is stored, as of the last look. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  record({ id, workloadId }: Attempt, sample: TelemetrySample, state: ReadonlyState): NewestReport {
+    if (this.#waiting.length < WAITING_MAX) this.#waiting.push([id, workloadId, sample]);
+    else this.#droppedCount++;
+    return this.newest.record(id, sample, state);
+  }
+
+  /** What attempts that still run had reported to an earlier process. */
+  async restore(ids: readonly AttemptId[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += NEWEST_AT_ONCE) {
+      const attemptIds = ids.slice(from, from + NEWEST_AT_ONCE);
+      const answer = await this.#call({ kind: "newest", attemptIds });
+      for (const [id, newest] of answer?.newest ?? []) this.newest.restore(id, newest);
+    }
+  }
+
+  /** Throws `overloaded` where the store cannot be read now. */
+  async read(request: MetricsRequest): Promise<Page<AttemptMetrics>> {
+    await this.#send();
+    const answer = await this.#call({ kind: "read", request });
+    if (answer?.page === undefined)
+      throw refuse("overloaded", "The telemetry store is being started again; try again in a moment.");
+    return answer.page;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    clearInterval(this.#sender);
+    clearInterval(this.#flusher);
+    while (this.#waiting.length > 0 && this.#thread !== null) await this.#send();
+    await this.#flush(true);
+    this.#isClosed = true;
+    await this.#call({ kind: "close" });
+    await this.#thread?.ended();
+  }
+
+  /** One message at a time: what waits for a slow disk waits here, where it is bounded. */
+  async #send(): Promise<void> {
+    if (this.#isSending || this.#waiting.length === 0) return;
+    this.#isSending = true;
+    const samples = this.#waiting.splice(0, SENT_AT_ONCE);
+    const answer = await this.#call({ kind: "add", samples });
+    if (answer === null) this.#droppedCount += samples.length;
+    this.#isSending = false;
+  }
+
+  async #flush(all: boolean): Promise<void> {
+    const answer = await this.#call({ kind: "flush", nowMs: this.#options.nowMs(), all });
+    if (answer !== null) this.#bytes = answer.bytes;
+  }
+
+  /** `null`: the thread has ended. */
+  async #call(request: TelemetryRequest): Promise<TelemetryAnswer | null> {
+    const thread = this.#thread;
+    if (thread === null) return null;
+    try {
+      const answer = await thread.call(request);
+      for (const problem of answer.problems) this.#options.log.warn(problem);
+      return answer;
+    } catch (error) {
+      if (this.#thread === thread) this.#replace(error);
+      return null;
+    }
+  }
+
+  #replace(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const isLast = this.#isClosed || ++this.#restartCount > RESTARTS_MAX;
+    this.#thread = isLast ? null : this.#start();
+    if (this.#isClosed) return;
+    const then = isLast ? "reports are no longer stored until the next start" : "it is started again";
+    this.#options.log.warn(`the telemetry store ended (${reason}); ${then}`);
+  }
+
+  #start(): StoreThread {
+    const { file, rules, isExpected } = this.#options;
+    const data: TelemetryThreadData = { file, rules, isExpected };
+    return new ThreadCalls<TelemetryRequest, TelemetryAnswer>(new URL("./telemetry-thread.ts", import.meta.url), data);
+  }
+}
