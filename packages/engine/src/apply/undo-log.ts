@@ -165,7 +165,6 @@ export class UndoLog {
     world.queueEventCount = this.#queueEventCount;
     // Caches keyed by this sequence are invalid, because it will be reused.
     world.scratch.forgetUndone();
-    world.cells.forget();
     capacity.freedEpoch++;
     queue.markDirty();
     return true;

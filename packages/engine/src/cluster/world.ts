@@ -15,7 +15,6 @@ import { windowDurationMs } from "../usage/planned-duration.ts";
 import { CalendarIndex } from "./calendar-index.ts";
 import { latestEndMs } from "./latest-end.ts";
 import { Capacity } from "./capacity.ts";
-import { CellIndex } from "./cell-index.ts";
 import { growthOf, holdAttempt, holdNomination } from "./holdings.ts";
 import { CompletionIndex } from "./completion-index.ts";
 import { workloadOf } from "./entities.ts";
@@ -45,7 +44,6 @@ export interface World {
   readonly teamUse: TeamUse;
   readonly timers: Timers;
   readonly fabric: FabricIndex;
-  readonly cells: CellIndex;
   readonly completions: CompletionIndex;
   /** Preemptible work by team; empty while no phase evicts. */
   readonly evictable: Map<TeamName, EvictableWork>;
@@ -98,7 +96,6 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     teamUse,
     timers,
     fabric: new FabricIndex(state),
-    cells: new CellIndex(state),
     completions: new CompletionIndex(rules),
     evictable: new Map(),
     terminating: new Set(),

@@ -1,7 +1,7 @@
-/** Who may be evicted for whom, by the product's own rules. */
+/** Stage 1: which work may be evicted, and for which requests. */
 import type { Batch } from "../batch/batch.ts";
 import type { TeamName } from "../model/ids.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
+import type { Attempt, EvictionReason, Workload } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
@@ -9,8 +9,8 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import { FIRST_TYPE_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
-import { entitlementToKeep, entitlementToPreempt } from "../ordering/team-share.ts";
-import { amountCompared } from "../cluster/request.ts";
+import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../ordering/team-share.ts";
+import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
 /** Runs, may be evicted, and ran as long as it was promised to. */
@@ -42,7 +42,7 @@ export interface PreemptionScope {
  * How far the request may be claimed: with it the team and all above it up to there stay within what they may claim. What a team
  * takes from a sister changes nothing of what those above both hold, so those are not asked. `null`: it may claim nothing.
  */
-export function scopeOf({ world }: Batch, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
+export function scopeOf(world: World, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
   const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
   return beyond?.node.name === preemptor.request.team ? null : { below: beyond?.node ?? null };
 }
@@ -175,4 +175,39 @@ export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): 
   const path: TeamNode[] = [];
   for (let at: TeamNode | null = teamUse.node(other); at !== null && !above.has(at); at = at.parent) path.push(at);
   return path;
+}
+
+/** Teams from which the preemptor may take: its own by priority alone; `null`: none. */
+export const reachOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): PreemptionScope | null =>
+  reason === "reclaimed" ? scopeOf(world, teamSharesOf(world), preemptor) : { below: null };
+
+/** Accelerators of one type that a plan would find at most, if every victim candidate left; -1: there is no plan. Decided from sums. */
+export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclaimed" | "preempted"): number {
+  if (world.evictable.size === 0) return -1;
+  const types = acceptableTypes(world, preemptor.request);
+  if (isHeldByGuarantee(world, preemptor)) return -1;
+  const teamShares = teamSharesOf(world);
+  const scope = reachOf(world, preemptor, reason);
+  if (scope === null) return -1;
+  const { priority } = (preemptor.waiting.first() as Workload).spec;
+  let attempts = 0;
+  let terminating = 0;
+  for (const [team, work] of world.evictable) {
+    if ((team === preemptor.request.team) !== (reason === "preempted")) continue;
+    const gives =
+      reason === "preempted"
+        ? work.priorityMin < priority
+        : holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
+    if (!gives) continue;
+    attempts += work.size;
+    terminating += work.accelerators;
+  }
+  if (attempts === 0 && world.terminating.size === 0) return -1;
+  return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);
+}
+
+/** Work that is not preemptible stays within guarantees, and evicting preemptible work frees nothing of those. */
+function isHeldByGuarantee({ teamUse, rules }: World, { request }: QueueBucket): boolean {
+  if (request.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
+  return teamUse.guaranteePassed(request.team, teamUse.amountOf(request.gang, request.workers, "")) !== null;
 }

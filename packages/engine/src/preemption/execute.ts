@@ -1,4 +1,4 @@
-/** Carrying out a plan that was checked: its right is recorded, victims are asked to leave, the place is given or promised. */
+/** Stage 6, second half: records a verified plan and its grounds, stops the victims, gives the preemptor its place or nominates it. */
 import type { Batch } from "../batch/batch.ts";
 import { shrinkOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";

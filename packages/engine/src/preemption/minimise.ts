@@ -1,79 +1,33 @@
-/**
- * Whoever takes the place of others of its own team may take what is idle beside it, and bring the team above its claim. While
- * others wait for what they may claim, that would be taken back at once: those evicted for it would have left for nothing, and
- * two teams that make room for their large work so, each of what the other has just taken back, would never be at rest.
- */
-import type { Batch } from "../batch/batch.ts";
-import type { TeamName } from "../model/ids.ts";
-import { spentBudget } from "../usage/gate.ts";
-import { amountHeld } from "../cluster/amounts.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import { amountAt } from "../cluster/team-node.ts";
-import type { TeamNode } from "../cluster/team-node.ts";
-import type { World } from "../cluster/world.ts";
-import { couldEverFit } from "../placement/could-ever.ts";
-import { entitlementToKeep } from "../ordering/team-share.ts";
-import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
-import { acceptableTypes, amountCompared } from "../cluster/request.ts";
-import type { Plan } from "./plan.ts";
-import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
+/** Stage 4: a plan has no victim that it does not need. */
 
-/** Whether the plan brings a team above its claim of something that another, who waits, may claim of it there. */
-export function wouldBeUndone(batch: Batch, teamShares: TeamShares, plan: Plan): boolean {
-  const { world } = batch;
-  if (!world.rules.phases.includes("reclaim")) return false;
-  const { team } = plan.preemptor.request;
-  const passed = positionsPassed(world, teamShares, plan);
-  if (passed.size === 0) return false;
-  return world.queue.waitingClasses().some((bucket) => {
-    if (bucket.request.team === team) return false;
-    const side = sideOf(world, bucket.request.team, team);
-    const positions = side === null ? [] : (passed.get(side) ?? []);
-    const asked = amountCompared(world, bucket.request);
-    if (!positions.some((position) => amountAt(asked, position) > 0)) return false;
-    return goesThere(world, bucket, plan) && mayPreemptOf(batch, teamShares, { bucket, team });
-  });
+interface Minimal<Item, Found> {
+  /** The items that are needed, in their order. */
+  readonly needed: readonly Item[];
+  /** What was found with these items alone. */
+  readonly found: Found;
 }
 
-/** What each team from the beneficiary's up holds more of than before, and then more than it may claim. */
-function positionsPassed(
-  world: World,
-  teamShares: TeamShares,
-  { preemptor, victims }: Plan,
-): ReadonlyMap<TeamNode, readonly number[]> {
-  const asked = amountCompared(world, preemptor.request);
-  const given = victims.map(({ attempt, keeps }) => {
-    const { gang } = workloadOf(world, attempt.workloadId).spec;
-    return amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps) });
-  });
-  const more = (position: number): number =>
-    given.reduce((rest, amount) => rest - amountAt(amount, position), amountAt(asked, position));
-  const passed = new Map<TeamNode, readonly number[]>();
-  for (let node: TeamNode | null = world.teamUse.node(preemptor.request.team); node !== null; node = node.parent) {
-    const { used } = node;
-    const teamShare = teamShares.get(node) as TeamShare;
-    const positions = teamShare.positions.filter(
-      (position) =>
-        more(position) > 0 && (used[position] ?? 0) + more(position) > entitlementToKeep(teamShare, position),
-    );
-    if (positions.length > 0) passed.set(node, positions);
+interface Minimising<Item, Found> {
+  /** In which order items are dropped. */
+  readonly order: Iterable<Item>;
+  /** What is found without the item, beside those that were dropped before; `null`: the item is needed. */
+  without(item: Item, rest: () => readonly Item[]): Found | null;
+}
+
+/** Drops items one at a time, each for good if the search still succeeds without it. */
+export function minimise<Item, Found>(
+  items: readonly Item[],
+  found: Found,
+  { order, without }: Minimising<Item, Found>,
+): Minimal<Item, Found> {
+  const dropped = new Set<Item>();
+  const rest = (): readonly Item[] => items.filter((item) => !dropped.has(item));
+  let least = found;
+  for (const item of order) {
+    dropped.add(item);
+    const again = without(item, rest);
+    if (again === null) dropped.delete(item);
+    else least = again;
   }
-  return passed;
-}
-
-/** Whether it will do with accelerators of the type that the plan is about. */
-const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): boolean =>
-  couldEverFit(world, bucket) &&
-  acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);
-
-interface Entitled {
-  readonly bucket: QueueBucket;
-  readonly team: TeamName;
-}
-
-function mayPreemptOf(batch: Batch, teamShares: TeamShares, { bucket, team }: Entitled): boolean {
-  if (spentBudget(batch.world.state, bucket.request.team) !== null) return false;
-  const scope = scopeOf(batch, teamShares, bucket);
-  return scope !== null && isInScope(batch.world, scope, team);
+  return { needed: rest(), found: least };
 }

@@ -1,20 +1,39 @@
-/** A plan: who is to have which place, and who gives it up. Made by a search, checked by `preemption/verify-plan.ts`, carried out by `carry-out.ts`. */
-import type { Attempt, EvictionReason, EvictionRight, Nomination } from "../model/workload.ts";
-import type { Batch } from "../batch/batch.ts";
+/** Stage 5: the plan. It says which place the preemptor gets and who gives up what for it. */
+import { acceleratorsIn, partsOf } from "../model/gang.ts";
+import type { GangPart } from "../model/gang.ts";
+import type { Attempt, EvictionRight, Nomination, Workload } from "../model/workload.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";
+
+/** Workers of an attempt that leave together, or a nomination that is withdrawn. */
+export interface VictimUnit {
+  readonly attempt: Attempt;
+  readonly workload: Workload;
+  /** Workers that the attempt keeps; those from here to before `upTo` leave. */
+  readonly keeps: number;
+  readonly upTo: number;
+  /** The unit is a nomination, which is withdrawn whole; `attempt` stands for the one that was to start. */
+  readonly nomination: Nomination | null;
+}
+
+/** What the unit gives up, by kind of worker. */
+export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
+  partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
+
+/** Accelerators that the unit gives up. */
+export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
 
 export interface Victim {
   readonly attempt: Attempt;
   /** Workers that it keeps; 0: it is evicted whole. */
   readonly keeps: number;
-  /** By what right, where the search knows more than the reason of the plan. */
+  /** The ground of the eviction, where the strategy knows more than the reason of the plan. */
   readonly right?: EvictionRight;
-  /** Of the workers that leave, so many have a place elsewhere in the plan; absent: none. */
+  /** How many of the workers that leave have a place elsewhere in the plan; absent: none. */
   readonly moving?: number;
 }
 
-/** Where work that gives up its place would go on. */
+/** Where a migrated victim goes on. */
 export interface Move {
   readonly attempt: Attempt;
   readonly bucket: QueueBucket;
@@ -25,17 +44,25 @@ export interface Plan {
   readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
-  /** Promised places that are given up for it; absent: none. */
+  /** Nominations that are withdrawn for it; absent: none. */
   readonly withdrawn?: readonly Nomination[];
-  /** Loans that keep running where they are, on what is idle; absent: none. */
+  /** Attempts that stay where they are as opportunistic jobs; absent: none. */
   readonly relabelled?: readonly Attempt[];
-  /** Absent: nobody moves. */
+  /** Absent: nothing migrates. */
   readonly moves?: readonly Move[];
 }
 
-/** Whether nobody gives anything up for it. */
+/** Whether the plan has no victim and withdraws or relabels nothing. */
 export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan): boolean =>
   victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
 
-/** Finds a plan for the head of a class, or none; leaves every index as it was. */
-export type PlanSearch = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason) => Plan | null;
+/** One victim for each attempt, with the fewest workers that any of its units leaves it. */
+export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
+  const keeps = new Map<Attempt, number>();
+  for (const unit of units)
+    if (unit.nomination === null) keeps.set(unit.attempt, Math.min(unit.keeps, keeps.get(unit.attempt) ?? unit.keeps));
+  const moving = new Map<Attempt, number>();
+  for (const { attempt, placement } of moves)
+    moving.set(attempt, (moving.get(attempt) ?? 0) + placement.workers.length);
+  return [...keeps].map(([attempt, kept]) => ({ attempt, keeps: kept, moving: moving.get(attempt) ?? 0 }));
+}

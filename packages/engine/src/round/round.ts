@@ -9,22 +9,22 @@ import type { Phase } from "../policy/policy.ts";
 import { reservationsOf } from "../placement/backfill/reservations.ts";
 import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
-import { dropIncomplete } from "./drop-incomplete.ts";
-import { evictFor } from "../preemption/evict.ts";
+import { dropIncomplete } from "../strategies/kai/drop-incomplete.ts";
+import { freeCapacity } from "../preemption/pipeline.ts";
 import { expire } from "./expire.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
 import { placeWaiting } from "./place-waiting.ts";
-import { rebalance } from "./rebalance.ts";
+import { rebalance } from "../strategies/armada/rebalance.ts";
 import { replaceLost } from "./replace-lost.ts";
 import { keepNominations } from "../transitions/nominations.ts";
 import { keepHotSpares, mayHaveHotSpares } from "./keep-hot-spares.ts";
 
 const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   place: placeWaiting,
-  consolidate: (batch) => evictFor(batch, "moved"),
-  reclaim: (batch) => evictFor(batch, "reclaimed"),
-  preempt: (batch) => evictFor(batch, "preempted"),
+  consolidate: (batch) => freeCapacity(batch, "moved"),
+  reclaim: (batch) => freeCapacity(batch, "reclaimed"),
+  preempt: (batch) => freeCapacity(batch, "preempted"),
   rebalance,
   defragment,
   grow: growLast,

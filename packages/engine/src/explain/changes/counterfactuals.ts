@@ -13,7 +13,7 @@ import type { WorkloadId } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
 import type { Reservation } from "../../placement/backfill/reservations.ts";
-import { evictionLoss } from "../../preemption/eviction-cost.ts";
+import { evictionLoss } from "../../preemption/cost.ts";
 import { placeGiven } from "../../transitions/start.ts";
 import { activeAttempt, workloadOf } from "../../cluster/entities.ts";
 import { invariant } from "../../base/invariant.ts";

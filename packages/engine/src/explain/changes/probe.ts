@@ -12,7 +12,7 @@ import { isInGroups } from "../../cluster/request.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { WorkloadEntity } from "../../state/state.ts";
-import { preemptionStrategy } from "../../preemption/strategy.ts";
+import { findPlan } from "../../preemption/pipeline.ts";
 
 const reasons: Readonly<Record<string, EvictionReason>> = {
   consolidate: "moved",
@@ -24,12 +24,11 @@ export function couldStart(batch: Batch, bucket: QueueBucket, reservations: read
   const { world } = batch;
   if (!couldEverFit(world, bucket)) return false;
   const { phases } = world.rules;
-  const strategy = preemptionStrategy(world);
   if (fitsBeside(batch, bucket, reservations)) return true;
   return phases.some((phase) => {
     const reason = reasons[phase];
     if (phase === "rebalance" || reason === undefined) return phase === "rebalance";
-    return strategy.mayFind(batch, bucket, reason) && strategy.find(batch, bucket, reason) !== null;
+    return findPlan(batch, bucket, reason) !== null;
   });
 }
 

@@ -6,7 +6,7 @@ import { usualDefragmentation } from "../../policy/defragment-rules.ts";
 import type { DefragmentRules } from "../../policy/policy.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { gather } from "../../round/defragment.ts";
-import { evictionLoss } from "../../preemption/eviction-cost.ts";
+import { evictionLoss } from "../../preemption/cost.ts";
 import type { World } from "../../cluster/world.ts";
 
 export interface ForeseenMove {

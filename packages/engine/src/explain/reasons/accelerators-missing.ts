@@ -1,6 +1,6 @@
 /** What something that waits still lacks after a round in which it did not start. */
 import type { Batch } from "../../batch/batch.ts";
-import { roomAtMost } from "../../preemption/lowest-cost.ts";
+import { roomAtMost } from "../../preemption/eligibility.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 
@@ -16,7 +16,7 @@ export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   let room = 0;
   for (const { freeCount, releasingCount } of acceptableTypes(world, bucket.request))
     room = Math.max(room, freeCount + releasingCount);
-  if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(batch, bucket, "reclaimed"));
-  if (phases.includes("preempt")) room = Math.max(room, roomAtMost(batch, bucket, "preempted"));
+  if (phases.includes("reclaim")) room = Math.max(room, roomAtMost(world, bucket, "reclaimed"));
+  if (phases.includes("preempt")) room = Math.max(room, roomAtMost(world, bucket, "preempted"));
   return Math.max(0, wholeNeeded(bucket.request) - room);
 }

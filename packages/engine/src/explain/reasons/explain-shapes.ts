@@ -1,5 +1,6 @@
 /** What a team owns by shape, and holds of it: why guaranteed work waits although accelerators are idle. */
 import { acceleratorsIn } from "../../model/gang.ts";
+import { cellTreeOf } from "../../strategies/hived/cells.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
 import { isGuaranteedRequest, isPlacedInCells } from "../../strategies/hived/place-in-cells.ts";
 import { acceptableTypes, partsAsked } from "../../cluster/request.ts";
@@ -19,7 +20,7 @@ export function explainShapes(world: World, request: PlacementRequest): BlockedR
   let ownedCount = 0;
   let heldCount = 0;
   for (const type of acceptableTypes(world, request)) {
-    const tree = world.cells.tree(type, world.capacity.nodesEpoch);
+    const tree = cellTreeOf(world, type);
     const owned = shapesOn(world, tree, type.type)
       .filter(({ owner }) => owner === team)
       .reduce((sum, { shape }) => sum + shape.accelerators * shape.count, 0);

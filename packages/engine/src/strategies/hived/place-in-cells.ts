@@ -6,8 +6,9 @@
 import type { TeamName } from "../../model/ids.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
-import { around, sizeOf } from "../../cluster/cell-tree.ts";
-import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
+import { around, sizeOf } from "./cell-tree.ts";
+import type { Cell, CellTree } from "./cell-tree.ts";
+import { cellTreeOf, derivedFrom } from "./cells.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -49,7 +50,7 @@ function placeInCells(
   request: PlacementRequest,
   asked: CandidateRequest,
 ): readonly WorkerAllocation[] | null {
-  const tree = world.cells.tree(asked.type, world.capacity.nodesEpoch);
+  const tree = cellTreeOf(world, asked.type);
   if (!isGuaranteedRequest(world, request)) {
     // What cannot be evicted may not sit on what others are guaranteed.
     if (world.rules.teams.reservedTopology !== undefined && !request.isPreemptible) return null;
@@ -87,7 +88,7 @@ function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateR
     const workers = guaranteedWorkers(world, tree, type, relabelled ?? new Set());
     return { reservedTopology, workers, layouts: [...layouts(tree, reservedTopology, workers)] };
   };
-  return (relabelled?.size ?? 0) > 0 ? make() : world.cells.remembered(tree, world.state.sequence, make);
+  return (relabelled?.size ?? 0) > 0 ? make() : derivedFrom(world, tree, make);
 }
 
 /** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */

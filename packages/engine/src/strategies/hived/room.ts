@@ -1,8 +1,8 @@
 /** What is free in the cells of one type while a request is being placed, worker by worker. */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
-import { sizeOf } from "../../cluster/cell-tree.ts";
-import { around } from "../../cluster/cell-tree.ts";
-import type { Cell, CellTree } from "../../cluster/cell-tree.ts";
+import { sizeOf } from "./cell-tree.ts";
+import { around } from "./cell-tree.ts";
+import type { Cell, CellTree } from "./cell-tree.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import { partOf } from "../../placement/place-parts.ts";
 import type { PartSpot } from "../../placement/place-parts.ts";

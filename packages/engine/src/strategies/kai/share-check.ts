@@ -5,11 +5,11 @@ import type { World } from "../../cluster/world.ts";
 import { entitlementToKeep } from "../../ordering/team-share.ts";
 import { COMPARED, amountAt } from "../../cluster/team-node.ts";
 import type { TeamShare, TeamShares } from "../../ordering/team-share.ts";
-import type { GrowingSearch } from "./growing-list.ts";
-import type { Replaced } from "../../preemption/replace.ts";
+import type { KaiSearch } from "./kai.ts";
+import type { PlacedAgain } from "../../preemption/place-again.ts";
 import { amountAsked } from "../../cluster/request.ts";
-import { partsOfUnit } from "../../preemption/victim-order.ts";
-import type { VictimUnit } from "../../preemption/victim-order.ts";
+import { partsOfUnit } from "../../preemption/plan.ts";
+import type { VictimUnit } from "../../preemption/plan.ts";
 
 const requestOf = (world: World, request: PlacementRequest): Amount => amountAsked(world, request, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
@@ -49,8 +49,8 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
 
 /** Every unit that is really lost is taken from a team that holds more than it may claim, or against the beneficiary's guarantee. */
 export function acceptsLosses(
-  { batch, preemptor, teamShares }: GrowingSearch,
-  { lost }: Pick<Replaced, "lost">,
+  { batch, preemptor, teamShares }: KaiSearch,
+  { lost }: Pick<PlacedAgain, "lost">,
 ): boolean {
   const { world } = batch;
   const { teamUse } = world;

@@ -3,16 +3,18 @@
  * whoever uses it from further away, whatever the priorities; elsewhere priority decides, and whether the incoming work's
  * team may take while it borrows itself. Weights and shares do not matter here.
  */
-import { Merged } from "../../quota/merged.ts";
+import { Merged } from "./merged.ts";
 import {
   askedFor,
   assertLeaf,
   type Borrowing,
-  giveBack,
-  hasRoom,
+  hasQuota,
+  quotaSearch,
   restore,
   TeamCandidates,
+  type QuotaAttempt,
   type QuotaChoice,
+  type QuotaSearch,
   type QuotaVictimCandidate,
   type VictimReason,
   type VictimSearch,
@@ -29,18 +31,17 @@ interface Source {
   readonly teamShare: AdvantageShare;
 }
 
-/** The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. */
-export function victimsByAdvantage<Candidate extends QuotaVictimCandidate>(
+export const victimsByAdvantage = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
-): readonly QuotaChoice<Candidate>[] | null {
+): QuotaSearch<Candidate> => quotaSearch(search, attemptsByAdvantage(search));
+
+function* attemptsByAdvantage<Candidate extends QuotaVictimCandidate>(
+  search: VictimSearch<Candidate>,
+): Generator<QuotaAttempt<Candidate>> {
   assertLeaf(search.tree, search.incoming.team);
   const sources = sourcesOf(search);
-  if (sources.length === 0) return null;
-  for (const borrowing of runsOf(search, sources)) {
-    const victims = takeInOrder(search, sources, borrowing);
-    if (victims !== null) return victims;
-  }
-  return null;
+  if (sources.length === 0) return;
+  for (const borrowing of runsOf(search, sources)) yield* takeInOrder(search, sources, borrowing);
 }
 
 /** In which order it is tried with and without borrowing. */
@@ -106,37 +107,35 @@ function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   });
 }
 
-/**
- * Takes what may be taken until there is room, by advantage before by priority before from the own team; then gives back
- * what was not needed. The tree ends as it was.
- */
-function takeInOrder<Candidate extends QuotaVictimCandidate>(
+/** Takes what may be taken, by advantage before by priority before from the own team. The tree ends as it was. */
+function* takeInOrder<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
   borrowing: Borrowing,
-): readonly QuotaChoice<Candidate>[] | null {
+): Generator<QuotaAttempt<Candidate>> {
   const { tree } = search;
   const sourceOf = new Map(sources.map((source) => [source.team, source]));
-  const taken: QuotaChoice<Candidate>[] = [];
-  for (const teamShare of ["byAdvantage", "byPriority", "ownTeam"] as const) {
-    const teams = sources.filter((source) => source.teamShare === teamShare);
-    const queues = teams.map((source) => new TeamCandidates(search, source.team));
-    const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) => search.order(left, right));
-    for (let next = merged.pop(); next !== undefined; next = merged.pop()) {
-      const { item: candidate, queue } = next;
-      const source = sourceOf.get(queue.team) as Source;
-      const reason = reasonFor(search, source, candidate, borrowing);
-      if (reason === null) continue;
-      tree.remove(source.team, candidate.amounts);
-      taken.push({ candidate, team: source.team, reason });
-      if (!hasRoom(search, taken, borrowing)) continue;
-      const victims = giveBack(search, taken, borrowing);
-      restore(tree, victims);
-      return victims;
+  const victims: QuotaChoice<Candidate>[] = [];
+  try {
+    for (const teamShare of ["byAdvantage", "byPriority", "ownTeam"] as const) {
+      const teams = sources.filter((source) => source.teamShare === teamShare);
+      const queues = teams.map((source) => new TeamCandidates(search, source.team));
+      const merged = new Merged<Candidate, TeamCandidates<Candidate>>(queues, (left, right) =>
+        search.order(left, right),
+      );
+      for (let next = merged.pop(); next !== undefined; next = merged.pop()) {
+        const { item: candidate, queue } = next;
+        const source = sourceOf.get(queue.team) as Source;
+        const reason = reasonFor(search, source, candidate, borrowing);
+        if (reason === null) continue;
+        tree.remove(source.team, candidate.amounts);
+        victims.push({ candidate, team: source.team, reason });
+        if (hasQuota(search, borrowing)) yield { victims, borrowing };
+      }
     }
+  } finally {
+    restore(tree, victims);
   }
-  restore(tree, taken);
-  return null;
 }
 
 /**

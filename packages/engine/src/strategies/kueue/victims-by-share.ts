@@ -6,11 +6,13 @@
 import { compareShares, type Share } from "../../quota/share.ts";
 import {
   assertLeaf,
-  giveBack,
-  hasRoom,
+  hasQuota,
+  quotaSearch,
   restore,
   TeamCandidates,
+  type QuotaAttempt,
   type QuotaChoice,
+  type QuotaSearch,
   type QuotaVictimCandidate,
   type VictimReason,
   type VictimSearch,
@@ -29,26 +31,29 @@ export interface ShareRules {
   readonly second: "belowInitial" | null;
 }
 
-/**
- * The smallest list of victims found, the first to go first; null where nothing that may be taken makes room. The reason
- * within a guarantee is `reclaimGuarantee`, in the own team `withinTeam`, otherwise `reclaimShare`.
- */
-export function victimsByShare<Candidate extends QuotaVictimCandidate>(
+/** The reason within a guarantee is `reclaimGuarantee`, in the own team `withinTeam`, otherwise `reclaimShare`. */
+export const victimsByShare = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   rules: ShareRules,
-): readonly QuotaChoice<Candidate>[] | null {
+): QuotaSearch<Candidate> => quotaSearch(search, attemptsByShare(search, rules));
+
+function* attemptsByShare<Candidate extends QuotaVictimCandidate>(
+  search: VictimSearch<Candidate>,
+  rules: ShareRules,
+): Generator<QuotaAttempt<Candidate>> {
   const { tree, incoming } = search;
   assertLeaf(tree, incoming.team);
   const teams = collect(search);
-  if (teams.length === 0) return null;
-
+  if (teams.length === 0) return;
   const round = new ShareRound(search, teams);
   tree.add(incoming.team, incoming.amounts);
-  const isDone = round.takeByFirstRule(rules.first) || (rules.second !== null && round.takeByInitialShare());
-  tree.remove(incoming.team, incoming.amounts);
-  const victims = isDone ? giveBack(search, round.victims, "mayBorrow") : null;
-  restore(tree, victims ?? round.victims);
-  return victims;
+  try {
+    yield* round.takeByFirstRule(rules.first);
+    if (rules.second !== null) yield* round.takeByInitialShare();
+  } finally {
+    tree.remove(incoming.team, incoming.amounts);
+    restore(tree, round.victims);
+  }
 }
 
 /** Who may have to give: the own team by its rule, others in the same tree while they borrow what is needed. */
@@ -225,37 +230,39 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     this.#teams = teams;
   }
 
-  /** Takes by the own team's rule, by guarantee or by the share rule, until there is room; false if it never is. */
-  takeByFirstRule(rule: ShareRule): boolean {
+  /** Takes by the own team's rule, by guarantee or by the share rule. */
+  *takeByFirstRule(rule: ShareRule): Generator<QuotaAttempt<Candidate>> {
     const { tree, incoming } = this.#search;
     const order = new ShareOrder(this.#search, this.#teams);
     const isGuaranteed = !tree.isBeyondQuotaIn(incoming.team, incoming.needed);
     for (let team = order.next(); team >= 0; team = order.next()) {
       if (team === incoming.team) {
-        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "withinTeam" } })) return true;
+        yield* this.#take(order, team, { candidate: order.pop(team), reason: { kind: "withinTeam" } });
       } else if (isGuaranteed) {
-        if (this.#take(order, team, { candidate: order.pop(team), reason: { kind: "reclaimGuarantee" } })) return true;
-      } else if (this.#takeFirstThatPasses(order, team, rule)) {
-        return true;
+        yield* this.#take(order, team, { candidate: order.pop(team), reason: { kind: "reclaimGuarantee" } });
+      } else {
+        yield* this.#takeFirstThatPasses(order, team, rule);
       }
     }
-    return false;
   }
 
   /** The second chance of those that the first rule spared: one a team, judged by its share before the loss. */
-  takeByInitialShare(): boolean {
+  *takeByInitialShare(): Generator<QuotaAttempt<Candidate>> {
     const order = new ShareOrder<Candidate>(this.#search, this.#viaHotSpares.values());
     for (let team = order.next(); team >= 0; team = order.next()) {
       const sides = this.#sidesOf(team);
       const candidate = order.pop(team);
       order.drop(team);
       if (compareShares(sides.incomingShare, sides.holderShareBefore) >= 0) continue;
-      if (this.#take(order, team, { candidate, reason: this.#shareReason(sides, candidate, team) })) return true;
+      yield* this.#take(order, team, { candidate, reason: this.#shareReason(sides, candidate, team) });
     }
-    return false;
   }
 
-  #takeFirstThatPasses(order: ShareOrder<Candidate>, team: number, rule: ShareRule): boolean {
+  *#takeFirstThatPasses(
+    order: ShareOrder<Candidate>,
+    team: number,
+    rule: ShareRule,
+  ): Generator<QuotaAttempt<Candidate>> {
     const sides = this.#sidesOf(team);
     while (order.head(team) !== undefined) {
       const candidate = order.pop(team);
@@ -264,10 +271,9 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
         rule === "atMostFinal"
           ? compareShares(sides.incomingShare, reason.holderShareAfter) <= 0
           : compareShares(sides.incomingShare, sides.holderShareBefore) < 0;
-      if (isAllowed) return this.#take(order, team, { candidate, reason });
+      if (isAllowed) return yield* this.#take(order, team, { candidate, reason });
       this.#hotSpare(candidate, team);
     }
-    return false;
   }
 
   #hotSpare(candidate: Candidate, team: number): void {
@@ -279,16 +285,22 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     viaHotSpares.list.push(candidate);
   }
 
-  /** Takes a victim out of the tree; returns whether there is room now. */
-  #take(order: ShareOrder<Candidate>, team: number, taken: Omit<QuotaChoice<Candidate>, "team">): boolean {
+  /** Takes a victim out of the tree; yields all of them if the quotas allow the incoming work now. */
+  *#take(
+    order: ShareOrder<Candidate>,
+    team: number,
+    taken: Omit<QuotaChoice<Candidate>, "team">,
+  ): Generator<QuotaAttempt<Candidate>> {
     const { tree, incoming } = this.#search;
     tree.remove(team, taken.candidate.amounts);
     order.noteTaken(team);
     this.victims.push({ ...taken, team });
     tree.remove(incoming.team, incoming.amounts);
-    const isDone = hasRoom(this.#search, this.victims, "mayBorrow");
-    tree.add(incoming.team, incoming.amounts);
-    return isDone;
+    try {
+      if (hasQuota(this.#search, "mayBorrow")) yield { victims: this.victims, borrowing: "mayBorrow" };
+    } finally {
+      tree.add(incoming.team, incoming.amounts);
+    }
   }
 
   /** The two branches just below the lowest team above both, and their shares before anything is taken. */

@@ -3,14 +3,18 @@ import { describe, expect, it } from "vitest";
 import { anyWorld, searchIn, worldOfOneResource, type Work, type World } from "./testing/preemption-worlds.ts";
 import { plainNode } from "../../quota/testing/quota-trees.ts";
 import { QuotaTree } from "../../quota/tree.ts";
+import { firstFound } from "../../preemption/pipeline.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
 import { askedFor, type PreemptionRights, type QuotaChoice, type VictimSearch } from "./victims.ts";
 
 type Selection = (search: VictimSearch<Work>) => readonly QuotaChoice<Work>[] | null;
 
-const byShare: Selection = (search) => victimsByShare(search, { first: "atMostFinal", second: "belowInitial" });
-const byFinalShareOnly: Selection = (search) => victimsByShare(search, { first: "atMostFinal", second: null });
+const byShare: Selection = (search) =>
+  firstFound(victimsByShare(search, { first: "atMostFinal", second: "belowInitial" }));
+const byFinalShareOnly: Selection = (search) =>
+  firstFound(victimsByShare(search, { first: "atMostFinal", second: null }));
+const byAdvantage: Selection = (search) => firstFound(victimsByAdvantage(search));
 const all: Rights = { within: "lowerPriority", reclaim: "any" };
 type Rights = PreemptionRights;
 
@@ -137,13 +141,13 @@ describe("victims by advantage", () => {
   };
 
   it("takes back what its part of the tree owns, whatever the priority", () => {
-    expect(choose(victimsByAdvantage, worldOf(split(), [[3, 2, 9]], [2, 2, 0], all))).toBe("0 reclaimGuarantee");
+    expect(choose(byAdvantage, worldOf(split(), [[3, 2, 9]], [2, 2, 0], all))).toBe("0 reclaimGuarantee");
   });
 
   it("prefers that to lower priority in its own team", () => {
     expect(
       choose(
-        victimsByAdvantage,
+        byAdvantage,
         worldOf(
           split(),
           [
@@ -162,21 +166,19 @@ describe("victims by advantage", () => {
       [2, 2, 0],
       [2, 2, -3],
     ] as const;
-    expect(choose(victimsByAdvantage, teams([2, 2], running, [1, 2, 1], all))).toBe("1 reclaimGuarantee");
-    expect(choose(victimsByAdvantage, teams([1, 3], running, [1, 2, 1], all))).toBeNull();
+    expect(choose(byAdvantage, teams([2, 2], running, [1, 2, 1], all))).toBe("1 reclaimGuarantee");
+    expect(choose(byAdvantage, teams([1, 3], running, [1, 2, 1], all))).toBeNull();
     const whileBorrowing = { ...all, whileBorrowing: { priorityMax: -2 } };
-    expect(choose(victimsByAdvantage, teams([1, 3], running, [1, 1, 1], all))).toBe("1 reclaimGuarantee");
-    expect(choose(victimsByAdvantage, teams([0, 3], running, [1, 1, 1], whileBorrowing))).toBe(
-      "1 reclaimWhileBorrowing",
-    );
-    expect(choose(victimsByAdvantage, teams([0, 3], running.slice(0, 1), [1, 2, 1], whileBorrowing))).toBeNull();
+    expect(choose(byAdvantage, teams([1, 3], running, [1, 1, 1], all))).toBe("1 reclaimGuarantee");
+    expect(choose(byAdvantage, teams([0, 3], running, [1, 1, 1], whileBorrowing))).toBe("1 reclaimWhileBorrowing");
+    expect(choose(byAdvantage, teams([0, 3], running.slice(0, 1), [1, 2, 1], whileBorrowing))).toBeNull();
   });
 });
 
 describe.each([
   ["by share", byShare],
   ["by final share only", byFinalShareOnly],
-  ["by advantage", victimsByAdvantage as Selection],
+  ["by advantage", byAdvantage],
 ])("victims %s", (_, selection) => {
   /** Placement that needs so many victims to be gone: it becomes no worse with more of them. */
   const settings = fc.record({ world: anyWorld, victimsNeeded: fc.nat({ max: 2 }) });
@@ -195,7 +197,7 @@ describe.each([
         expect(tree.hasRoomFor(incoming.team, incoming.amounts)).toBe(true);
         // Some may only be taken for work that ends inside its guarantee; then that is part of having room.
         const isWithin = (): boolean => tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
-        const mustStayWithin = selection === victimsByAdvantage && isWithin();
+        const mustStayWithin = selection === byAdvantage && isWithin();
         for (const victim of victims) {
           tree.add(victim.team, victim.candidate.amounts);
           const hasRoom = tree.hasRoomFor(incoming.team, incoming.amounts) && (!mustStayWithin || isWithin());
@@ -236,7 +238,7 @@ describe("no two take from each other in turn", () => {
 
   it.each([
     ["by final share", byFinalShareOnly],
-    ["by advantage, without borrowing", victimsByAdvantage as Selection],
+    ["by advantage, without borrowing", byAdvantage],
   ])("%s", (_, selection) => {
     let revengeCount = 0;
     fc.assert(

@@ -5,6 +5,8 @@
 import { invariant } from "../../base/invariant.ts";
 import type { Share } from "../../quota/share.ts";
 import type { QuotaTree } from "../../quota/tree.ts";
+import { minimise } from "../../preemption/minimise.ts";
+import type { Search } from "../../preemption/strategy.ts";
 
 /** Work that could be stopped. `Candidate` is whatever the caller keeps of it; the search reads only this. */
 export interface QuotaVictimCandidate {
@@ -125,40 +127,54 @@ export function askedFor(incoming: Incoming): readonly number[] {
   return incoming.amounts.flatMap((amount, resource) => (amount > 0 ? [resource] : []));
 }
 
-/** Whether the incoming work has room now, the given victims being out of the tree. */
-export function hasRoom<Candidate extends QuotaVictimCandidate>(
-  search: VictimSearch<Candidate>,
-  victims: readonly QuotaChoice<Candidate>[],
+/** Whether the quotas allow the incoming work now, with victims taken out of the tree. */
+export function hasQuota<Candidate extends QuotaVictimCandidate>(
+  { tree, incoming }: VictimSearch<Candidate>,
   borrowing: Borrowing,
 ): boolean {
-  const { tree, incoming } = search;
-  if (borrowing === "withinGuarantee") {
-    if (!tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming))) return false;
-  }
-  return tree.hasRoomFor(incoming.team, incoming.amounts) && search.fits(victims);
+  const mayStart =
+    borrowing === "mayBorrow" || tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
+  return mayStart && tree.hasRoomFor(incoming.team, incoming.amounts);
 }
 
-/**
- * Puts back, from the last but one to the first, every victim without whom there is still room. As room only grows with
- * every victim, what stays is needed to the last one: the list is minimal by inclusion (where the work must stay inside
- * its guarantee, that is part of having room). The victims come in the order in which they were taken, out of the tree.
- */
-export function giveBack<Candidate extends QuotaVictimCandidate>(
-  search: VictimSearch<Candidate>,
-  victims: readonly QuotaChoice<Candidate>[],
-  borrowing: Borrowing,
-): QuotaChoice<Candidate>[] {
-  const kept = [...victims];
-  for (let index = kept.length - 2; index >= 0; index--) {
-    const victim = kept[index] as QuotaChoice<Candidate>;
-    kept.splice(index, 1);
-    search.tree.add(victim.team, victim.candidate.amounts);
-    if (hasRoom(search, kept, borrowing)) continue;
-    search.tree.remove(victim.team, victim.candidate.amounts);
-    kept.splice(index, 0, victim);
-  }
-  return kept;
+/** Victims with which the quotas allow the incoming work. They are out of the tree; the rule that took them puts them back. */
+export interface QuotaAttempt<Candidate extends QuotaVictimCandidate> {
+  readonly victims: QuotaChoice<Candidate>[];
+  readonly borrowing: Borrowing;
 }
+
+export type QuotaSearch<Candidate extends QuotaVictimCandidate> = Search<
+  QuotaAttempt<Candidate>,
+  QuotaAttempt<Candidate>,
+  readonly QuotaChoice<Candidate>[]
+>;
+
+/**
+ * The search over the attempts of a rule. It puts back, from the last but one to the first, every victim without which there is still
+ * room. As room only grows with every victim, the list is minimal by inclusion (where the work must stay inside its guarantee, that is
+ * part of having room).
+ */
+export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
+  search: VictimSearch<Candidate>,
+  candidates: Iterable<QuotaAttempt<Candidate>>,
+): QuotaSearch<Candidate> => ({
+  candidates,
+  simulate: (attempt) => (search.fits(attempt.victims) ? attempt : null),
+  minimise: ({ victims, borrowing }) => {
+    const { tree } = search;
+    const { needed } = minimise(victims, true, {
+      order: victims.slice(0, -1).toReversed(),
+      without: ({ team, candidate: { amounts } }, rest) => {
+        tree.add(team, amounts);
+        if (hasQuota(search, borrowing) && search.fits(rest())) return true;
+        tree.remove(team, amounts);
+        return null;
+      },
+    });
+    victims.splice(0, victims.length, ...needed);
+    return needed;
+  },
+});
 
 /** Ends a search: what it took goes back into the tree. */
 export function restore<Candidate extends QuotaVictimCandidate>(

@@ -1,8 +1,8 @@
 /** Gangs that lost workers, fell below their minimum and are promised none end whole: what is left of them holds accelerators to no use. */
-import type { Batch } from "../batch/batch.ts";
-import { requestStop } from "../transitions/stop-attempt.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import { workloadOf } from "../cluster/entities.ts";
+import type { Batch } from "../../batch/batch.ts";
+import { requestStop } from "../../transitions/stop-attempt.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import { workloadOf } from "../../cluster/entities.ts";
 
 export function dropIncomplete(batch: Batch): void {
   const { world } = batch;

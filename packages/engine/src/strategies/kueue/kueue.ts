@@ -1,20 +1,19 @@
 /**
- * Plans by the quota tree: who lives beyond its guarantee gives to who does not, or less so. The choice of victims is that of
- * `quota/`; here it is asked over the work that runs, and whether the beneficiary has a real place without them.
+ * Kueue's preemption, with fair sharing and without: teams beyond their guarantee give to teams within it, or less beyond it. Victims
+ * are chosen on the quota tree; here the choice is made among running work, with a real place for the preemptor.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { compareOrdinals } from "../../model/workload.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
 import type { TeamPreemption } from "../../model/team.ts";
 import { victimsByAdvantage } from "./victims-by-advantage.ts";
 import { victimsByShare } from "./victims-by-share.ts";
 import type { ShareRule } from "./victims-by-share.ts";
-import type { QuotaChoice as QuotaVictim, QuotaVictimCandidate, VictimSearch } from "./victims.ts";
+import type { QuotaChoice as QuotaVictim, QuotaSearch, QuotaVictimCandidate, VictimSearch } from "./victims.ts";
 import { compareText } from "../../base/canonical.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { holderOf } from "../../cluster/holdings.ts";
-import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { QuotaIndex } from "../../cluster/quota-index.ts";
 import type { Amount } from "../../cluster/team-node.ts";
@@ -23,7 +22,9 @@ import { placeOnType } from "../../placement/place-on-type.ts";
 import { placeGroups } from "../../placement/place-groups.ts";
 import { acceptableTypes, amountAsked, guaranteeReached, isInGroups } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
-import type { Plan, Victim } from "../../preemption/plan.ts";
+import type { Victim } from "../../preemption/plan.ts";
+import { simulate } from "../../preemption/simulate.ts";
+import type { PreemptionStrategy } from "../../preemption/strategy.ts";
 import { isEvictable } from "../../preemption/eligibility.ts";
 
 interface QuotaCandidate extends QuotaVictimCandidate {
@@ -31,7 +32,7 @@ interface QuotaCandidate extends QuotaVictimCandidate {
   readonly workload: Workload;
 }
 
-type Choose = (search: VictimSearch<QuotaCandidate>, world: World) => readonly QuotaVictim<QuotaCandidate>[] | null;
+type Choose = (search: VictimSearch<QuotaCandidate>, world: World) => QuotaSearch<QuotaCandidate>;
 
 const shareRules = { final: "atMostFinal", initial: "belowInitial" } as const satisfies Record<string, ShareRule>;
 
@@ -40,57 +41,50 @@ const byShare: Choose = (search, { rules }) => {
   return victimsByShare(search, { first: shareRules[first], second: second === "initial" ? "belowInitial" : null });
 };
 
-export const findByShare = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null =>
-  findByQuota(batch, { preemptor, reason, choose: byShare });
-
-export const findByAdvantage = (batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null =>
-  findByQuota(batch, { preemptor, reason, choose: victimsByAdvantage });
-
-/** What teams may do that say nothing about it. */
+/** Preemption rights of teams that do not state any. */
 const STANDARD_RIGHTS: TeamPreemption = { within: "lowerPriority", reclaim: "any" };
 
-interface QuotaSearch {
-  readonly preemptor: QueueBucket;
-  readonly reason: EvictionReason;
-  readonly choose: Choose;
-}
+type KueueStrategy = PreemptionStrategy<readonly QuotaVictim<QuotaCandidate>[]>;
 
-function findByQuota(batch: Batch, { preemptor, reason, choose }: QuotaSearch): Plan | null {
+const byQuota = (choose: Choose): KueueStrategy => ({
+  isEligible: ({ world }, _preemptor, reason) => reason === "reclaimed" && world.teamUse.quota !== null,
+
+  *plan(batch, preemptor) {
+    const { world } = batch;
+    for (const { type } of acceptableTypes(world, preemptor.request)) {
+      const victims = yield choose(searchOn(batch, preemptor, type), world);
+      const placement = victims === null ? null : placeWithout(world, { preemptor, type, victims });
+      if (victims !== null && placement !== null) return { preemptor, placement, victims: victims.map(victimOf) };
+    }
+    return null;
+  },
+});
+
+export const fairSharing: KueueStrategy = byQuota(byShare);
+export const classical: KueueStrategy = byQuota(victimsByAdvantage);
+
+function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSearch<QuotaCandidate> {
   const { world } = batch;
-  const { quota } = world.teamUse;
-  if (reason !== "reclaimed" || quota === null) return null;
+  const quota = world.teamUse.quota as QuotaIndex;
   const head = preemptor.waiting.first() as Workload;
-  const { spec } = head;
-  for (const { type } of acceptableTypes(world, preemptor.request)) {
-    const amount = amountAsked(world, preemptor.request, type);
-    const amounts = quota.amounts(amount);
-    const leaf = quota.leaf(preemptor.request.team);
-    let placement: Placement | null = null;
-    const teams = candidatesByTeam(batch, quota, compareCandidates);
-    const search: VictimSearch<QuotaCandidate> = {
-      tree: quota.tree,
-      incoming: {
-        team: leaf,
-        priority: spec.priority,
-        submittedAtMs: head.submittedAtMs,
-        amounts,
-        // Of what it does not ask for nothing is available either, where more was promised or lent than there is.
-        needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
-      },
-      rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
-      candidatesOf: (team) => teams.get(team) ?? [],
-      order: compareCandidates,
-      fits: (victims) => {
-        placement = placeWithout(world, { preemptor, type, victims });
-        return placement !== null;
-      },
-    };
-    const victims = choose(search, world);
-    // The last look was at another list where a victim was tried and kept; the place is looked for once more.
-    if (victims !== null) placement = placeWithout(world, { preemptor, type, victims });
-    if (victims !== null && placement !== null) return { preemptor, placement, victims: victims.map(victimOf) };
-  }
-  return null;
+  const amounts = quota.amounts(amountAsked(world, preemptor.request, type));
+  const leaf = quota.leaf(preemptor.request.team);
+  const teams = candidatesByTeam(batch, quota, compareCandidates);
+  return {
+    tree: quota.tree,
+    incoming: {
+      team: leaf,
+      priority: head.spec.priority,
+      submittedAtMs: head.submittedAtMs,
+      amounts,
+      // A resource that is not asked for may be unavailable too, where more was promised or lent than there is.
+      needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
+    },
+    rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
+    candidatesOf: (team) => teams.get(team) ?? [],
+    order: compareCandidates,
+    fits: (victims) => placeWithout(world, { preemptor, type, victims }) !== null,
+  };
 }
 
 const victimOf = ({ candidate, reason }: QuotaVictim<QuotaCandidate>): Victim => ({
@@ -158,19 +152,16 @@ function placeWithout(world: World, { preemptor, type, victims }: Without): Plac
     teamUse.limitReached(preemptor.request, amount, freed) === null &&
     guaranteeReached(world, preemptor.request, amount) === null;
   if (!isWithin(amountAsked(world, preemptor.request, type))) return null;
-  const ledger = new Ledger(world);
-  try {
+  return simulate(world, (ledger) => {
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
     if (isInGroups(preemptor.request)) {
       const placed = placeGroups(world, preemptor.request, { layer: "releasing", heedsQuotas: false });
-      // Which types its groups get is known only now.
+      // The types of its groups are known only now.
       return placed !== null && isWithin(amountHeld(world, preemptor.request.gang, placed)) ? placed : null;
     }
     const found = world.capacity.type(type);
     const workers =
       found === undefined ? null : placeOnType(world, preemptor.request, { type: found, layer: "releasing" });
     return workers === null ? null : { acceleratorType: type, workers };
-  } finally {
-    ledger.rollback();
-  }
+  });
 }

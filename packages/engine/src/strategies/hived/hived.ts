@@ -5,13 +5,12 @@
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { AttemptId } from "../../model/ids.ts";
-import type { Attempt, EvictionReason, Workload } from "../../model/workload.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import { wholeSlices } from "../../model/slices.ts";
 import { minWorkersOf } from "../../model/workload.ts";
 import { isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
 import { workloadOf } from "../../cluster/entities.ts";
-import { Ledger } from "../../cluster/ledger.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
@@ -20,71 +19,76 @@ import { findPlacement } from "../../placement/place.ts";
 import { placeConstrained } from "../../placement/place-constrained.ts";
 import { acceptableTypes, quotaReached } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
+import { minimise } from "../../preemption/minimise.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
+import { simulate, simulateWithout } from "../../preemption/simulate.ts";
+import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, isOnAny } from "../../preemption/eligibility.ts";
 
-export function findInCells(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
-  const { world } = batch;
-  if (reason !== "reclaimed" && reason !== "preempted") return null;
-  if (!isPlacedInCells(world, preemptor.request) || !isGuaranteedRequest(world, preemptor.request)) return null;
-  // Who is leaving anyway will do: nobody else has to.
-  if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
-  if (reason === "reclaimed") return findEvictions(batch, preemptor, []);
-  const lower = lowerInTeam(batch, preemptor);
-  // With all of them gone it would fit, or never.
-  if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
-  const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
-  for (const way of ways) {
-    const given = leastGiven(batch, preemptor, { way, lower });
-    if (given !== null) return withFewest(batch, { preemptor, way, ...given });
-  }
-  return null;
-}
+export const hived: PreemptionStrategy<Plan> = {
+  isEligible: ({ world }, preemptor, reason) =>
+    (reason === "reclaimed" || reason === "preempted") &&
+    isPlacedInCells(world, preemptor.request) &&
+    isGuaranteedRequest(world, preemptor.request),
 
-interface CellDonor {
+  *plan(batch, preemptor, reason) {
+    const { world } = batch;
+    // Capacity that is releasing already will do: no further victim is needed.
+    if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
+    if (reason === "reclaimed") return yield searchAmong(batch, preemptor, { way: findEvictions, lower: [] });
+    const lower = lowerInTeam(batch, preemptor);
+    // Without all of them it would fit, or never.
+    if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
+    const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
+    for (const way of ways) {
+      const plan = yield searchAmong(batch, preemptor, { way, lower });
+      if (plan !== null) return plan;
+    }
+    return null;
+  },
+};
+
+/** What a plan is when these attempts give up their cells. */
+type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
+
+interface CellDonors {
   readonly way: Way;
+  /** Who may give up cells, the first to do so first. */
   readonly lower: readonly Attempt[];
 }
 
-/** The shortest beginning of the list that suffices, by halving; `null`: not even all of it does. */
-function leastGiven(
-  batch: Batch,
-  preemptor: QueueBucket,
-  { way, lower }: CellDonor,
-): Pick<CellPlan, "given" | "plan"> | null {
-  let plan = way(batch, preemptor, lower);
-  if (plan === null) return null;
-  let [tooFew, enough] = [0, lower.length];
-  while (enough - tooFew > 1) {
-    const count = (tooFew + enough) >>> 1;
-    const shorter = way(batch, preemptor, lower.slice(0, count));
-    if (shorter === null) tooFew = count;
-    else [enough, plan] = [count, shorter];
-  }
-  return { given: lower.slice(0, enough), plan };
-}
-
-type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
-
 interface CellPlan {
-  readonly preemptor: QueueBucket;
-  readonly way: Way;
   readonly given: readonly Attempt[];
   readonly plan: Plan;
 }
 
-/** Leaves everybody in turn his cells whose giving them up was not needed, the last to be asked first. */
-function withFewest(batch: Batch, { preemptor, way, given, plan }: CellPlan): Plan {
-  let needed = given;
-  let best = plan;
-  for (const attempt of given.toReversed()) {
-    const without = needed.filter((other) => other !== attempt);
-    const again = way(batch, preemptor, without);
-    if (again === null) continue;
-    needed = without;
-    best = again;
+/** The attempts that give up their cells: a beginning of the list, then none that is not needed, the last one dropped first. */
+const searchAmong = (
+  batch: Batch,
+  preemptor: QueueBucket,
+  { way, lower }: CellDonors,
+): Search<readonly Attempt[], CellPlan, Plan> => ({
+  candidates: [lower],
+  simulate: () => leastGiven((given) => way(batch, preemptor, given), lower),
+  minimise: ({ given, plan }) =>
+    minimise(given, plan, {
+      order: given.toReversed(),
+      without: (_, rest) => way(batch, preemptor, rest()),
+    }).found,
+});
+
+/** The shortest beginning of the list that suffices, by halving; `null`: not even all of it does. */
+function leastGiven(planWith: (given: readonly Attempt[]) => Plan | null, lower: readonly Attempt[]): CellPlan | null {
+  let plan = planWith(lower);
+  if (plan === null) return null;
+  let [tooFew, enough] = [0, lower.length];
+  while (enough - tooFew > 1) {
+    const count = (tooFew + enough) >>> 1;
+    const shorter = planWith(lower.slice(0, count));
+    if (shorter === null) tooFew = count;
+    else [enough, plan] = [count, shorter];
   }
-  return best;
+  return { given: lower.slice(0, enough), plan };
 }
 
 /** Guaranteed work of lower priority in the same team, the least important first, the youngest of those. */
@@ -134,7 +138,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   const { world } = batch;
   const relabelled = idsOf(given);
   const candidates = [...opportunisticJobs(batch, preemptor), ...given];
-  const placement = withGone(
+  const placement = simulateWithout(
     world,
     candidates.map((attempt) => ({ attempt, keeps: 0 })),
     () => placeOn(world, preemptor, { layer: "releasing", relabelled }),
@@ -149,7 +153,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
     right: relabelled.has(attempt.id) ? "withinTeam" : "reclaimGuarantee",
   }));
   let victims = all.filter(({ attempt, keeps }) => keeps < attempt.workers.length);
-  if (!withGone(world, victims, () => isFree(world, preemptor, placement))) {
+  if (!simulateWithout(world, victims, () => isFree(world, preemptor, placement))) {
     // Accelerators are not all: cores, memory or workers beside them have to be freed on those nodes too.
     const nodes = new Set(placement.workers.map(({ node }) => node));
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
@@ -173,23 +177,20 @@ interface Wanting {
 /** Who is not in the way and has to go all the same, since the quotas do not allow the place beside it; none that could stay. `null`: not even so. */
 function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
-    withGone(
+    simulateWithout(
       world,
       [...victims, ...more],
       () => quotaReached(world, preemptor.request, placement.acceleratorType) === null,
     );
   const known = new Set(victims.map(({ attempt }) => attempt));
-  let missing: Victim[] = [];
+  const missing: Victim[] = [];
   for (const victim of others) {
     if (isAllowed(missing)) break;
     if (!known.has(victim.attempt)) missing.push({ ...victim, keeps: 0 });
   }
   if (!isAllowed(missing)) return null;
-  for (const victim of missing.toReversed()) {
-    const without = missing.filter((other) => other !== victim);
-    if (isAllowed(without)) missing = without;
-  }
-  return missing;
+  const without = (_: Victim, rest: () => readonly Victim[]): true | null => (isAllowed(rest()) ? true : null);
+  return minimise(missing, true, { order: missing.toReversed(), without }).needed;
 }
 
 /** Work on the same types that uses idle accelerators and may be evicted; never the beneficiary's own. */
@@ -221,27 +222,12 @@ function meets(held: Worker, wanted: Worker): boolean {
   return acceleratorIndices(wanted.accelerators).some((index) => indices.has(index));
 }
 
-/** What a question answers while these have left. */
-function withGone<T>(world: World, victims: readonly Victim[], ask: () => T): T {
-  const ledger = new Ledger(world);
-  try {
-    for (const { attempt, keeps } of victims) ledger.vacate(attempt, keeps);
-    return ask();
-  } finally {
-    ledger.rollback();
-  }
-}
-
 /** Whether all workers of the place fit at once. */
-function isFree(world: World, preemptor: QueueBucket, { acceleratorType, workers }: Placement): boolean {
-  const ledger = new Ledger(world);
-  try {
-    return workers.every((worker) => {
+const isFree = (world: World, preemptor: QueueBucket, { acceleratorType, workers }: Placement): boolean =>
+  simulate(world, (ledger) =>
+    workers.every((worker) => {
       if (!world.capacity.slot(worker.node).couldHold(worker, preemptor.request.gang, "releasing")) return false;
       ledger.occupy(preemptor.request, { acceleratorType, workers: [worker] });
       return true;
-    });
-  } finally {
-    ledger.rollback();
-  }
-}
+    }),
+  );

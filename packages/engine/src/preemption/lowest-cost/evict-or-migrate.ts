@@ -2,25 +2,26 @@
  * A plan out of what has to go: who may be asked to leave leaves, and whoever else stands in the way, by right, moves within the plan:
  * to what is idle, or to what others who hold too much give up for it elsewhere.
  */
-import type { Batch } from "../batch/batch.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Attempt } from "../model/workload.ts";
-import { amountHeld } from "../cluster/amounts.ts";
-import type { PlacementRequest } from "../cluster/placement-request.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import type { World } from "../cluster/world.ts";
-import { findPlacement } from "../placement/place.ts";
-import { isInGroups } from "../cluster/request.ts";
-import type { Placement } from "../cluster/request.ts";
+import type { Batch } from "../../batch/batch.ts";
+import type { NodeId } from "../../model/ids.ts";
+import type { Attempt } from "../../model/workload.ts";
+import { amountHeld } from "../../cluster/amounts.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { isInGroups } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
 import { drainCandidatesFor, merged } from "./drain-candidates.ts";
-import { piecesOf } from "./victim-candidates.ts";
-import type { VictimCandidate } from "./victim-candidates.ts";
+import { piecesOf } from "../candidates.ts";
+import type { VictimCandidate } from "../candidates.ts";
 import { MOVES_MAX } from "./consolidate.ts";
-import type { Plan } from "./plan.ts";
-import { returningBucket, markClean, victimsOf } from "./replace.ts";
-import type { Returning } from "./replace.ts";
-import { hasRight } from "./search.ts";
-import type { Search } from "./search.ts";
+import { victimsOf } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import { returningBucket, settle } from "../place-again.ts";
+import type { Returning } from "../place-again.ts";
+import { hasRight } from "./cost-search.ts";
+import type { CostSearch } from "./cost-search.ts";
 
 /** Who would have to move and cannot. */
 export interface Stuck {
@@ -56,7 +57,11 @@ interface Cleared {
 }
 
 /** Who may be asked to leave does, everybody else who is needed moves. */
-export function planFor(batch: Batch, search: Search, { placement, needed, stuck = [] }: Cleared): Plan | Stuck | null {
+export function planFor(
+  batch: Batch,
+  search: CostSearch,
+  { placement, needed, stuck = [] }: Cleared,
+): Plan | Stuck | null {
   const { world } = batch;
   const { preemptor, ledger, tentativeEvictions } = search;
   tentativeEvictions.returnAll();
@@ -82,7 +87,7 @@ export function planFor(batch: Batch, search: Search, { placement, needed, stuck
     ({ attempt }) => !staying.some((unit) => unit.attempt === attempt),
   );
   const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
-  const settled = markClean(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
+  const settled = settle(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
   tentativeEvictions.returnAll();
   // Who could stay where it is would not have had to move, nor somebody else to leave for it.
   if (settled === null || settled.moves.length < staying.length) return null;
@@ -98,7 +103,7 @@ interface Moving {
 }
 
 /** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
-function placeBesideOthers(batch: Batch, search: Search, { bucket, placement: kept }: Moving): Placement | null {
+function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement: kept }: Moving): Placement | null {
   const { tentativeEvictions } = search;
   if (bucket.request.workers > 1 || isInGroups(bucket.request)) return null;
   const taken = new Set<Attempt>(tentativeEvictions.taken.map(({ attempt }) => attempt));
@@ -120,7 +125,7 @@ function placeBesideOthers(batch: Batch, search: Search, { bucket, placement: ke
 }
 
 /** Takes all of a unit, worker by worker where its gang could give them so, if each may be asked to leave; else nothing of it. */
-function takeIfByRight(batch: Batch, search: Search, unit: VictimCandidate): boolean {
+function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
   const { donors, tentativeEvictions } = search;
   if (!donors.has(unit.workload.spec.team)) return false;
   const pieces = piecesOf(batch, unit);
@@ -139,7 +144,7 @@ function takeIfByRight(batch: Batch, search: Search, unit: VictimCandidate): boo
  * Takes of what is needed what may be asked to leave, lower priority first; then nobody leaves without whom its team would be within
  * its claim as well: so it is counted once more, the largest first. Answers what holds its place by right.
  */
-function takeByRight(batch: Batch, search: Search, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
+function takeByRight(batch: Batch, search: CostSearch, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
   const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: VictimCandidate): number =>
     amountHeld(batch.world, spec.gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) }).acceleratorsMilli;
   const bySize = needed.toSorted((left, right) => sizeOf(right) - sizeOf(left));

@@ -4,32 +4,32 @@
  * Filling up again at once may take from whom it has just served. So it is done only where something is otherwise than before,
  * and after an eviction not before those who were asked to leave have left.
  */
-import type { Batch } from "../batch/batch.ts";
-import type { Attempt } from "../model/workload.ts";
-import { amountHeld } from "../cluster/amounts.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import { Ledger, haveRoomTogether } from "../cluster/ledger.ts";
-import { PlacementRequest } from "../cluster/placement-request.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import { readyTaskCount } from "../state/ready-task.ts";
-import { amountAt } from "../cluster/team-node.ts";
-import type { World } from "../cluster/world.ts";
-import { verifyPlan } from "../preemption/verify-plan.ts";
-import { carryOut } from "../preemption/execute.ts";
-import { pickAgain } from "../preemption/replace.ts";
-import type { Plan } from "../preemption/plan.ts";
-import { holdsByRight, isAbove, isEvictable } from "../preemption/eligibility.ts";
-import { roundOrder } from "../ordering/round-order.ts";
-import { teamSharesOf } from "../ordering/team-share.ts";
-import type { TeamShare } from "../ordering/team-share.ts";
-import { couldEverFit } from "../placement/could-ever.ts";
-import { findPlacement } from "../placement/place.ts";
-import { respectsAntiAffinity } from "../placement/filters/anti-affinity.ts";
-import { isInGroups, quotaReached } from "../cluster/request.ts";
-import { needsPart } from "../cluster/node-slot.ts";
-import type { Layer } from "../cluster/node-slot.ts";
-import type { Placement } from "../cluster/request.ts";
-import { start } from "../transitions/start.ts";
+import type { Batch } from "../../batch/batch.ts";
+import type { Attempt } from "../../model/workload.ts";
+import { amountHeld } from "../../cluster/amounts.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { Ledger, haveRoomTogether } from "../../cluster/ledger.ts";
+import { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import { readyTaskCount } from "../../state/ready-task.ts";
+import { amountAt } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
+import { verifyPlan } from "../../preemption/verify.ts";
+import { carryOut } from "../../preemption/execute.ts";
+import { pickAgain } from "../../preemption/pick-again.ts";
+import type { Plan } from "../../preemption/plan.ts";
+import { holdsByRight, isAbove, isEvictable } from "../../preemption/eligibility.ts";
+import { roundOrder } from "../../ordering/round-order.ts";
+import { teamSharesOf } from "../../ordering/team-share.ts";
+import type { TeamShare } from "../../ordering/team-share.ts";
+import { couldEverFit } from "../../placement/could-ever.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { respectsAntiAffinity } from "../../placement/filters/anti-affinity.ts";
+import { isInGroups, quotaReached } from "../../cluster/request.ts";
+import { needsPart } from "../../cluster/node-slot.ts";
+import type { Layer } from "../../cluster/node-slot.ts";
+import type { Placement } from "../../cluster/request.ts";
+import { start } from "../../transitions/start.ts";
 
 export function rebalance(batch: Batch): void {
   if (!batch.changesAnything) return;

@@ -5,41 +5,42 @@
 import type { Batch } from "../../batch/batch.ts";
 import { partsOf } from "../../model/gang.ts";
 import type { TeamName } from "../../model/ids.ts";
-import type { Attempt, EvictionReason } from "../../model/workload.ts";
+import type { Attempt } from "../../model/workload.ts";
 import { compareText } from "../../base/canonical.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import { workloadOf } from "../../cluster/entities.ts";
-import { Ledger } from "../../cluster/ledger.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import { COMPARED, FIRST_TYPE_AT, amountAt } from "../../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes, amountAsked } from "../../cluster/request.ts";
+import { minimise } from "../../preemption/minimise.ts";
 import type { Plan, Victim } from "../../preemption/plan.ts";
+import { simulate, simulateWithout } from "../../preemption/simulate.ts";
+import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
 import { isEvictable, pathToSide } from "../../preemption/eligibility.ts";
 
-export function findFewest(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
-  const { world } = batch;
-  if (
-    reason !== "reclaimed" ||
-    preemptor.request.workers !== 1 ||
-    !isWithinGuarantee(world, preemptor.request.team, amountAsked(world, preemptor.request, ""))
-  )
-    return null;
-  const slots = acceptableTypes(world, preemptor.request)
-    .flatMap(({ slots: all }) => all)
-    .filter(({ usable }) => usable)
-    .toSorted((left, right) => compareText(left.node.id, right.node.id));
-  let best: Plan | null = null;
-  for (const slot of slots) {
-    const plan = planOn(batch, preemptor, slot);
-    if (plan !== null && (best === null || plan.victims.length < best.victims.length)) best = plan;
-  }
-  return best;
-}
+export const volcano: PreemptionStrategy<Plan> = {
+  isEligible: ({ world }, preemptor, reason) =>
+    reason === "reclaimed" &&
+    preemptor.request.workers === 1 &&
+    isWithinGuarantee(world, preemptor.request.team, amountAsked(world, preemptor.request, "")),
+
+  *plan(batch, preemptor) {
+    const slots = acceptableTypes(batch.world, preemptor.request)
+      .flatMap(({ slots: all }) => all)
+      .filter(({ usable }) => usable)
+      .toSorted((left, right) => compareText(left.node.id, right.node.id));
+    let best: Plan | null = null;
+    for (const slot of slots) {
+      const plan: Plan | null = yield searchOn(batch, preemptor, slot);
+      if (plan !== null && (best === null || plan.victims.length < best.victims.length)) best = plan;
+    }
+    return best;
+  },
+};
 
 /** For at least one resource that is asked for and that the guarantee states. */
 function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
@@ -52,84 +53,62 @@ function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount):
   });
 }
 
-/** The smallest set of victims on one node, smaller sets before larger ones and otherwise in order of name. */
-function planOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Plan | null {
+interface VolcanoChoice {
+  readonly victims: readonly Attempt[];
+  /** Every smaller choice was tried. */
+  readonly isSmallest: boolean;
+}
+
+/** Victims on one node: smaller sets before larger ones, and otherwise in order of name. */
+const searchOn = (batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Search<VolcanoChoice, Plan, Plan> => ({
+  candidates: choicesOn(batch, preemptor, slot),
+  simulate: ({ victims }) => planWith(batch.world, preemptor, victims),
+  minimise: (plan, { victims, isSmallest }) => {
+    if (isSmallest) return plan;
+    const without = (_: Attempt, rest: () => readonly Attempt[]): Plan | null =>
+      planWith(batch.world, preemptor, rest());
+    return minimise(victims, plan, { order: victims, without }).found;
+  },
+});
+
+/** Sets of victims that are tried on one node: all sets of twelve attempts or fewer, the smallest sets of more. */
+const TRIES_MAX = 4096;
+
+function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Generator<VolcanoChoice> {
   const { world } = batch;
-  const there = [...slot.attempts.keys()]
+  const nameOf = ({ workloadId }: Attempt): string => workloadOf(world, workloadId).spec.name;
+  const donors = [...slot.attempts.keys()]
     .flatMap((id) => world.state.attempts.get(id) ?? [])
     .filter((attempt) => {
       const { spec } = workloadOf(world, attempt.workloadId);
       return spec.team !== preemptor.request.team && isEvictable(batch, attempt);
     })
-    .toSorted(
-      (left, right) =>
-        compareText(nameOf(world, left), nameOf(world, right)) || left.placedSequence - right.placedSequence,
-    );
-  const donors = there.filter((attempt) => mayGive(world, preemptor, attempt));
-  if (!hasRoomWithout(world, preemptor, donors)) return null;
-  const tries = { left: TRIES_MAX };
-  for (let count = 0; count <= donors.length && tries.left > 0; count++) {
-    const plan = planWith(world, { preemptor, slot, there: donors, count, tries }, []);
-    if (plan !== null) return plan;
-  }
-  return tries.left > 0 ? null : planInOrder(world, preemptor, donors);
-}
-
-/** Where there are too many to look at every choice: one after the other until it fits, then those stay after all that can. */
-function planInOrder(world: World, preemptor: QueueBucket, donors: readonly Attempt[]): Plan | null {
-  const fits = (chosen: readonly Attempt[]): Plan | null => tryVictims(world, preemptor, chosen);
-  for (let count = 1; count <= donors.length; count++) {
-    let plan = fits(donors.slice(0, count));
-    if (plan === null) continue;
-    for (const donor of donors.slice(0, count)) {
-      const rest: readonly Attempt[] = plan.victims
-        .map(({ attempt }) => attempt)
-        .filter((attempt) => attempt !== donor);
-      plan = fits(rest) ?? plan;
+    .toSorted((left, right) => compareText(nameOf(left), nameOf(right)) || left.placedSequence - right.placedSequence)
+    .filter((attempt) => mayGive(world, preemptor, attempt));
+  // If it does not fit without all of them, no choice among them helps.
+  const all = donors.map((attempt) => ({ attempt, keeps: 0 }));
+  if (simulateWithout(world, all, () => findPlacement(world, preemptor.request, "releasing")) === null) return;
+  let left = TRIES_MAX;
+  for (let count = 0; count <= donors.length && left > 0; count++) {
+    for (const victims of choicesOf(donors, count)) {
+      yield { victims, isSmallest: true };
+      if (--left === 0) break;
     }
-    return plan;
   }
-  return null;
+  if (left > 0) return;
+  // Too many to try every set: one after the other until it fits.
+  for (let count = 1; count <= donors.length; count++) yield { victims: donors.slice(0, count), isSmallest: false };
 }
 
-/** Sets of victims that are looked at on one node: all of any twelve that run there, the smallest of more. */
-const TRIES_MAX = 4096;
-
-/** Whether it fits when all of them are gone; if not, no choice among them helps. */
-function hasRoomWithout(world: World, preemptor: QueueBucket, donors: readonly Attempt[]): boolean {
-  const ledger = new Ledger(world);
-  try {
-    for (const attempt of donors) ledger.vacate(attempt, 0);
-    return findPlacement(world, preemptor.request, "releasing") !== null;
-  } finally {
-    ledger.rollback();
-  }
+/** All choices of so many items, in their order. */
+function* choicesOf<Item>(items: readonly Item[], count: number, from = 0): Generator<readonly Item[]> {
+  if (count === 0) return yield [];
+  for (let at = from; at <= items.length - count; at++)
+    for (const rest of choicesOf(items, count - 1, at + 1)) yield [items[at] as Item, ...rest];
 }
 
-const nameOf = (world: World, { workloadId }: Attempt): string => workloadOf(world, workloadId).spec.name;
-
-interface VictimsOnNode {
-  readonly preemptor: QueueBucket;
-  readonly slot: NodeSlot;
-  readonly there: readonly Attempt[];
-  readonly count: number;
-  readonly tries: { left: number };
-}
-
-function planWith(world: World, on: VictimsOnNode, chosen: readonly Attempt[]): Plan | null {
-  if (chosen.length === on.count) return on.tries.left-- > 0 ? tryVictims(world, on.preemptor, chosen) : null;
-  if (on.tries.left <= 0) return null;
-  const from = chosen.length === 0 ? 0 : on.there.indexOf(chosen.at(-1) as Attempt) + 1;
-  for (const attempt of on.there.slice(from)) {
-    const plan = planWith(world, on, [...chosen, attempt]);
-    if (plan !== null) return plan;
-  }
-  return null;
-}
-
-function tryVictims(world: World, preemptor: QueueBucket, chosen: readonly Attempt[]): Plan | null {
-  const ledger = new Ledger(world);
-  try {
+function planWith(world: World, preemptor: QueueBucket, chosen: readonly Attempt[]): Plan | null {
+  return simulate(world, (ledger) => {
     for (const attempt of chosen) {
       if (!mayGive(world, preemptor, attempt)) return null;
       ledger.vacate(attempt, 0);
@@ -137,15 +116,13 @@ function tryVictims(world: World, preemptor: QueueBucket, chosen: readonly Attem
     const placement = findPlacement(world, preemptor.request, "releasing");
     if (placement === null) return null;
     ledger.occupy(preemptor.request, placement);
-    if (chosen.some((attempt) => couldUndo(world, preemptor.request, attempt))) return null;
+    if (chosen.some((attempt) => couldUndo(world, preemptor, attempt))) return null;
     return { preemptor, placement, victims: chosen.map((attempt): Victim => ({ attempt, keeps: 0 })) };
-  } finally {
-    ledger.rollback();
-  }
+  });
 }
 
 /** With the plan carried out the victim would stay within its guarantee, and the beneficiary's team would not. */
-function couldUndo(world: World, { team }: PlacementRequest, { workloadId, workers }: Attempt): boolean {
+function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadId, workers }: Attempt): boolean {
   const { spec } = workloadOf(world, workloadId);
   const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
   return isWithinGuarantee(world, spec.team, again) && isAboveGuarantee(world, team, again);

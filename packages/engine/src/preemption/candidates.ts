@@ -13,9 +13,9 @@ import { isSameList } from "../base/collections/same-list.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes } from "../cluster/request.ts";
-import { evictionCost } from "./eviction-cost.ts";
+import { evictionCost } from "./cost.ts";
 import { isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
-import type { VictimUnit } from "./victim-order.ts";
+import type { VictimUnit } from "./plan.ts";
 
 export interface VictimCandidate extends VictimUnit {
   /** Work that would be lost. */

@@ -1,13 +1,13 @@
 /**
- * A list of victims grows by one unit at a time in the reverse order of serving. Each list is tried: its victims leave, then the
- * beneficiary and they are placed again in the order of serving; whoever gets its node back stays, whoever gets another
- * moves, the rest is evicted. First the listed work near the newest victim alone is tried, and if that never holds, the
- * listed work of few nodes and then of more.
+ * KAI-Scheduler's solver. A list of victims grows by one unit at a time in the reverse order of serving. Candidates are first the
+ * listed units near the newest victim, then the listed units of few nodes and of more and more. The simulation places the preemptor
+ * and the victims again (`preemption/place-again.ts`).
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason, Attempt, Nomination, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
 import { milliIn } from "../../cluster/node-slot.ts";
+import { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 import { teamSharesOf } from "../../ordering/team-share.ts";
@@ -16,59 +16,56 @@ import { headOrder } from "../../cluster/head-order.ts";
 import { comparesRequests } from "../../ordering/team-comparison.ts";
 import { amountAsked, isInGroups, partsAsked, quotaReached } from "../../cluster/request.ts";
 import { acceptsLosses, mayReclaim } from "./share-check.ts";
-import type { Plan } from "../../preemption/plan.ts";
-import { replace } from "../../preemption/replace.ts";
-import type { Replaced } from "../../preemption/replace.ts";
+import { placeAgain } from "../../preemption/place-again.ts";
+import type { PlacedAgain, Turns } from "../../preemption/place-again.ts";
+import { partsOfUnit } from "../../preemption/plan.ts";
+import type { VictimUnit } from "../../preemption/plan.ts";
+import type { PreemptionStrategy, Search } from "../../preemption/strategy.ts";
+import type { WorkloadEntity } from "../../state/state.ts";
 import { isEvictable, mayPreempt } from "../../preemption/eligibility.ts";
-import { VictimOrder, partsOfUnit } from "../../preemption/victim-order.ts";
-import type { Donor, VictimUnit } from "../../preemption/victim-order.ts";
+import { VictimOrder } from "./victim-order.ts";
+import type { Donor } from "./victim-order.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { classesInLine } from "../../placement/classes-in-line.ts";
 
-export interface GrowingSearch {
+export interface KaiSearch {
   readonly batch: Batch;
   readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
   readonly teamShares: TeamShares;
   readonly donors: readonly Donor[];
-  /**
-   * Everybody else who waits, by team and best first, where teams are seen with their best request: nobody of them is placed,
-   * but each holds its turn.
-   */
+  /** All other waiting requests, by team and best first, where teams are seen with their best request. */
   readonly inLine: readonly (readonly QueueBucket[])[];
 }
 
-export function findByGrowingList(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
-  const { world } = batch;
-  const teamShares = teamSharesOf(world);
-  if (reason === "reclaimed" && !mayReclaim(world, teamShares, preemptor.request)) return null;
-  if (reason === "moved" && !(preemptor.request.isPreemptible && idleSuffices(batch, preemptor))) return null;
-  const donors = donorsFor(batch, preemptor, reason);
-  if (donors.length === 0 || isHopeless(batch, preemptor)) return null;
-  const search: GrowingSearch = {
-    batch,
-    preemptor,
-    reason,
-    teamShares,
-    donors,
-    inLine: inLineWith(world, preemptor),
-  };
-  let base: readonly VictimUnit[] = [];
-  let found: Replaced | null = null;
-  // A part of each group is no step on the way to all of them.
-  for (const workers of isInGroups(preemptor.request)
-    ? [preemptor.request.workers]
-    : growingCounts(preemptor.request.workers)) {
-    found = solve(search, { workers, base });
-    if (found === null) return null;
-    base = found.units;
-  }
-  return found === null ? null : { preemptor, ...found };
-}
+export const kai: PreemptionStrategy<PlacedAgain> = {
+  isEligible: ({ world }, preemptor, reason) =>
+    reason !== "reclaimed" || mayReclaim(world, teamSharesOf(world), preemptor.request),
 
-function inLineWith(world: World, preemptor: QueueBucket): GrowingSearch["inLine"] {
+  *plan(batch, preemptor, reason) {
+    const { world } = batch;
+    if (reason === "moved" && !(preemptor.request.isPreemptible && idleSuffices(batch, preemptor))) return null;
+    const donors = donorsFor(batch, preemptor, reason);
+    if (donors.length === 0 || isHopeless(batch, preemptor)) return null;
+    const teamShares = teamSharesOf(world);
+    const search: KaiSearch = { batch, preemptor, reason, teamShares, donors, inLine: inLineWith(world, preemptor) };
+    let base: readonly VictimUnit[] = [];
+    let found: PlacedAgain | null = null;
+    // A part of each group is no step on the way to all of them.
+    for (const workers of isInGroups(preemptor.request)
+      ? [preemptor.request.workers]
+      : growingCounts(preemptor.request.workers)) {
+      found = yield stepOf(search, { workers, base });
+      if (found === null) return null;
+      base = found.units;
+    }
+    return found === null ? null : { preemptor, ...found };
+  },
+};
+
+function inLineWith(world: World, preemptor: QueueBucket): KaiSearch["inLine"] {
   if (!comparesRequests(world.rules.teams.order)) return [];
-  const others = classesInLine(world).filter((found) => found !== preemptor);
+  const others = classesInLine(world).filter((bucket) => bucket !== preemptor);
   const byTeam = Map.groupBy(others, ({ request }) => request.team);
   const compareHeads = headOrder(world);
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
@@ -151,12 +148,20 @@ interface ListStep {
   readonly base: readonly VictimUnit[];
 }
 
-function solve(search: GrowingSearch, step: ListStep): Replaced | null {
-  return solveNearby(search, step) ?? solveByNodes(search, step);
+/** A search for so many of the preemptor's workers: units that get their places back are no victims, so nothing is left to minimise. */
+const stepOf = (search: KaiSearch, step: ListStep): Search<readonly VictimUnit[], PlacedAgain, PlacedAgain> => ({
+  candidates: candidatesFor(search, step),
+  simulate: (units) => simulateStep(search, step, units),
+  minimise: (found) => found,
+});
+
+function* candidatesFor(search: KaiSearch, step: ListStep): Generator<readonly VictimUnit[]> {
+  yield* nearbyUnits(search);
+  yield* unitsByNode(search, step);
 }
 
 /** Lists as they grow, the newest unit last. */
-function* lists({ batch, teamShares, donors }: GrowingSearch): Generator<readonly VictimUnit[]> {
+function* lists({ batch, teamShares, donors }: KaiSearch): Generator<readonly VictimUnit[]> {
   const order = new VictimOrder(batch.world, teamShares, donors);
   const list: VictimUnit[] = [];
   for (let unit = order.next(); unit !== null; unit = order.next()) {
@@ -170,20 +175,15 @@ const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
 ];
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Of each list, the work that touches one node of its newest victim. */
-function solveNearby(search: GrowingSearch, step: ListStep): Replaced | null {
-  for (const list of lists(search)) {
-    for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName)) {
-      const near = list.filter((unit) => nodesOf(unit).includes(node));
-      const found = attempt(search, step, near);
-      if (found !== null) return found;
-    }
-  }
-  return null;
+/** Of each list, the units on one node of its newest victim. */
+function* nearbyUnits(search: KaiSearch): Generator<readonly VictimUnit[]> {
+  for (const list of lists(search))
+    for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName))
+      yield list.filter((unit) => nodesOf(unit).includes(node));
 }
 
-/** Of each list, the work on the smallest nodes that could cover the request, then on more and more of its nodes. */
-function solveByNodes(search: GrowingSearch, step: ListStep): Replaced | null {
+/** Of each list, the units on the smallest nodes that could cover the request, then on more and more of its nodes. */
+function* unitsByNode(search: KaiSearch, step: ListStep): Generator<readonly VictimUnit[]> {
   const { world } = search.batch;
   for (const list of lists(search)) {
     const slots = [...new Set(list.flatMap(nodesOf))]
@@ -192,16 +192,13 @@ function solveByNodes(search: GrowingSearch, step: ListStep): Replaced | null {
     for (let count = 1; count <= slots.length; count++) {
       const chosen = new Set(slots.slice(0, count).map(({ node }) => String(node.id)));
       const among = list.filter((unit) => nodesOf(unit).some((node) => chosen.has(node)));
-      if (!couldCover(search, step, among) && count < slots.length) continue;
-      const found = attempt(search, step, among);
-      if (found !== null) return found;
+      if (couldCover(search, step, among) || count === slots.length) yield among;
     }
   }
-  return null;
 }
 
 /** Whether what is free on the nodes and what would be given up add up to the request. */
-function couldCover({ preemptor, batch }: GrowingSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
+function couldCover({ preemptor, batch }: KaiSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
   const { gang } = preemptor.request;
   const asked = isInGroups(preemptor.request) ? partsAsked(batch.world, preemptor.request) : [{ shape: gang, workers }];
   const needed = milliIn(asked);
@@ -212,13 +209,54 @@ function couldCover({ preemptor, batch }: GrowingSearch, { workers }: ListStep, 
   return room >= needed;
 }
 
-function attempt(search: GrowingSearch, { workers, base }: ListStep, units: readonly VictimUnit[]): Replaced | null {
+function simulateStep(
+  search: KaiSearch,
+  { workers, base }: ListStep,
+  units: readonly VictimUnit[],
+): PlacedAgain | null {
+  const { world } = search.batch;
   const all = [...base, ...units.filter((unit) => !base.some((known) => isSame(known, unit)))];
-  const found = replace(search, workers, all);
+  const preemptor =
+    workers === search.preemptor.request.workers ? search.preemptor : part(world, search.preemptor, workers);
+  const found = placeAgain(world, { preemptor, turns: new InLine(search.inLine) }, all);
   if (found === null) return null;
   if (search.reason === "moved") return found.lost.length === 0 ? found : null;
   return search.reason === "reclaimed" && !acceptsLosses(search, found) ? null : found;
 }
 
+/** The same request with fewer workers: a step on the way to all of them. */
+function part({ queue, rules }: World, { request, waiting }: QueueBucket, workers: number): QueueBucket {
+  const workload = waiting.first() as WorkloadEntity;
+  const { isGrowth, grows, group } = request;
+  const fewer = isGrowth
+    ? PlacementRequest.of(workload, { rules, growth: workers, grows, group })
+    : PlacementRequest.of(workload, { rules }).with({ workers });
+  return queue.single(fewer, workload);
+}
+
 const isSame = (left: VictimUnit, right: VictimUnit): boolean =>
   left.attempt === right.attempt && left.keeps === right.keeps && left.upTo === right.upTo;
+
+/** Waiting requests: the best of each team until its turn has come, then the next one. Most never have their turn. */
+class InLine implements Turns {
+  readonly first: readonly QueueBucket[];
+  readonly #rest = new Map<QueueBucket, Iterator<QueueBucket, undefined>>();
+
+  constructor(byTeam: KaiSearch["inLine"]) {
+    this.first = byTeam.flatMap((classes) => this.#next(classes.values()) ?? []);
+  }
+
+  #next(rest: Iterator<QueueBucket, undefined>): QueueBucket | undefined {
+    const { value } = rest.next();
+    if (value !== undefined) this.#rest.set(value, rest);
+    return value;
+  }
+
+  has(bucket: QueueBucket): boolean {
+    return this.#rest.has(bucket);
+  }
+
+  after(bucket: QueueBucket): QueueBucket | undefined {
+    return this.#next(this.#rest.get(bucket) as Iterator<QueueBucket, undefined>);
+  }
+}

@@ -1,41 +1,22 @@
 /**
- * In which order work would be taken, by a policy whose plans grow a list: the exact reverse of the order in which it would be
- * served. The team that would be served last gives first, and in it what would be served last. A gang above its minimum
- * gives its last worker, any other goes whole.
+ * KAI's order of victims: the reverse of the order of serving. The team that would be served last gives first, and in it the workload
+ * that would be served last. A gang above its minimum gives its last worker, any other gang leaves whole.
  */
-import type { Attempt, Nomination, Workload } from "../model/workload.ts";
-import { acceleratorsIn, partsOf } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
-import { withoutLast } from "../model/slices.ts";
-import { minWorkersOf } from "../model/workload.ts";
-import { comparisons } from "../policy/order.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import type { Amount, TeamNode } from "../cluster/team-node.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../cluster/team-node.ts";
-import type { World } from "../cluster/world.ts";
-import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
-import { teamComparison } from "../ordering/team-comparison.ts";
-import type { Seen } from "../ordering/team-comparison.ts";
+import type { Attempt, Nomination, Workload } from "../../model/workload.ts";
+import { withoutLast } from "../../model/slices.ts";
+import { minWorkersOf } from "../../model/workload.ts";
+import { comparisons } from "../../policy/order.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { partsOfUnit } from "../../preemption/plan.ts";
+import type { VictimUnit } from "../../preemption/plan.ts";
+import type { Amount, TeamNode } from "../../cluster/team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../cluster/team-node.ts";
+import type { World } from "../../cluster/world.ts";
+import type { TeamShare, TeamShares } from "../../ordering/team-share.ts";
+import { teamComparison } from "../../ordering/team-comparison.ts";
+import type { Seen } from "../../ordering/team-comparison.ts";
 
-/** One step of a growing list: a worker of a gang above its minimum, or all that is left of a gang. */
-export interface VictimUnit {
-  readonly attempt: Attempt;
-  readonly workload: Workload;
-  /** Workers that it keeps when this is taken; those from here to `upTo` go. */
-  readonly keeps: number;
-  readonly upTo: number;
-  /** What is taken is only a promise, which is given up whole; `attempt` stands for the one that was to start. */
-  readonly nomination: Nomination | null;
-}
-
-/** What the unit gives up, by kind of worker. */
-export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
-  partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
-
-/** Accelerators that the unit gives up. */
-export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
-
-/** Somebody who could give something: an attempt, or one that was promised a place. */
+/** An attempt or a nomination that could give something. */
 export interface Donor {
   readonly attempt: Attempt;
   readonly nomination: Nomination | null;

@@ -1,4 +1,4 @@
-/** Checks a plan against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
+/** Stage 6, first half: checks a plan against the rules. It shares no code with the searches; a broken rule is a bug and stops the process. */
 import type { EvictionReason } from "../model/workload.ts";
 import { wholeSlices } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -6,7 +6,7 @@ import { isPreemptible } from "../policy/preemptible.ts";
 import type { Plan } from "./plan.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { invariant } from "../base/invariant.ts";
-import { Ledger } from "../cluster/ledger.ts";
+import { simulateWithout } from "./simulate.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 
@@ -27,13 +27,9 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
       `${attempt.id} is to keep ${keeps} workers, which are no whole slices`,
     );
   }
-  // With the victims gone the beneficiary has its whole place: that is what makes the plan complete.
-  const ledger = new Ledger(world);
-  try {
-    for (const { attempt, keeps } of plan.victims) ledger.vacate(attempt, keeps);
+  // Complete: without the victims the preemptor has its whole place.
+  simulateWithout(world, plan.victims, (ledger) => {
     for (const nomination of plan.withdrawn ?? []) ledger.withdraw(nomination);
     verifyPlacement(world, plan.preemptor, plan.placement, "releasing");
-  } finally {
-    ledger.rollback();
-  }
+  });
 }

@@ -1,32 +1,32 @@
 /**
- * Room is made by moving: where enough is idle in sum but scattered, work that may be evicted and would lose little goes on
- * elsewhere, so that nodes come free for who needs them whole. Nobody is evicted for good, and moves are few by rule.
+ * Consolidation: where enough is idle in sum but scattered, evictable work that would lose little migrates, so that nodes come free
+ * for a request that needs them whole. Nothing is evicted for good, and the policy bounds the number of migrations.
  */
-import type { Batch } from "../batch/batch.ts";
-import { acceleratorsIn, partsOf } from "../model/gang.ts";
-import type { NodeId } from "../model/ids.ts";
-import type { Attempt, Workload } from "../model/workload.ts";
-import { workloadOf } from "../cluster/entities.ts";
-import type { TypeCapacity } from "../cluster/capacity.ts";
-import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import { Slot } from "../cluster/scratch.ts";
-import type { World } from "../cluster/world.ts";
-import { acceptableTypes, quotaReached, wholeNeeded } from "../cluster/request.ts";
-import type { Candidate } from "../placement/place-constrained.ts";
-import { evictionCost, evictionLoss } from "./eviction-cost.ts";
-import type { Plan } from "./plan.ts";
-import { replace } from "./replace.ts";
-import type { Replaced } from "./replace.ts";
-import { isEvictable } from "./eligibility.ts";
-import type { VictimUnit } from "./victim-order.ts";
-import { acceptedNow, passesAll } from "../placement/filters/filters.ts";
-import { antiAffinityFrom, areasFor, chooseIn } from "./where-to-drain.ts";
-import type { Area } from "./where-to-drain.ts";
+import type { Batch } from "../../batch/batch.ts";
+import { acceleratorsIn, partsOf } from "../../model/gang.ts";
+import type { NodeId } from "../../model/ids.ts";
+import type { Attempt, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import { Slot } from "../../cluster/scratch.ts";
+import type { World } from "../../cluster/world.ts";
+import { acceptableTypes, quotaReached, wholeNeeded } from "../../cluster/request.ts";
+import type { Candidate } from "../../placement/place-constrained.ts";
+import { evictionCost, evictionLoss } from "../cost.ts";
+import type { Plan, VictimUnit } from "../plan.ts";
+import { placeAgain } from "../place-again.ts";
+import type { PlacedAgain } from "../place-again.ts";
+import type { Planning, Search } from "../strategy.ts";
+import { isEvictable } from "../eligibility.ts";
+import { acceptedNow, passesAll } from "../../placement/filters/filters.ts";
+import { antiAffinityFrom, areasFor, chooseIn } from "./drain-areas.ts";
+import type { Area } from "./drain-areas.ts";
 
 export const MOVES_MAX = 8;
 const MOVE_LOSS_MS_MAX = 600_000;
-/** Each try places everybody who would move: of many domains that are as good as each other a few tell whether any will do. */
+/** Each simulation places all victims again: of many domains that are equally good a few tell whether any will do. */
 const AREAS_SIMULATED_MAX = 8;
 
 interface Movable {
@@ -43,20 +43,21 @@ export interface DrainArea {
   readonly cost: number;
 }
 
-export function findRoomByMoving(batch: Batch, preemptor: QueueBucket): Plan | null {
-  // A further worker is worth no move: the gang that moved would ask for it again.
+/** Type by type, in the order of preference. */
+export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Plan> {
+  // A further worker is worth no migration: the gang that migrated would ask for it again.
   if (preemptor.request.isGrowth) return null;
   const { world } = batch;
   const { gang, workers } = preemptor.request;
-  // Which node a group would best have cleared depends on the others: gangs of groups wait for room.
+  // Which node is best for one group depends on the others: gangs of groups are not served.
   if (world.evictable.size === 0 || wholeNeeded(preemptor.request) === 0) return null;
   for (const type of acceptableTypes(world, preemptor.request)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor.request, type.type) !== null)
       continue;
-    // What is cheapest changes with time; whether room can be made at all must not, or nothing would ever be at rest.
-    const plan = planOn(batch, preemptor, { type, costOf: acceleratorsOf });
+    // Costs change with time. Whether there is a plan must not, or the round would never settle.
+    const plan = yield migrationsOn(batch, preemptor, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
-    if (plan !== null) return planOn(batch, preemptor, { type, costOf }) ?? plan;
+    if (plan !== null) return (yield migrationsOn(batch, preemptor, { type, costOf })) ?? plan;
   }
   return null;
 }
@@ -70,7 +71,38 @@ interface DrainQuery {
   readonly costOf: (attempt: Attempt, workload: Workload) => number;
 }
 
-function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Plan | null {
+function migrationsOn(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Search<Migration, PlacedAgain, Plan> {
+  const { world } = batch;
+  return {
+    candidates: migrations(batch, preemptor, query),
+    simulate: ({ moved, keptFree }) => migrate(world, { preemptor, keptFree }, moved),
+    minimise: (found, { moved, keptFree }) => ({
+      preemptor,
+      ...((keptFree === undefined ? fewerMigrating(world, preemptor, { moved, found }) : null) ?? found),
+    }),
+  };
+}
+
+interface Migration {
+  readonly moved: readonly Movable[];
+  /** Nodes that the victims keep off; absent: none. */
+  readonly keptFree?: ReadonlySet<NodeId>;
+}
+
+/**
+ * Every victim goes where it would go by itself. Where that does not do, victims keep off the nodes that are wanted; without
+ * nominations nothing would keep them off.
+ */
+function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<Migration> {
+  const { nominations } = batch.world.rules.eviction;
+  for (const { moved, on } of choices(batch, preemptor, query)) {
+    yield { moved };
+    if (nominations === "kept") yield { moved, keptFree: new Set(on.map(({ slot }) => slot.node.id)) };
+  }
+}
+
+/** What is idle on the type, and what would have to be cleared beside it; `null`: too much. */
+function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Area | null {
   const { world } = batch;
   const { gang, workers } = preemptor.request;
   const accepts = acceptedNow(world, preemptor.request);
@@ -83,18 +115,13 @@ function planOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
     missing -= fits;
   }
   const most = world.rules.eviction.movesMax ?? MOVES_MAX;
-  // Somebody has to leave each node that is to be cleared, and nobody leaves more of them than it has workers.
+  // Each node to clear has a victim, and a victim clears at most as many nodes as it has workers.
   if (missing > most && missing > most * widestOf(world)) return null;
   const list = drainCandidates(batch, gang.accelerators, { type, costOf });
-  const open = passesAll(accepts) ? list : list.filter(({ slot }) => accepts(slot));
-  for (const choice of choices(batch, preemptor, { roomy, drainCandidates: open })) {
-    const plan = planMoving(batch, preemptor, choice);
-    if (plan !== null) return plan;
-  }
-  return null;
+  return { roomy, drainCandidates: passesAll(accepts) ? list : list.filter(({ slot }) => accepts(slot)) };
 }
 
-/** What would have to come about in one part of the fleet. */
+/** What would have to migrate in one part of the fleet. */
 interface Choice {
   readonly moved: readonly Movable[];
   readonly cost: number;
@@ -102,9 +129,11 @@ interface Choice {
   readonly on: readonly { readonly slot: NodeSlot }[];
 }
 
-/** Whom to move, the cheapest first, for each part of the fleet that could hold the request; none where one has room already. */
-function choices(batch: Batch, preemptor: QueueBucket, area: Area): readonly Choice[] {
+/** The cheapest migrations for each part of the fleet that could hold the request; none where a part has room already. */
+function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): readonly Choice[] {
   const { world } = batch;
+  const area = areaOn(batch, preemptor, query);
+  if (area === null) return [];
   const most = world.rules.eviction.movesMax ?? MOVES_MAX;
   const found: Choice[] = [];
   for (const part of areasFor(world, preemptor.request, antiAffinityFrom(world, preemptor, area))) {
@@ -121,24 +150,12 @@ function choices(batch: Batch, preemptor: QueueBucket, area: Area): readonly Cho
     .slice(0, AREAS_SIMULATED_MAX);
 }
 
-/**
- * Everybody goes where he would go by himself; where that does not do, whoever moves keeps off the nodes that are wanted. Without promises
- * nothing would keep him off.
- */
-function planMoving(batch: Batch, preemptor: QueueBucket, { moved, on }: Choice): Plan | null {
-  const search: MoveSearch = { batch, preemptor, inLine: [] };
-  const found = moving(search, moved);
-  if (found !== null) return { preemptor, ...(fewerMoving(search, moved, found) ?? found) };
-  if (batch.world.rules.eviction.nominations === "forgotten") return null;
-  const keptFree = new Set(on.map(({ slot }) => slot.node.id));
-  const again = moving({ ...search, keptFree }, moved);
-  return again === null ? null : { preemptor, ...again };
-}
-
-type MoveSearch = Parameters<typeof replace>[0];
-
-/** Everybody finds another place, or there is no plan. */
-function moving(search: MoveSearch, moved: readonly Movable[]): Replaced | null {
+/** Every victim finds another place, or there is no plan. */
+function migrate(
+  world: World,
+  request: Parameters<typeof placeAgain>[1],
+  moved: readonly Movable[],
+): PlacedAgain | null {
   const units = moved.map(({ attempt, workload }): VictimUnit => ({
     attempt,
     workload,
@@ -146,15 +163,20 @@ function moving(search: MoveSearch, moved: readonly Movable[]): Replaced | null 
     keeps: 0,
     upTo: attempt.workers.length,
   }));
-  const found = replace(search, search.preemptor.request.workers, units);
+  const found = placeAgain(world, request, units);
   return found !== null && found.lost.length === 0 ? found : null;
 }
 
-/** A node that was cleared may hold more workers than one: whoever leaves none of those that are taken need not move. */
-function fewerMoving(search: MoveSearch, moved: readonly Movable[], { placement }: Replaced): Replaced | null {
-  const taken = new Set(placement.workers.map(({ node }) => node));
+interface Migrated {
+  readonly moved: readonly Movable[];
+  readonly found: PlacedAgain;
+}
+
+/** A cleared node may hold several workers: victims on none of the nodes that are taken need not migrate. */
+function fewerMigrating(world: World, preemptor: QueueBucket, { moved, found }: Migrated): PlacedAgain | null {
+  const taken = new Set(found.placement.workers.map(({ node }) => node));
   const needed = moved.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
-  return needed.length === 0 || needed.length === moved.length ? null : moving(search, needed);
+  return needed.length === 0 || needed.length === moved.length ? null : migrate(world, { preemptor }, needed);
 }
 
 /** Nodes that could be cleared, the cheapest first. */

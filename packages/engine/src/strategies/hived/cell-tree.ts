@@ -4,13 +4,13 @@
  * not: a cell does not change when hardware fails. The accelerators of a cell are numbered consecutively, from `first`
  * to before `end`.
  */
-import type { Node, Pool, Site } from "../model/fleet.ts";
-import type { NodeId, PoolName, SiteName } from "../model/ids.ts";
-import type { ReservedTopology } from "../model/team.ts";
-import { GROUP_LEVEL } from "../model/team.ts";
-import { compareText } from "../base/canonical.ts";
-import { NODE_LEVEL } from "./fabric-index.ts";
-import type { NodeSlot } from "./node-slot.ts";
+import type { Node, Pool, Site } from "../../model/fleet.ts";
+import type { NodeId, PoolName, SiteName } from "../../model/ids.ts";
+import type { ReservedTopology } from "../../model/team.ts";
+import { GROUP_LEVEL } from "../../model/team.ts";
+import { compareText } from "../../base/canonical.ts";
+import { NODE_LEVEL } from "../../cluster/fabric-index.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
 
 export interface Cell {
   readonly id: number;

@@ -3,17 +3,17 @@
  * the level that it requires, over as many values as it has to be spread over, for whole slices. What is chosen is a proposal by
  * counts: whether it leads to a place is found by placing everybody (`replace.ts`).
  */
-import type { NodeId } from "../model/ids.ts";
-import type { FabricSpec } from "../model/workload.ts";
-import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { PlacementRequest } from "../cluster/placement-request.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import type { SiteFabric } from "../cluster/fabric-index.ts";
-import type { World } from "../cluster/world.ts";
-import { antiAffinityCheck, looksAround } from "../placement/filters/anti-affinity.ts";
-import { domainOf } from "../placement/fabric-choice.ts";
-import { domainBudget } from "../placement/place-constrained.ts";
-import type { Candidate, DomainBudget } from "../placement/place-constrained.ts";
+import type { NodeId } from "../../model/ids.ts";
+import type { FabricSpec } from "../../model/workload.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import type { SiteFabric } from "../../cluster/fabric-index.ts";
+import type { World } from "../../cluster/world.ts";
+import { antiAffinityCheck, looksAround } from "../../placement/filters/anti-affinity.ts";
+import { domainOf } from "../../placement/fabric-choice.ts";
+import { domainBudget } from "../../placement/place-constrained.ts";
+import type { Candidate, DomainBudget } from "../../placement/place-constrained.ts";
 import type { DrainArea } from "./consolidate.ts";
 
 /** Nodes with room, and nodes that could be cleared for another worker each, the cheapest first. */

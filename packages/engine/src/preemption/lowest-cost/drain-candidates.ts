@@ -1,15 +1,15 @@
 /** Nodes that could be cleared: for another worker of a request each, who would have to leave or to move, the cheapest first. */
-import type { Batch } from "../batch/batch.ts";
-import type { NodeId } from "../model/ids.ts";
-import { wholeSlices } from "../model/slices.ts";
-import type { Attempt } from "../model/workload.ts";
-import type { NodeSlot } from "../cluster/node-slot.ts";
-import type { PlacementRequest } from "../cluster/placement-request.ts";
-import type { QueueBucket } from "../cluster/queue.ts";
-import { acceptableTypes } from "../cluster/request.ts";
-import type { VictimCandidate } from "./victim-candidates.ts";
-import type { Search } from "./search.ts";
-import { acceleratorsOfUnit } from "./victim-order.ts";
+import type { Batch } from "../../batch/batch.ts";
+import type { NodeId } from "../../model/ids.ts";
+import { wholeSlices } from "../../model/slices.ts";
+import type { Attempt } from "../../model/workload.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import { acceptableTypes } from "../../cluster/request.ts";
+import type { VictimCandidate } from "../candidates.ts";
+import type { CostSearch } from "./cost-search.ts";
+import { acceleratorsOfUnit } from "../plan.ts";
 
 /** Room for one worker more on a node. */
 export interface DrainCandidate {
@@ -33,7 +33,7 @@ interface CandidateOnNode {
 /** As things stand now, of those who are given; the cheapest first, and of one node in the order in which they go. */
 export function drainCandidatesFor(
   batch: Batch,
-  search: Search,
+  search: CostSearch,
   { bucket, units }: { readonly bucket: QueueBucket; readonly units: readonly VictimCandidate[] },
 ): readonly DrainCandidate[] {
   const listed = onNodes(batch, bucket, units).flatMap((there) => drainCandidatesOf(search, bucket.request, there));
@@ -69,7 +69,7 @@ function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCa
 
 /** As many workers more as the node can have, each with those of the list who stand in its way and nobody else. */
 function drainCandidatesOf(
-  search: Search,
+  search: CostSearch,
   { gang, workers }: PlacementRequest,
   { slot, typeRank, units }: CandidateOnNode,
 ): DrainCandidate[] {

@@ -1,0 +1,204 @@
+/**
+ * The product's own strategy. Workers that elastic gangs can spare leave first, then the victims whose eviction costs least (`cost.ts`),
+ * one by one until the preemptor fits; minimising gives back the others. Requests that need much of one node go on to `by-node.ts`.
+ */
+import type { Batch } from "../../batch/batch.ts";
+import type { TeamName } from "../../model/ids.ts";
+import type { EvictionReason, Workload } from "../../model/workload.ts";
+import { workloadOf } from "../../cluster/entities.ts";
+import { Ledger } from "../../cluster/ledger.ts";
+import type { QueueBucket } from "../../cluster/queue.ts";
+import type { World } from "../../cluster/world.ts";
+import { teamSharesOf } from "../../ordering/team-share.ts";
+import type { TeamShares } from "../../ordering/team-share.ts";
+import { findPlacement } from "../../placement/place.ts";
+import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../../cluster/request.ts";
+import type { Placement } from "../../cluster/request.ts";
+import { ReleasingRoom, couldSuffice } from "../../placement/releasing-room.ts";
+import { victimCandidatesFor } from "../candidates.ts";
+import type { VictimCandidate } from "../candidates.ts";
+import { holdsAboveEntitlement, isInScope, mayPreempt, reachOf, roomAtMost } from "../eligibility.ts";
+import type { PreemptionScope } from "../eligibility.ts";
+import { acceleratorsOfUnit, victimsOf } from "../plan.ts";
+import type { Plan } from "../plan.ts";
+import { TentativeEvictions } from "../simulate.ts";
+import { wouldBeUndone } from "../stability.ts";
+import type { Planning, PreemptionStrategy, Search } from "../strategy.ts";
+import { byNode } from "./by-node.ts";
+import { consolidate } from "./consolidate.ts";
+import { hasRight } from "./cost-search.ts";
+import type { CostSearch } from "./cost-search.ts";
+import { isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
+
+export const lowestCost: PreemptionStrategy<Plan> = {
+  isEligible({ world }, preemptor, reason) {
+    if (reason === "incomplete" || world.evictable.size === 0) return false;
+    const needed = wholeNeeded(preemptor.request);
+    if (reason !== "moved") return roomAtMost(world, preemptor, reason) >= needed;
+    return acceptableTypes(world, preemptor.request).some(
+      (type) => type.freeCount >= needed && quotaReached(world, preemptor.request, type.type) === null,
+    );
+  },
+  plan: (batch, preemptor, reason) =>
+    reason === "moved" ? consolidate(batch, preemptor) : evictions(batch, preemptor, reason),
+};
+
+function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Planning<Plan> {
+  const { world } = batch;
+  const teamShares = teamSharesOf(world);
+  const scope = reachOf(world, preemptor, reason);
+  if (scope === null) return null;
+  const anyReleasing = acceptableTypes(world, preemptor.request).some(({ releasing }) => releasing.next(0) >= 0);
+  const releasing = anyReleasing ? findPlacement(world, preemptor.request, "releasing") : null;
+  // Capacity that is releasing already will do: no further victim is needed.
+  if (releasing !== null)
+    return mayHaveReleasing(world, { preemptor, reason, scope })
+      ? { preemptor, placement: releasing, victims: [] }
+      : null;
+  const donors = donorsTo(world, { preemptor, reason, scope }, teamShares);
+  const mayMove = reason === "reclaimed" && mayStrangersMove(world, preemptor);
+  const held = (
+    mayMove ? [...world.evictable.values()] : donors.flatMap((team) => world.evictable.get(team) ?? [])
+  ).map(({ byNode: onNodes }) => onNodes);
+  // Sums rule most requests out, before any candidates are sorted.
+  if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
+  const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
+  if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor.request, [givenBy]))) return null;
+  const lasts = (plan: Plan): boolean => reason !== "preempted" || !wouldBeUndone(world, teamShares, plan);
+  const ledger = new Ledger(world);
+  const asked = { preemptor, reason, teamShares, scope, donors: new Set(donors), ledger };
+  const among = (order: Pick<CostSearch, "victimCandidates" | "costOf">): CostSearch => {
+    ledger.rollback();
+    return { ...asked, ...order, tentativeEvictions: new TentativeEvictions(ledger) };
+  };
+  try {
+    // Costs change with time. Whether there is a plan must not, or the round would never settle: an order that time leaves alone decides.
+    const steadily = { victimCandidates: steady, costOf: acceleratorsOfUnit };
+    const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
+    const oneByOne = new OneByOne(batch, among(steadily));
+    const inTurn = yield oneByOne;
+    const { isScattered } = oneByOne;
+    const plan = isScattered ? yield* byNode(batch, among(steadily)) : inTurn;
+    ledger.rollback();
+    if (plan === null || !lasts(plan)) return null;
+    if (!isScattered && steady === cheapest) return plan;
+    const cheaper = isScattered ? yield* byNode(batch, among(byCost)) : yield new OneByOne(batch, among(byCost));
+    ledger.rollback();
+    return cheaper !== null && lasts(cheaper) ? cheaper : plan;
+  } finally {
+    ledger.rollback();
+  }
+}
+
+interface Reach {
+  readonly preemptor: QueueBucket;
+  readonly reason: EvictionReason;
+  readonly scope: PreemptionScope;
+}
+
+/** Teams whose work may be evicted. */
+function donorsTo(world: World, { preemptor, reason, scope }: Reach, teamShares: TeamShares): readonly TeamName[] {
+  if (reason === "preempted") return world.evictable.has(preemptor.request.team) ? [preemptor.request.team] : [];
+  const isOver = (team: TeamName): boolean => holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
+  return [...world.evictable.keys()].filter((team) => team !== preemptor.request.team && isOver(team));
+}
+
+/**
+ * Whether releasing capacity is kept for the preemptor: where it could evict whatever took it. Otherwise a victim might start there
+ * again, ahead of the preemptor in the queue, and be evicted a second time.
+ */
+function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): boolean {
+  const head = preemptor.waiting.first() as Workload;
+  for (const { workloadId } of world.terminating) {
+    const terminating = workloadOf(world, workloadId);
+    const mayHave =
+      reason === "reclaimed" ? isInScope(world, scope, terminating.spec.team) : mayPreempt(head, terminating);
+    if (mayHave) return true;
+  }
+  return false;
+}
+
+/** Victims one by one, each as long as it is eligible, until the preemptor fits. */
+class OneByOne implements Search<VictimCandidate, Placement, Plan> {
+  /** After the search: there is no plan although enough would come free, since it does not lie together. */
+  isScattered = false;
+  readonly #batch: Batch;
+  readonly #search: CostSearch;
+  readonly #room: ReleasingRoom;
+  readonly #mayBeScattered: boolean;
+  #at = 0;
+  #looks = 0;
+  /** All further victims together bring no place. */
+  #isHopeless = false;
+  #isOver = false;
+
+  constructor(batch: Batch, search: CostSearch) {
+    this.#batch = batch;
+    this.#search = search;
+    this.#room = new ReleasingRoom(batch.world, search.preemptor.request);
+    this.#mayBeScattered = search.reason === "reclaimed" && !isInGroups(search.preemptor.request);
+  }
+
+  get candidates(): Iterable<VictimCandidate> {
+    return this.#eligible();
+  }
+
+  *#eligible(): Generator<VictimCandidate> {
+    const { world } = this.#batch;
+    const { victimCandidates } = this.#search;
+    const donors = new Set(victimCandidates.map(({ workload }) => workload.spec.team));
+    for (const [index, candidate] of victimCandidates.entries()) {
+      const { team } = candidate.workload.spec;
+      if (!donors.has(team)) continue;
+      // Evictions so far may have brought the team down to its entitlement.
+      if (!hasRight(this.#batch, this.#search, candidate)) {
+        if (!holdsAboveEntitlement(world, this.#search, team)) donors.delete(team);
+        if (donors.size === 0) break;
+        continue;
+      }
+      this.#at = index;
+      yield candidate;
+      if (this.#isOver) return;
+    }
+    this.isScattered = this.#mayBeScattered && this.#isEnough();
+  }
+
+  #isEnough(): boolean {
+    const { preemptor } = this.#search;
+    const needed = wholeNeeded(preemptor.request);
+    return acceptableTypes(this.#batch.world, preemptor.request).some(
+      ({ freeCount, releasingCount }) => freeCount + releasingCount >= needed,
+    );
+  }
+
+  simulate(candidate: VictimCandidate): Placement | null {
+    const { preemptor, victimCandidates, tentativeEvictions } = this.#search;
+    tentativeEvictions.take(candidate);
+    this.#room.changed(candidate.attempt.workers);
+    if (this.#isHopeless || !this.#room.suffices) return null;
+    const placement = this.#fits();
+    if (placement !== null) return placement;
+    // There is no place though there is room: unless all further victims together bring one, no single one of them does.
+    const looksBeyond = this.#looks++ === 0 && !isInGroups(preemptor.request);
+    this.#isHopeless =
+      looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(this.#at + 1), () => this.#fits()) === null;
+    this.#isOver = this.#isHopeless && !this.#mayBeScattered;
+    return null;
+  }
+
+  minimise(placement: Placement): Plan | null {
+    const { preemptor, reason, tentativeEvictions } = this.#search;
+    const { needed, found } = tentativeEvictions.minimise(() => this.#fits(), placement);
+    this.#isOver = true;
+    if (reason !== "reclaimed") return { preemptor, placement: found, victims: victimsOf(needed, []) };
+    // A small victim before a large one may be needless: its team might be within its entitlement with it.
+    const plan = planFor(this.#batch, this.#search, { placement: found, needed });
+    if (plan !== null && !isStuck(plan)) return plan;
+    this.isScattered = this.#mayBeScattered;
+    return null;
+  }
+
+  #fits(): Placement | null {
+    return findPlacement(this.#batch.world, this.#search.preemptor.request, "releasing");
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Freeing capacity, for every purpose (`consolidate`, `reclaim`, `preempt`) and every strategy, in stages:
+ *
+ * 1. eligibility: whether the request may take anything from anybody (`eligibility.ts`, the strategy's `isEligible`)
+ * 2. candidates: victims to try, in the strategy's order (`candidates.ts`)
+ * 3. simulate: a candidate is evicted on the live indexes, the preemptor is placed, all is rolled back (`simulate.ts`, `place-again.ts`)
+ * 4. minimise: victims that are not needed stay (`minimise.ts`)
+ * 5. plan: the place, the victims and their grounds (`plan.ts`)
+ * 6. verify and execute: code that did not make the plan checks it, then events record it (`verify.ts`, `execute.ts`)
+ *
+ * Nothing is evicted without a complete plan.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { EvictionReason } from "../model/workload.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { roundOrder } from "../ordering/round-order.ts";
+import { withFixedTeamShares } from "../ordering/team-share.ts";
+import { classesInLine, askForMore } from "../placement/classes-in-line.ts";
+import { carryOut, isIdleNow } from "./execute.ts";
+import { takesNothing } from "./plan.ts";
+import type { Plan } from "./plan.ts";
+import { preemptionStrategy } from "./strategy.ts";
+import type { Search } from "./strategy.ts";
+import { verifyPlan } from "./verify.ts";
+
+export function freeCapacity(batch: Batch, reason: EvictionReason): void {
+  const { world } = batch;
+  // Nothing can be evicted and no nomination withdrawn.
+  if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
+  // The phase before has started whatever needs no plan.
+  const waiting = classesInLine(world);
+  const strategy = preemptionStrategy(world);
+  if (!waiting.some((bucket) => strategy.isEligible(batch, bucket, reason))) return;
+  withFixedTeamShares(world, () => planInTurn(batch, waiting, reason));
+}
+
+function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: EvictionReason): void {
+  const { world } = batch;
+  const asking = new Set(waiting);
+  const order = roundOrder(world, waiting);
+  for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
+    // A spent budget entitles to nothing. A gang that shrinks for requests before it does not grow any more.
+    const asksStill = bucket.request.grows === null || world.queue.growthOf(bucket.request.grows) === bucket;
+    const mayPreempt = asksStill && spentBudget(world.state, bucket.request.team) === null;
+    const plan = mayPreempt ? findPlan(batch, bucket, reason) : null;
+    // An idle place that the phase before did not give is kept for a protected start, or for a request that is ahead.
+    if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
+      order.drop(bucket);
+      continue;
+    }
+    verifyPlan(world, plan, reason);
+    carryOut(batch, plan, reason);
+    batch.asked(bucket, true);
+    if (batch.isOver) return;
+    order.served(bucket);
+    // A migrated victim may have been the last of a bucket that was still to be asked: its task has its place now.
+    for (const { attempt } of plan.moves ?? []) {
+      const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
+      if (own !== bucket && own.waiting.length === 0 && asking.has(own)) order.drop(own);
+    }
+    if (bucket.request.grows !== null) askForMore(world, order, bucket.request.grows);
+  }
+}
+
+/** Stages 1 to 5 for the head of a bucket; `null`: there is no plan. Leaves every index as it was. */
+export function findPlan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
+  const strategy = preemptionStrategy(batch.world);
+  if (!strategy.isEligible(batch, preemptor, reason)) return null;
+  const planning = strategy.plan(batch, preemptor, reason);
+  let step = planning.next(null);
+  while (step.done !== true) step = planning.next(firstFound(step.value));
+  return step.value;
+}
+
+/** Stages 2 to 4. */
+export function firstFound<Candidate, Simulated, Found>(search: Search<Candidate, Simulated, Found>): Found | null {
+  for (const candidate of search.candidates) {
+    const simulated = search.simulate(candidate);
+    const found = simulated === null ? null : search.minimise(simulated, candidate);
+    if (found !== null) return found;
+  }
+  return null;
+}

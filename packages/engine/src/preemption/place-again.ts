@@ -1,0 +1,206 @@
+/**
+ * Simulation with migration: the victims leave, then they and the preemptor are placed in the order of serving on what is free or
+ * releasing. A victim that gets its own place back stays, one that gets another place migrates, the others are evicted.
+ */
+import { partsOf, shapeOf } from "../model/gang.ts";
+import type { NodeId } from "../model/ids.ts";
+import type { Nomination, WorkerAllocation } from "../model/workload.ts";
+import { minWorkersOf } from "../model/workload.ts";
+import type { Ledger } from "../cluster/ledger.ts";
+import { needsPart } from "../cluster/node-slot.ts";
+import { PlacementRequest } from "../cluster/placement-request.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import type { Placement } from "../cluster/request.ts";
+import type { World } from "../cluster/world.ts";
+import type { WorkloadEntity } from "../state/state.ts";
+import { roundOrder } from "../ordering/round-order.ts";
+import { findPlacement } from "../placement/place.ts";
+import { pickAgain } from "./pick-again.ts";
+import { victimsOf } from "./plan.ts";
+import type { Move, Victim, VictimUnit } from "./plan.ts";
+import { simulate } from "./simulate.ts";
+
+export interface PlacedAgain {
+  readonly placement: Placement;
+  readonly victims: readonly Victim[];
+  readonly moves: readonly Move[];
+  /** Places that were promised and are not any more. */
+  readonly withdrawn: readonly Nomination[];
+  /** Of the tried units, those that got no place. */
+  readonly lost: readonly VictimUnit[];
+  /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
+  readonly units: readonly VictimUnit[];
+}
+
+/** A victim's unit as a request, with what became of it. */
+export interface Returning {
+  readonly unit: VictimUnit;
+  readonly bucket: QueueBucket;
+  placement: Placement | null;
+}
+
+/** Waiting requests beside the preemptor: they get no place, and each holds its turn all the same. */
+export interface Turns {
+  /** The first of each team. */
+  readonly first: readonly QueueBucket[];
+  has(bucket: QueueBucket): boolean;
+  /** The next of the team of one whose turn has come. */
+  after(bucket: QueueBucket): QueueBucket | undefined;
+}
+
+interface PlacingAgain {
+  readonly preemptor: QueueBucket;
+  /** Absent: nobody else has a turn. */
+  readonly turns?: Turns;
+  /** Nodes that the victims keep off; absent: none. */
+  readonly keptFree?: ReadonlySet<NodeId> | undefined;
+}
+
+/** Places the preemptor and the victims' units in the order of serving; `null`: the preemptor finds no place. */
+export const placeAgain = (world: World, asked: PlacingAgain, units: readonly VictimUnit[]): PlacedAgain | null =>
+  simulate(world, (ledger) => {
+    for (const unit of units) vacate(ledger, unit);
+    const again = (unit: VictimUnit): QueueBucket =>
+      bucketOf(world, unit, offNodes(world, requestOf(world, unit), asked.keptFree));
+    const returning = units.map((unit): Returning => ({ unit, bucket: again(unit), placement: null }));
+    const { preemptor, turns } = asked;
+    const placement = placeAll(world, { ledger, preemptor, returning, turns });
+    return placement === null ? null : settle(world, { ledger, preemptor, placement, returning });
+  });
+
+/** The same request on any other nodes. */
+function offNodes(world: World, request: PlacementRequest, nodes: ReadonlySet<NodeId> | undefined): PlacementRequest {
+  if (nodes === undefined) return request;
+  const ids = world.capacity
+    .acceptable(request.acceleratorTypes)
+    .flatMap(({ slots }) => slots.map(({ node }) => node.id));
+  return request.with({ among: new Set(ids.filter((id) => !nodes.has(id))) });
+}
+
+/** An attempt is evicted, a nomination withdrawn. */
+function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit): void {
+  if (nomination === null) ledger.vacateWorkers(attempt, keeps, upTo);
+  else ledger.withdraw(nomination);
+}
+
+const bucketOf = (world: World, { workload }: VictimUnit, request: PlacementRequest): QueueBucket =>
+  world.queue.single(request, workload as WorkloadEntity);
+
+/** The request with which a victim's unit comes back, alone in a bucket. */
+export const returningBucket = (world: World, unit: VictimUnit): QueueBucket =>
+  bucketOf(world, unit, requestOf(world, unit));
+
+/** The core of a gang, or all of it, comes back as a start; further workers as growth of the workers that stay. */
+function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementRequest {
+  const { gang } = workload.spec;
+  const least = minWorkersOf(gang);
+  if (keeps >= least) {
+    const group = attempt.workers[keeps]?.taskGroup ?? null;
+    const growth = { rules, growth: upTo - keeps, grows: attempt.id, group };
+    return PlacementRequest.of(workload, growth).with({ ownKept: keeps });
+  }
+  const start = PlacementRequest.of(workload, { rules });
+  if (gang.taskGroups === undefined) return start.with({ workers: Math.max(upTo, least) });
+  const counts = partsOf(gang, attempt.workers.slice(0, upTo)).map((part) => part.workers);
+  return start.with({ counts, workers: upTo });
+}
+
+interface Try {
+  readonly ledger: Ledger;
+  readonly preemptor: QueueBucket;
+  readonly returning: readonly Returning[];
+}
+
+/**
+ * A gang asks for its core first, and for a further worker only when it has what comes before. Other waiting requests hold their turn
+ * because a team is seen with its best request: the order here is the order of the next round.
+ */
+function placeAll(
+  world: World,
+  { ledger, preemptor, returning, turns }: Try & { readonly turns: Turns | undefined },
+): Placement | null {
+  const byAttempt = Map.groupBy(returning, ({ unit }) => unit.attempt);
+  const lines = [...byAttempt.values()].map((line) =>
+    line.toSorted((left, right) => left.unit.keeps - right.unit.keeps),
+  );
+  const lineOf = new Map(lines.flatMap((line) => line.map((each) => [each.bucket, line] as const)));
+  const order = roundOrder(world, [
+    ...(turns?.first ?? []),
+    preemptor,
+    ...lines.map((line) => (line[0] as Returning).bucket),
+  ]);
+  let placement: Placement | null = null;
+  let unasked = 1 + returning.length;
+  for (let bucket = order.first(); bucket !== null && unasked > 0; bucket = order.first()) {
+    order.drop(bucket);
+    if (turns?.has(bucket) === true) {
+      const next = turns.after(bucket);
+      if (next !== undefined) order.add(next);
+      continue;
+    }
+    const placed = findPlacement(world, bucket.request, "releasing");
+    if (placed !== null) ledger.occupy(bucket.request, placed);
+    const line = lineOf.get(bucket);
+    unasked--;
+    if (line === undefined) {
+      if (placed === null) return null;
+      placement = placed;
+      continue;
+    }
+    const at = line.findIndex((each) => each.bucket === bucket);
+    (line[at] as Returning).placement = placed;
+    const next = line[at + 1];
+    if (placed !== null && next !== undefined) order.add(next.bucket);
+    // The units behind ask for nothing where this one got nothing.
+    else unasked -= line.length - at - 1;
+  }
+  return placement;
+}
+
+interface Settled extends Try {
+  readonly placement: Placement;
+}
+
+/** Which units stay, migrate or are lost; then the preemptor's accelerators are picked among those that really come free. */
+export function settle(world: World, { ledger, preemptor, placement, returning }: Settled): PlacedAgain | null {
+  const terminating = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
+  const lost = terminating.filter((each) => each.placement === null).map(({ unit }) => unit);
+  ledger.rollback();
+  for (const { unit } of terminating) vacate(ledger, unit);
+  const workers = pickAgain(world, preemptor.request, placement);
+  if (workers === null) return null;
+  const again: Placement = { ...placement, workers };
+  ledger.occupy(preemptor.request, again);
+  const moves: Move[] = [];
+  for (const { unit, bucket, placement: place } of terminating) {
+    if (place === null) continue;
+    const picked = pickAgain(world, bucket.request, place);
+    if (picked === null) return null;
+    const moved = { ...place, workers: picked };
+    ledger.occupy(bucket.request, moved);
+    moves.push({ attempt: unit.attempt, bucket, placement: moved });
+  }
+  return {
+    placement: again,
+    moves,
+    lost,
+    victims: victimsOf(
+      terminating.map(({ unit }) => unit),
+      moves,
+    ),
+    units: terminating.map(({ unit }) => unit),
+    withdrawn: terminating.flatMap(({ unit }) => unit.nomination ?? []),
+  };
+}
+
+/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a part must get the same place. */
+function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
+  const { gang } = workload.spec;
+  const key = (worker: WorkerAllocation): string => {
+    const isPart = needsPart(shapeOf(gang, worker));
+    const place = isPart ? `${worker.node} ${worker.accelerators} ${worker.slice ?? ""}` : worker.node;
+    return worker.taskGroup === undefined ? place : `${worker.taskGroup} ${place}`;
+  };
+  const before = attempt.workers.slice(keeps, upTo).map(key).toSorted();
+  return before.join() === workers.map(key).toSorted().join();
+}

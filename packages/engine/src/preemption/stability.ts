@@ -1,0 +1,77 @@
+/**
+ * A plan must last. Work that preempts others of its own team may also take idle capacity and bring the team above its entitlement.
+ * While other teams wait for theirs, they would reclaim it at once: the victims would have left for nothing, and two teams that
+ * preempt so in turn would never settle.
+ */
+import type { TeamName } from "../model/ids.ts";
+import { spentBudget } from "../usage/gate.ts";
+import { amountHeld } from "../cluster/amounts.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import type { QueueBucket } from "../cluster/queue.ts";
+import { amountAt } from "../cluster/team-node.ts";
+import type { TeamNode } from "../cluster/team-node.ts";
+import type { World } from "../cluster/world.ts";
+import { couldEverFit } from "../placement/could-ever.ts";
+import { entitlementToKeep } from "../ordering/team-share.ts";
+import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
+import { acceptableTypes, amountCompared } from "../cluster/request.ts";
+import type { Plan } from "./plan.ts";
+import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
+
+/** Whether the plan brings a team above its claim of something that another, who waits, may claim of it there. */
+export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan): boolean {
+  if (!world.rules.phases.includes("reclaim")) return false;
+  const { team } = plan.preemptor.request;
+  const passed = positionsPassed(world, teamShares, plan);
+  if (passed.size === 0) return false;
+  return world.queue.waitingClasses().some((bucket) => {
+    if (bucket.request.team === team) return false;
+    const side = sideOf(world, bucket.request.team, team);
+    const positions = side === null ? [] : (passed.get(side) ?? []);
+    const asked = amountCompared(world, bucket.request);
+    if (!positions.some((position) => amountAt(asked, position) > 0)) return false;
+    return goesThere(world, bucket, plan) && mayPreemptOf(world, teamShares, { bucket, team });
+  });
+}
+
+/** What each team from the beneficiary's up holds more of than before, and then more than it may claim. */
+function positionsPassed(
+  world: World,
+  teamShares: TeamShares,
+  { preemptor, victims }: Plan,
+): ReadonlyMap<TeamNode, readonly number[]> {
+  const asked = amountCompared(world, preemptor.request);
+  const given = victims.map(({ attempt, keeps }) => {
+    const { gang } = workloadOf(world, attempt.workloadId).spec;
+    return amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps) });
+  });
+  const more = (position: number): number =>
+    given.reduce((rest, amount) => rest - amountAt(amount, position), amountAt(asked, position));
+  const passed = new Map<TeamNode, readonly number[]>();
+  for (let node: TeamNode | null = world.teamUse.node(preemptor.request.team); node !== null; node = node.parent) {
+    const { used } = node;
+    const teamShare = teamShares.get(node) as TeamShare;
+    const positions = teamShare.positions.filter(
+      (position) =>
+        more(position) > 0 && (used[position] ?? 0) + more(position) > entitlementToKeep(teamShare, position),
+    );
+    if (positions.length > 0) passed.set(node, positions);
+  }
+  return passed;
+}
+
+/** Whether it will do with accelerators of the type that the plan is about. */
+const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): boolean =>
+  couldEverFit(world, bucket) &&
+  acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);
+
+interface Entitled {
+  readonly bucket: QueueBucket;
+  readonly team: TeamName;
+}
+
+function mayPreemptOf(world: World, teamShares: TeamShares, { bucket, team }: Entitled): boolean {
+  if (spentBudget(world.state, bucket.request.team) !== null) return false;
+  const scope = scopeOf(world, teamShares, bucket);
+  return scope !== null && isInScope(world, scope, team);
+}
