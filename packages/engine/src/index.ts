@@ -44,6 +44,7 @@ export type { Notice } from "./state/notices.ts";
 export { clockOf, createEngine, forkEngine, replayEngine, restoreEngine } from "./engine/engine.ts";
 export { explain, explainBriefly } from "./explain/reasons/explain.ts";
 export { EarliestStarts, NEVER_AS_THINGS_ARE } from "./explain/earliest-starts.ts";
+export { endByProgressMs } from "./preemption/remaining-time.ts";
 export { nodeLike } from "./explain/changes/node-like.ts";
 export { smallestChanges } from "./explain/changes/smallest-change.ts";
 export { beforeSubmitting } from "./explain/dry-runs/before-submitting.ts";

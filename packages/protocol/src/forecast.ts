@@ -160,7 +160,7 @@ export const startEstimate = z
     workloadId: z
       .string()
       .meta({ description: "Of an array some of whose tasks have started: when the next one does." }),
-    atMs: instantMs.meta({ description: "When the estimate was made." }),
+    atMs: instantMs.meta({ description: "When it was asked." }),
     p10AtMs: instantMs
       .nullable()
       .meta({ description: "null: beyond the horizon, or never as things are, or after `playedUntilMs`." }),
@@ -175,7 +175,24 @@ export const startEstimate = z
       startedCount: count,
       scenarioCount: count.meta({ description: "0: it never starts as things are, and nothing was played." }),
       arrivalsReplayed: z.boolean(),
+      history: z
+        .object({
+          runningCount: count.meta({ description: "Attempts that run now." }),
+          byProgressCount: count.meta({ description: "Of them, those that report steps done and in total." }),
+          unknownCount: count.meta({ description: "Of the others, those of whose family and size no run has ended." }),
+          byWalltimeCount: count.meta({ description: "Of these, those with a walltime." }),
+          similarRunCount: count.meta({ description: "Ended runs of the families and sizes of what runs now." }),
+        })
+        .optional()
+        .meta({ description: "What the durations rest on; absent: nothing was played." }),
     }),
+    accuracy: z
+      .object({
+        startCount: count.meta({ description: "The newest starts of forecast work, at most 200." }),
+        medianErrorMs: count.meta({ description: "Median distance of p50AtMs from the start that came." }),
+      })
+      .optional()
+      .meta({ description: "How far forecasts of this server were off; absent: none has come true yet." }),
     sentence,
   })
   .meta({ id: "StartEstimate" });

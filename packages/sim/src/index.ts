@@ -9,6 +9,7 @@ export * from "./clock/event-queue.ts";
 export * from "./estimate/calibration.ts";
 export * from "./estimate/durations.ts";
 export * from "./estimate/estimate-starts.ts";
+export * from "./estimate/forecast-instant.ts";
 export * from "./estimate/live-calibration.ts";
 export * from "./estimate/trace-starts.ts";
 export * from "./estimate/validate-starts.ts";

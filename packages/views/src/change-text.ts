@@ -75,7 +75,7 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
       return `Admit work under the rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
       const name = engine.state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
-      const inTime = `expected in ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))}`;
+      const inTime = `planned for ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))} from now (the scheduler's bound, not the forecast)`;
       return change.count === 1
         ? `Wait until ${name} ends, ${inTime}.`
         : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;

@@ -17,7 +17,8 @@ export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate
       ? `not before ${early} from now, perhaps ${beyondPlayed(estimate)}`
       : `between ${early} and ${after(p90AtMs)} from now`;
   const subject = subjectOf(state, estimate.workloadId);
-  return `${subject} starts in about ${after(p50AtMs)}, in eight cases of ten ${range}; ${groundsText(estimate)}.`;
+  const start = p50AtMs > atMs ? `starts in about ${after(p50AtMs)}` : "is due to start";
+  return `${subject} ${start}, in eight cases of ten ${range}; ${groundsText(estimate)}.${accuracyText(estimate)}`;
 }
 
 /** For an array, the estimated task. */
@@ -30,9 +31,30 @@ function subjectOf({ workloads }: Engine["state"], id: string): string {
   return waitingCount > 1 ? `The next of its ${grouped(waitingCount)} waiting tasks` : "The last of its tasks";
 }
 
-function groundsText({ because: { endsBefore, scenarioCount } }: Pick<StartEstimate, "because">): string {
+function groundsText({ because: { endsBefore, scenarioCount, history } }: Pick<StartEstimate, "because">): string {
   const ends = `${plural(endsBefore, "attempt")} ${endsBefore === 1 ? "ends" : "end"} before it`;
-  return `${ends} in the middle of ${plural(scenarioCount, "scenario")}`;
+  return `${ends} in the middle of ${plural(scenarioCount, "scenario")}${historyText(history)}`;
+}
+
+/** Sources of the durations. */
+function historyText(history: StartEstimate["because"]["history"]): string {
+  if (history === undefined || history.runningCount === 0) return "";
+  const { runningCount, byProgressCount, unknownCount, byWalltimeCount, similarRunCount } = history;
+  const sources: string[] = [];
+  if (byProgressCount > 0)
+    sources.push(`the reported progress of ${grouped(byProgressCount)} of ${plural(runningCount, "running attempt")}`);
+  if (similarRunCount > 0) sources.push(plural(similarRunCount, "similar run"));
+  if (unknownCount > 0 && sources.length > 0) sources.push(`no history of ${grouped(unknownCount)} of them`);
+  if (sources.length > 0) return `, from ${sources.join(" and ")}`;
+  return byWalltimeCount === unknownCount
+    ? ", from walltimes only: nothing like the running work has ended yet"
+    : ", from no history: nothing like the running work has ended yet";
+}
+
+function accuracyText({ accuracy }: Pick<StartEstimate, "accuracy">): string {
+  if (accuracy === undefined) return "";
+  const off = durationText(Math.round(accuracy.medianErrorMs / 1000) * 1000);
+  return ` The last ${plural(accuracy.startCount, "forecast")} here ${accuracy.startCount === 1 ? "was" : "were"} off by ${off} in the median.`;
 }
 
 function noTimeSentence({ because, playedUntilMs }: Pick<StartEstimate, "because" | "playedUntilMs">): string {

@@ -205,7 +205,7 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "startWindow":
       return startWindowSentence(reason);
     case "reservation":
-      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))}${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
+      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, by walltimes in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
       const renewed = reason.renewsAtMs === null ? "" : ` It begins anew at ${writeInstant(reason.renewsAtMs)}.`;

@@ -1,6 +1,6 @@
 /** Two timelines side by side, with names and a sentence: the same answer wherever it is computed. */
 import type { Engine, WorkloadId } from "@headroom/engine";
-import type { WhatIfAnswer } from "@headroom/protocol";
+import type { StartEstimate, WhatIfAnswer } from "@headroom/protocol";
 import type { Timeline, Interruption, Present, WhatIf, WhatIfChange, WhatIfOptions } from "@headroom/sim";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { meanOf, startsEarlier, tenths } from "./what-if-figures.ts";
@@ -10,6 +10,9 @@ type TimelineView = WhatIfAnswer["present"];
 /** The simulator's `whatIf`, injected: views import its types only, so that other pages do not load it. */
 export type WhatIfPlayer = (engine: Engine, change: WhatIfChange, options: WhatIfOptions) => WhatIf;
 
+/** The forecast of the state, whose starts the answer is told in. */
+type ForecastStart = Pick<StartEstimate, "workloadId" | "p50AtMs">;
+
 /** Enough for a chart across a page. */
 const SAMPLES = 96;
 
@@ -17,8 +20,10 @@ export function whatIfView(
   { engine, sequence, nowMs }: Present,
   { change, horizonMs }: { readonly change: WhatIfChange; readonly horizonMs: number },
   play: WhatIfPlayer,
+  starts: readonly ForecastStart[] = [],
 ): WhatIfAnswer {
-  const span = { nowMs, horizonMs, stepMs: Math.ceil(horizonMs / SAMPLES) };
+  const forecast = new Map(starts.map(({ workloadId, p50AtMs }) => [workloadId, p50AtMs]));
+  const span = { nowMs, horizonMs, stepMs: Math.ceil(horizonMs / SAMPLES), forecast };
   return { sequence, ...playedView(engine, play(engine, change, span), span) };
 }
 

@@ -1,3 +1,4 @@
+import type { HeadroomClient, StartEstimate } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { changeLines } from "../output/forecast-text.ts";
@@ -38,8 +39,11 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     const { isHopeless } = await import("@headroom/protocol");
     const code = isHopeless(verdict) ? exitCode.unsatisfied : exitCode.ok;
     const changes = verdict.kind === "blocked" ? (await client.startingChanges(workload.id)).items : [];
+    const forecast = verdict.kind === "blocked" && code === exitCode.ok ? await forecastOf(client, workload.id) : null;
     if (options.json === true) {
-      context.print(JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict, changes }, null, 2));
+      context.print(
+        JSON.stringify({ workloadId: workload.id, phase: workload.phase, verdict, changes, forecast }, null, 2),
+      );
       return code;
     }
     const { paint } = context;
@@ -56,7 +60,21 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     context.print(...changeLines(changes, paint));
     for (const { sentence } of (await client.waste({ workload: workload.id })).items)
       context.print("", printable(sentence));
+    if (forecast !== null) context.print("", `Forecast: ${printable(forecast.sentence)}`);
     if (verdict.wakeOn.length > 0) context.print("", `Looked at again on: ${verdict.wakeOn.join(", ")}`);
     return code;
   },
 });
+
+/** The one that `eta`, `what-if` and the queue tell; `null`: it has started meanwhile, or no forecast is to be had now. */
+async function forecastOf(client: HeadroomClient, id: string): Promise<StartEstimate | null> {
+  try {
+    return await client.estimateStart(id);
+  } catch (error) {
+    const { ProblemError } = await import("@headroom/protocol");
+    if (error instanceof ProblemError && UNFORECAST.has(error.code)) return null;
+    throw error;
+  }
+}
+
+const UNFORECAST: ReadonlySet<string> = new Set(["notWaiting", "tookTooLong", "overloaded"]);

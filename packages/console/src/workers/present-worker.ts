@@ -4,7 +4,7 @@
  */
 import { serveWorkerClient } from "@headroom/protocol";
 import type { Snapshot } from "@headroom/protocol";
-import { presentOf } from "@headroom/sim";
+import { forecastPresentOf } from "@headroom/sim";
 import { answerWhatIf } from "./answer-what-if.ts";
 
 export interface PresentMessage {
@@ -17,7 +17,7 @@ function serve({ snapshot: { bytes, nowMs }, calls }: PresentMessage): void {
   const takenMs = performance.now();
   // Time goes on after the state was fetched, as it does in the control plane.
   const atMs = (): number => nowMs + Math.floor(performance.now() - takenMs);
-  serveWorkerClient(calls, { whatIf: async (question) => answerWhatIf(presentOf(bytes, atMs()), question) });
+  serveWorkerClient(calls, { whatIf: async (question) => answerWhatIf(forecastPresentOf(bytes, atMs()), question) });
 }
 
 addEventListener("message", ({ data }: MessageEvent<PresentMessage>) => serve(data));

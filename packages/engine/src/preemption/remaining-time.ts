@@ -37,7 +37,8 @@ export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number)
   return Math.max(0, endMs - nowMs);
 }
 
-function endByProgressMs(workload: Workload, attempt: Attempt): number | null {
+/** When it ends at the pace of its reported steps; `null`: it reports none, or no total. */
+export function endByProgressMs(workload: Workload, attempt: Attempt): number | null {
   const { progress, startedAtMs } = attempt;
   const total = progress?.totalSteps ?? null;
   if (progress === null || total === null || startedAtMs === null) return null;

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { presentOf, whatIf } from "@headroom/sim";
+import { estimateStarts, forecastPresentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
 import { whatIfChange, whatIfView } from "@headroom/views";
 import { whatIfQuestion } from "@headroom/protocol";
 import type { FastifyReply } from "fastify";
@@ -29,10 +29,12 @@ describe("the state as bytes", () => {
     expect(taken.sequence).toBe((await live.client.status()).sequence);
     expect(taken.nowMs).toBeGreaterThanOrEqual(answer.fromMs);
     expect(answer).toMatchObject({ earlierCount: 1, sequence: taken.sequence });
-    const present = presentOf(taken.bytes, answer.fromMs);
+    const present = forecastPresentOf(taken.bytes, answer.fromMs);
+    const { engine, nowMs } = present;
+    const starts = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
     const question = whatIfQuestion.parse(asked);
     const { horizonMs } = question;
-    const again = whatIfView(present, { change: whatIfChange(present.engine, question), horizonMs }, whatIf);
+    const again = whatIfView(present, { change: whatIfChange(present.engine, question), horizonMs }, whatIf, starts);
     expect(again).toEqual(answer);
   });
 

@@ -1,7 +1,14 @@
 /** Answers questions about the time to come on forks of the live state, away from the driver's event loop. */
 import { parentPort } from "node:worker_threads";
 import type { Engine } from "@headroom/engine";
-import { LiveCalibration, estimateStarts, presentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
+import {
+  LiveCalibration,
+  estimateStarts,
+  forecastPresentOf,
+  presentOf,
+  usualEstimateOptions,
+  whatIf,
+} from "@headroom/sim";
 import type { Present, StartEstimate as EstimatedStart } from "@headroom/sim";
 import {
   StartListings,
@@ -15,49 +22,60 @@ import {
 import type { StartEstimator } from "@headroom/views";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, ForecastRequest } from "./forecast-question.ts";
 
-/** It begins anew with the thread. */
+/** Starts over with the thread. */
 const calibration = new LiveCalibration();
 
 const rangesAt = (engine: Engine, nowMs: number, past = engine.state): readonly EstimatedStart[] =>
   estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges, past });
 
-const told = (starts: readonly EstimatedStart[], atMs: number): ReturnType<StartEstimator> =>
-  starts.map((each) => ({ ...each, atMs }));
+/** Instants stay those of the forecast; `askedMs` is what sentences count from. */
+function told(starts: readonly EstimatedStart[], askedMs: number): ReturnType<StartEstimator> {
+  const { accuracy } = calibration;
+  return starts.map((each) => ({ ...each, atMs: askedMs, ...(accuracy !== null && { accuracy }) }));
+}
 
-/** Of a fork of the present, in which there is work that nobody has submitted: nothing is learned from what is told of it. */
+/** Of a fork of the present with work that nobody has submitted: nothing is learned from it. */
 const imagined =
   ({ engine, nowMs }: Present): StartEstimator =>
   (fork) =>
     told(rangesAt(fork, nowMs, engine.state), nowMs);
 
-/** Of the present. */
-const estimates =
-  (nowMs: number): StartEstimator =>
-  (engine) => {
+/** The one forecast of a state: equal for everyone who asks at the same sequence. */
+let forecast: { readonly sequence: number; readonly nowMs: number; readonly starts: readonly EstimatedStart[] } | null =
+  null;
+
+function forecastOf({ engine, sequence, nowMs }: Present): readonly EstimatedStart[] {
+  if (forecast?.sequence !== sequence || forecast.nowMs !== nowMs) {
     const starts = rangesAt(engine, nowMs);
     calibration.recordRange(engine.state, starts, nowMs);
-    return told(starts, nowMs);
-  };
+    forecast = { sequence, nowMs, starts };
+  }
+  return forecast.starts;
+}
 
 const listings = new StartListings();
 
-function estimate(engine: Engine, id: string, nowMs: number): ForecastAnswers["estimate"] {
-  const found = estimates(nowMs)(engine).find(({ workloadId }) => workloadId === id);
-  return found === undefined ? null : estimateView(engine, found);
+interface Asked {
+  readonly snapshot: Uint8Array;
+  readonly nowMs: number;
 }
 
-function answer(present: Present, question: ForecastQuestion): ForecastAnswers[ForecastQuestion["kind"]] {
-  const { engine, nowMs } = present;
+function answer(question: ForecastQuestion, { snapshot, nowMs }: Asked): ForecastAnswers[ForecastQuestion["kind"]] {
+  const isOfForecast = question.kind === "estimate" || question.kind === "estimates" || question.kind === "whatIf";
+  const present = isOfForecast ? forecastPresentOf(snapshot, nowMs) : presentOf(snapshot, nowMs);
+  const { engine } = present;
   calibration.learn(engine.state, nowMs);
   switch (question.kind) {
     case "changes":
       return startingChangesView(engine, question.id);
-    case "estimate":
-      return estimate(engine, question.id, nowMs);
+    case "estimate": {
+      const found = forecastOf(present).filter(({ workloadId }) => workloadId === question.id);
+      return told(found, nowMs).map((each) => estimateView(engine, each))[0] ?? null;
+    }
     case "estimates": {
       const { cursor, limit } = question.query;
       if (typeof cursor === "string") return listings.goOn(cursor, limit);
-      return listings.begin(engine, estimates(nowMs), question.query);
+      return listings.begin(engine, () => told(forecastOf(present), nowMs), question.query);
     }
     case "defragmentation":
       return defragmentationView(engine);
@@ -66,14 +84,14 @@ function answer(present: Present, question: ForecastQuestion): ForecastAnswers[F
     case "apply":
       return applyForecastView(engine, question, imagined(present));
     case "whatIf":
-      return whatIfView(present, question, whatIf);
+      return whatIfView(present, question, whatIf, forecastOf(present));
   }
 }
 
 parentPort?.on("message", ({ question, snapshot, nowMs }: ForecastRequest) => {
   let outcome: ForecastOutcome;
   try {
-    outcome = { kind: "answered", answer: answer(presentOf(snapshot, nowMs), question) };
+    outcome = { kind: "answered", answer: answer(question, { snapshot, nowMs }) };
   } catch (error) {
     outcome = { kind: "failed", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

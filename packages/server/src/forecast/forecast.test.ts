@@ -1,4 +1,5 @@
 import { problemKinds, whatIfQuestion } from "@headroom/protocol";
+import { estimateStarts, forecastPresentOf, usualEstimateOptions } from "@headroom/sim";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ControlPlane } from "../api/control-plane.ts";
 import { handlers } from "../api/handlers.ts";
@@ -157,6 +158,43 @@ describe("what is expected to start", () => {
     );
     await expect(live.client.expectedStarts({ cursor: "1.1" })).rejects.toMatchObject({ code: "invalidCursor" });
     expect(await live.client.expectedStarts({ team: "nobody" })).toEqual({ items: [], nextCursor: null });
+  });
+});
+
+describe("one forecast", () => {
+  it("is told to the second by every face at one sequence, with its history", async () => {
+    const { items } = await live.client.listNodes();
+    const [node] = items;
+    const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };
+    const holder = await live.client.submitWorkload({
+      ...train("holds-all", whole),
+      run: "sleep 60",
+      walltimeMs: 90_000,
+    });
+    const { workloadId } = await live.client.submitWorkload({ ...train("waits", whole), walltimeMs: 60_000 });
+    for await (const { event } of live.client.events())
+      if (event.kind === "attemptStarted" && event.attemptId.startsWith(holder.workloadId)) break;
+    const { sequence } = await live.client.status();
+    const own = await live.client.estimateStart(workloadId);
+    const listed = (await live.client.expectedStarts()).items.find(({ workload }) => workload.id === workloadId);
+    const answer = await live.client.whatIf({ addNodes: [{ like: node!.id, count: 1 }] });
+    const moved = answer.moved.find((each) => each.workloadId === workloadId);
+    const { bytes } = await live.client.snapshot();
+    const { engine, nowMs } = forecastPresentOf(bytes, Date.now());
+    const [elsewhere] = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).filter(
+      (each) => each.workloadId === workloadId,
+    );
+    // Nothing has happened meanwhile: all of them were asked of one state.
+    expect((await live.client.status()).sequence).toBe(sequence);
+    expect(own.p50AtMs).toEqual(expect.any(Number));
+    const { p10AtMs, p50AtMs, p90AtMs } = own;
+    expect(listed?.estimate).toMatchObject({ p10AtMs, p50AtMs, p90AtMs });
+    expect(answer.sequence).toBe(sequence);
+    expect(moved).toMatchObject({ presentAtMs: p50AtMs });
+    expect(elsewhere?.p50AtMs).toBe(p50AtMs);
+    expect(own.because.history).toMatchObject({ runningCount: expect.any(Number) });
+    await live.client.stopWorkload(workloadId);
+    await live.client.stopWorkload(holder.workloadId);
   });
 });
 

@@ -115,6 +115,18 @@ export class DurationModel {
     return new DurationScenario(this, seed);
   }
 
+  /** Ended runs of the family and size of any of these records, each counted once. */
+  similarRunCount(records: Iterable<number>): number {
+    const lists = new Set<readonly number[]>();
+    for (const record of records) {
+      const [narrowest] = this.sweep(this.sweepOf(record)).lists;
+      if (narrowest !== undefined) lists.add(narrowest);
+    }
+    let count = 0;
+    for (const list of lists) for (const sweep of list) count += this.sweep(sweep).ended.length;
+    return count;
+  }
+
   get sweepCount(): number {
     return this.#sweeps.length;
   }

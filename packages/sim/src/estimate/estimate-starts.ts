@@ -3,13 +3,14 @@
  * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
  * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
  */
-import { EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
+import { draw, EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import { mayBePassed, replayedArrivals, type ArrivalReplay } from "./arrivals.ts";
 import type { RangeCalibration, WaitRange } from "./calibration.ts";
 import { DurationModel, type DurationRules, usualDurationRules } from "./durations.ts";
 import { forwardStarts, type ForwardArrival, type ForwardStart, type ForwardStarts } from "./forward-run.ts";
 import { drawnDurationMs, workHistory, type WorkHistory } from "./history.ts";
+import { progressDurationMs } from "./progress-durations.ts";
 
 export interface EstimateOptions {
   readonly nowMs: number;
@@ -66,6 +67,22 @@ export interface EstimateGrounds {
   readonly scenarioCount: number;
   /** Whether the scenarios have further submissions in them, because later work has passed such work before. */
   readonly arrivalsReplayed: boolean;
+  /** What is known of how long the running work takes. Absent: nothing was played. */
+  readonly history?: RunHistory;
+}
+
+/** What the durations of a forecast rest on. */
+export interface RunHistory {
+  /** Running attempts at the beginning. */
+  readonly runningCount: number;
+  /** Of them, those that report steps done and in total. */
+  readonly byProgressCount: number;
+  /** Of the others, those of whose family and size no run has ended. */
+  readonly unknownCount: number;
+  /** Of these, those with a walltime. */
+  readonly byWalltimeCount: number;
+  /** Ended runs of the families and sizes of running work, each counted once. */
+  readonly similarRunCount: number;
 }
 
 /**
@@ -88,13 +105,37 @@ export function estimateStarts(engine: Engine, options: EstimateOptions): readon
   );
   const isCoarse = scenarioCount * liveCount > options.effort;
   const arrivalsReplayed = mayBePassed(history, targets);
-  const play = { engine, options, history, targets, scenarioCount, isCoarse, arrivalsReplayed };
-  const futures = targets.size === 0 ? [] : playFutures(play);
+  if (targets.size === 0) return waiting.map(({ workloadId }) => neverStarting(workloadId));
+  const model = new DurationModel(history.records, options.durationRules);
+  const futures = playFutures({ engine, options, history, model, targets, scenarioCount, isCoarse, arrivalsReplayed });
+  const grounds = { arrivalsReplayed, history: runHistory(engine.state, history, { model, nowMs: options.nowMs }) };
   return waiting.map((each) =>
     targets.has(each.workloadId)
-      ? estimateIn(futures, each, { ...options, arrivalsReplayed })
+      ? estimateIn(futures, each, { ...options, ...grounds })
       : neverStarting(each.workloadId),
   );
+}
+
+function runHistory(
+  { attempts, workloads }: ReadonlyState,
+  { indexOf }: WorkHistory,
+  { model, nowMs }: { readonly model: DurationModel; readonly nowMs: number },
+): RunHistory {
+  const known = new Set<number>();
+  const counts = { runningCount: 0, byProgressCount: 0, unknownCount: 0, byWalltimeCount: 0 };
+  for (const attempt of attempts.values()) {
+    const workload = workloads.get(attempt.workloadId);
+    const record = indexOf.get(attempt.workloadId);
+    if (workload === undefined || record === undefined) continue;
+    counts.runningCount++;
+    if (progressDurationMs(workload, attempt, { nowMs, uniform: 0.5 }) !== null) counts.byProgressCount++;
+    else if (model.similarRunCount([record]) > 0) known.add(record);
+    else {
+      counts.unknownCount++;
+      if (workload.spec.walltimeMs !== null) counts.byWalltimeCount++;
+    }
+  }
+  return { ...counts, similarRunCount: model.similarRunCount(known) };
 }
 
 interface WaitingEstimate {
@@ -106,7 +147,7 @@ interface WaitingEstimate {
 function estimateIn(
   futures: readonly ForwardStarts[],
   { workloadId, earliestMs }: WaitingEstimate,
-  options: EstimateOptions & Pick<EstimateGrounds, "arrivalsReplayed">,
+  options: EstimateOptions & Required<Pick<EstimateGrounds, "arrivalsReplayed" | "history">>,
 ): StartEstimate {
   const untilMs = playedUntilMs(futures, workloadId);
   const starts = futures
@@ -120,6 +161,7 @@ function estimateIn(
     startedCount: starts.length,
     scenarioCount: futures.length,
     arrivalsReplayed: options.arrivalsReplayed,
+    history: options.history,
   };
   return {
     workloadId,
@@ -154,6 +196,7 @@ interface Play {
   readonly engine: Engine;
   readonly options: EstimateOptions;
   readonly history: WorkHistory;
+  readonly model: DurationModel;
   readonly targets: ReadonlySet<WorkloadId>;
   /** The most there may be; fewer, but not fewer than there must be, where the steps are used up. */
   readonly scenarioCount: number;
@@ -162,20 +205,19 @@ interface Play {
 }
 
 function playFutures({ scenarioCount, ...play }: Play): readonly ForwardStarts[] {
-  const { stepsMax, durationRules } = play.options;
-  const model = new DurationModel(play.history.records, durationRules);
+  const { stepsMax } = play.options;
   const futures: ForwardStarts[] = [];
   let stepCount = 0;
   while (futures.length < scenarioCount && (futures.length < scenarioBounds.min || stepCount < stepsMax)) {
-    const future = playFuture(play, model, futures.length);
+    const future = playFuture(play, futures.length);
     stepCount += future.stepCount;
     futures.push(future);
   }
   return futures;
 }
 
-function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, index: number): ForwardStarts {
-  const { engine, options, history, targets, isCoarse, arrivalsReplayed } = play;
+function playFuture(play: Omit<Play, "scenarioCount">, index: number): ForwardStarts {
+  const { engine, options, history, model, targets, isCoarse, arrivalsReplayed } = play;
   const { nowMs, horizonMs, seed, stepsMax } = options;
   const scenarioSeed = seed * scenarioBounds.max + index;
   const future = forkEngine(engine);
@@ -188,10 +230,15 @@ function playFuture(play: Omit<Play, "scenarioCount">, model: DurationModel, ind
     stepsMax: Math.floor(stepsMax / scenarioBounds.min),
     targets,
     scenario: {
-      durationMs: (id, elapsedMs) => {
+      durationMs: (id, elapsedMs, running) => {
         const known = history.indexOf.get(id);
         const workload = known === undefined ? future.state.workloads.get(id) : history.workloads[known];
         invariant(workload !== undefined, `${id} runs and is not there`);
+        if (running !== null) {
+          const uniform = draw(scenarioSeed, running.placedSequence, "progress") / 2 ** 32;
+          const byProgressMs = progressDurationMs(workload, running, { nowMs, uniform });
+          if (byProgressMs !== null) return byProgressMs;
+        }
         return drawnDurationMs(durations, history, workload, elapsedMs);
       },
       arrivals: arrivalsReplayed ? arrivalsOf(history, { nowMs, seed: scenarioSeed }) : [].values(),

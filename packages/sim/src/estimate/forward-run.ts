@@ -21,8 +21,8 @@ import { EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
 
 export interface ForwardScenario {
-  /** How long an attempt of this workload takes in all, given that it has run for so long. */
-  durationMs(workloadId: WorkloadId, elapsedMs: number): number;
+  /** How long an attempt of this workload takes in all, given that it has run for so long. `running`: at the fork; `null`: it starts now. */
+  durationMs(workloadId: WorkloadId, elapsedMs: number, running: Attempt | null): number;
   /** What is submitted meanwhile, in time's order. */
   readonly arrivals: Iterator<ForwardArrival>;
 }
@@ -131,7 +131,7 @@ class ForwardRun {
       }
       const startedAtMs = attempt.startedAtMs ?? nowMs;
       if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
-      const durationMs = scenario.durationMs(workloadId, nowMs - startedAtMs);
+      const durationMs = scenario.durationMs(workloadId, nowMs - startedAtMs, attempt);
       this.#endAt(id, Math.max(nowMs, startedAtMs + durationMs));
     }
     this.#round(launching, nowMs);
@@ -223,7 +223,7 @@ class ForwardRun {
     if (targets.has(workloadId) && !this.#starts.has(workloadId))
       this.#starts.set(workloadId, { atMs, endsBefore: this.#endCount, startsBefore: this.#startCount });
     this.#startCount++;
-    this.#endAt(attemptId, atMs + scenario.durationMs(this.#likeOf.get(workloadId) ?? workloadId, 0));
+    this.#endAt(attemptId, atMs + scenario.durationMs(this.#likeOf.get(workloadId) ?? workloadId, 0, null));
     return [{ kind: "attemptRunning", attemptId }];
   }
 }

@@ -10,16 +10,35 @@ import type { StartEstimate } from "./estimate-starts.ts";
 const youngMs = 10 * 60_000;
 /** More would be no news: an outcome moves an end by a hundredth. */
 const nominatedMax = 10_000;
+/** Of so many of the newest starts the error is kept. */
+const errorsMax = 200;
+
+/** How far forecasts of work submitted here were from the starts that came. */
+export interface ForecastAccuracy {
+  /** The newest starts of forecast work, at most 200. */
+  readonly startCount: number;
+  /** Median distance between the middle of the forecast and the start, in ms. */
+  readonly medianErrorMs: number;
+}
 
 export class LiveCalibration {
   /** For `EstimateOptions.calibration`. */
   readonly ranges: RangeCalibration = new RangeCalibration();
-  readonly #nominated = new Set<WorkloadId>();
+  /** By workload: the middle of the first forecast given of it, in ms. */
+  readonly #nominated = new Map<WorkloadId, number>();
+  readonly #errorsMs: number[] = [];
+
+  /** `null`: nothing that was forecast has started yet. */
+  get accuracy(): ForecastAccuracy | null {
+    if (this.#errorsMs.length === 0) return null;
+    const sorted = this.#errorsMs.toSorted((left, right) => left - right);
+    return { startCount: sorted.length, medianErrorMs: sorted[sorted.length >> 1]! };
+  }
 
   /** Starts that came since it looked last, in the order in which they came. Call it before estimates are made of that state. */
   learn({ workloads }: ReadonlyState, nowMs: number): void {
     const started: { readonly id: WorkloadId; readonly atMs: number; readonly ordinal: number }[] = [];
-    for (const id of this.#nominated) {
+    for (const id of this.#nominated.keys()) {
       const workload = workloads.get(id);
       if (workload === undefined || isKept(workload)) this.#withdraw(id);
       else if (workload.firstStartedAtMs !== null)
@@ -30,6 +49,8 @@ export class LiveCalibration {
     for (const { id, atMs } of started) {
       this.ranges.passed(atMs);
       this.ranges.started(id, atMs);
+      this.#errorsMs.push(Math.abs(atMs - this.#nominated.get(id)!));
+      if (this.#errorsMs.length > errorsMax) this.#errorsMs.shift();
       this.#nominated.delete(id);
     }
     this.ranges.passed(nowMs);
@@ -46,7 +67,7 @@ export class LiveCalibration {
       if (!isTold || workload === undefined || workload.firstStartedAtMs !== null) continue;
       if (nowMs - workload.submittedAtMs > youngMs) continue;
       if (this.#nominated.size >= nominatedMax || isKept(workload) || this.#nominated.has(workloadId)) continue;
-      this.#nominated.add(workloadId);
+      this.#nominated.set(workloadId, p50AtMs);
       const p90Ms = p90AtMs === null ? Number.POSITIVE_INFINITY : p90AtMs - nowMs;
       this.ranges.recordRange(workloadId, nowMs, { p10Ms: p10AtMs - nowMs, p50Ms: p50AtMs - nowMs, p90Ms });
     }

@@ -3,7 +3,7 @@
  * else, and usage and queue are sampled at even steps.
  */
 import { forkEngine, invariant, stoppedByMs } from "@headroom/engine";
-import type { AttemptId, Effect, Engine, Input, WorkerExit, Workload, WorkloadId } from "@headroom/engine";
+import type { Attempt, AttemptId, Effect, Engine, Input, WorkerExit, Workload, WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 import { artifactsOf } from "../executor/artifacts-made.ts";
 import { heldSample } from "./timeline-sample.ts";
@@ -40,7 +40,7 @@ export interface TimelineOptions {
   /** The change, applied at once. */
   readonly inputs: readonly Input[];
   /** Run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
-  durationMs(workload: Workload, task: number, elapsedMs: number): number;
+  durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }
 
 const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
@@ -92,24 +92,28 @@ class TimelinePlay {
     const { nowMs } = this.#options;
     const launched: Input[] = [];
     for (const attempt of this.#engine.state.attempts.values()) {
-      const { id, workloadId, task, stop, terminating } = attempt;
+      const { id, workloadId, stop, terminating } = attempt;
       const graceMs = this.#engine.state.workloads.get(workloadId)?.spec.graceTimeoutMs ?? 0;
       if (terminating !== undefined) this.#at(nowMs + graceMs, { kind: "left", attemptId: id });
       if (attempt.startedAtMs === null && stop === null) launched.push({ kind: "attemptRunning", attemptId: id });
       const startedAtMs = attempt.startedAtMs ?? nowMs;
       const endMs =
         stop === null
-          ? startedAtMs + this.#durationMs(workloadId, task, nowMs - startedAtMs)
+          ? startedAtMs + this.#durationMs(attempt, nowMs - startedAtMs, attempt)
           : stoppedByMs(stop, graceMs);
       this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
     }
     return launched;
   }
 
-  #durationMs(workloadId: WorkloadId, task: number, elapsedMs: number): number {
+  #durationMs(
+    { workloadId, task }: Pick<Attempt, "workloadId" | "task">,
+    elapsedMs: number,
+    running: Attempt | null,
+  ): number {
     const workload = this.#engine.state.workloads.get(workloadId);
     invariant(workload !== undefined, `${workloadId} runs and is not there`);
-    return this.#options.durationMs(workload, task, elapsedMs);
+    return this.#options.durationMs(workload, task, elapsedMs, running);
   }
 
   #at(atMs: number, due: Due): void {
@@ -149,7 +153,7 @@ class TimelinePlay {
       const { workloadId, task } = effect;
       this.#waiting.launched(workloadId, task, atMs);
       const savedMs = this.#interruptions.launched(workloadId, task, atMs);
-      this.#at(atMs + Math.max(1, this.#durationMs(workloadId, task, 0) - savedMs), { kind: "end", attemptId });
+      this.#at(atMs + Math.max(1, this.#durationMs(effect, 0, null) - savedMs), { kind: "end", attemptId });
       return [{ kind: "attemptRunning", attemptId }];
     }
     // A checkpoint is assumed to take all of its time: the engine stops the work itself when that is over.

@@ -103,6 +103,23 @@ describe("what if", () => {
     expect(fewer.moved.length).toBeGreaterThan(0);
   });
 
+  it("tells starts as the forecast of the state has them, moved by what the change moves", () => {
+    const engine = busyEngine();
+    const change = { ...nothing, loseNodes: ["n2"] };
+    const played = whatIf(engine, change, options).moved;
+    expect(played.length).toBeGreaterThan(0);
+    const forecast = new Map(played.map(({ workloadId }, index) => [workloadId, 7_000_000 + index * 1000]));
+    for (const [index, moved] of whatIf(engine, change, { ...options, forecast }).moved.entries()) {
+      const { presentAtMs, changedAtMs } = played[index]!;
+      expect(moved.presentAtMs).toBe(forecast.get(moved.workloadId));
+      if (presentAtMs === null || changedAtMs === null) continue;
+      expect(moved.changedAtMs! - moved.presentAtMs!).toBe(changedAtMs - presentAtMs);
+    }
+    const untold = new Map(played.map(({ workloadId }) => [workloadId, null]));
+    for (const { presentAtMs } of whatIf(engine, change, { ...options, forecast: untold }).moved)
+      expect(presentAtMs).toBeNull();
+  });
+
   it("adds up what is said of one node twice, and leaves nodes alone whose names it would give", () => {
     const twice = [
       { like: "n1", count: 1 },

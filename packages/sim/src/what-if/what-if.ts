@@ -6,6 +6,7 @@ import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
+import { progressDurationMs } from "../estimate/progress-durations.ts";
 import { playTimeline } from "./timeline.ts";
 import type { Timeline, TimelineOptions } from "./timeline.ts";
 import type { Interruption } from "./interruptions.ts";
@@ -25,6 +26,12 @@ export interface WhatIfOptions {
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
+  /**
+   * The middle of the forecast of this very state (`estimateStarts`), by workload; `null`: no time can be given. Starts as
+   * things are then are those of the forecast, and the change moves them by what it moves in the played timelines. Absent:
+   * the played instants.
+   */
+  readonly forecast?: ReadonlyMap<string, number | null>;
 }
 
 /** A start that differs between the two timelines; `null`: not within the horizon. */
@@ -58,18 +65,21 @@ export interface WhatIf {
 
 /** Leaves the engine as it was. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
-  const durationMs = typicalDurations(engine);
+  const durationMs = typicalDurations(engine, options.nowMs);
   const timeline = (inputs: readonly Input[]): Timeline => playTimeline({ engine, ...options, inputs, durationMs });
   const present = timeline([]);
   const changed = timeline(inputsOf(engine, change));
   const timelines = { present, changed };
-  return { ...timelines, moved: movedStarts(timelines), interrupted: interruptedWork(engine, timelines) };
+  return { ...timelines, moved: movedStarts(timelines, options), interrupted: interruptedWork(engine, timelines) };
 }
 
-function movedStarts({ present, changed }: Pick<WhatIf, "present" | "changed">): readonly MovedStart[] {
+function movedStarts(
+  { present, changed }: Pick<WhatIf, "present" | "changed">,
+  { forecast, nowMs }: WhatIfOptions,
+): readonly MovedStart[] {
   return [...present.starts].flatMap(([workloadId, { taskCount, firstAtMs, lastAtMs }]) => {
     const other = changed.starts.get(workloadId);
-    const moved = {
+    const played: MovedStart = {
       workloadId,
       taskCount,
       presentAtMs: firstAtMs,
@@ -77,9 +87,32 @@ function movedStarts({ present, changed }: Pick<WhatIf, "present" | "changed">):
       presentLastAtMs: lastAtMs,
       changedLastAtMs: other?.lastAtMs ?? null,
     };
-    const isSame = moved.presentAtMs === moved.changedAtMs && moved.presentLastAtMs === moved.changedLastAtMs;
-    return isSame ? [] : [moved];
+    if (isUnmoved(played)) return [];
+    const forecastMs = forecast?.get(workloadId);
+    const moved = forecastMs === undefined ? played : shifted(played, forecastMs, nowMs);
+    return isUnmoved(moved) ? [] : [moved];
   });
+}
+
+const isUnmoved = ({ presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs }: MovedStart): boolean =>
+  presentAtMs === changedAtMs && presentLastAtMs === changedLastAtMs;
+
+/** The played starts, moved as a whole so that the first one as things are is the forecast's. */
+function shifted(played: MovedStart, forecastMs: number | null, nowMs: number): MovedStart {
+  const { presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = played;
+  if (forecastMs === null) return { ...played, presentAtMs: null, presentLastAtMs: null };
+  // Beyond the played horizon there is nothing to measure a difference by: what starts within it starts earlier.
+  if (presentAtMs === null)
+    return { ...played, presentAtMs: forecastMs, changedAtMs: changedAtMs && Math.min(changedAtMs, forecastMs) };
+  const by = (atMs: number | null): number | null =>
+    atMs === null ? null : Math.max(nowMs, atMs + forecastMs - presentAtMs);
+  return {
+    ...played,
+    presentAtMs: forecastMs,
+    changedAtMs: by(changedAtMs),
+    presentLastAtMs: by(presentLastAtMs),
+    changedLastAtMs: by(changedLastAtMs),
+  };
 }
 
 function interruptedWork(
@@ -97,11 +130,13 @@ const isAlike = (one: Interruption | null, other: Interruption | null): boolean 
   one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
 
 /** The same for a task in both timelines, and after a restart. */
-function typicalDurations({ state }: Engine): TimelineOptions["durationMs"] {
+function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["durationMs"] {
   const history = workHistory(state);
   const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
   const known = new Map<string, number>();
-  return (workload, task, elapsedMs) => {
+  return (workload, task, elapsedMs, running) => {
+    const byProgressMs = running === null ? null : progressDurationMs(workload, running, { nowMs, uniform: 0.5 });
+    if (byProgressMs !== null) return byProgressMs;
     const key = `${workload.id} ${task}`;
     const before = known.get(key);
     if (before !== undefined && before >= elapsedMs) return before;
