@@ -3,12 +3,14 @@
  * It holds no state of its own beside open streams and counters.
  */
 import type { IncomingMessage } from "node:http";
+import type { Event } from "@headroom/engine";
 import { BODY_BYTES_MAX, openApiDocument, operationNames, operations, refuse } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { compile } from "zod";
 import type { z } from "zod";
+import { fleetFigures } from "../metrics/fleet-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { addAccess, requirePartPermissions } from "./access.ts";
 import { ByteReplies } from "./bytes-reply.ts";
@@ -67,7 +69,9 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   app.server.maxConnections = CONNECTIONS_MAX;
   refuseUnroutable(app.server);
   const streams = new Streams();
+  const closing = new AbortController();
   const metrics = new Metrics([...operationNames, "metrics", "console", "other"]);
+  void countEvents(plane, metrics, closing.signal);
   readJson(app);
   addFailureHandlers(app, plane.log);
   addCounting(app, metrics);
@@ -75,7 +79,45 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   for (const name of operationNames) addOperation(app, { plane, streams, name });
   addPlainRoutes(app, { plane, streams, metrics });
   addConsoleRoutes(app, plane.gate, consoleDir);
-  return { app, close: () => closeGently(app, streams) };
+  return {
+    app,
+    close: () => {
+      closing.abort();
+      return closeGently(app, streams);
+    },
+  };
+}
+
+/** How often new events are counted: each count reads the state once. */
+const COUNT_EVERY_MS = 1_000;
+/** Events that are kept for the next count; what exceeds it is not counted. */
+const COUNTED_EVENTS_MAX = 50_000;
+
+async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, signal: AbortSignal): Promise<void> {
+  let waiting: Event[] = [];
+  let isDue = false;
+  const count = (): void => {
+    isDue = false;
+    const events = waiting;
+    waiting = [];
+    driver
+      .read((engine) => {
+        for (const event of events) metrics.fleet.observe(event, engine);
+      })
+      // The control plane is ending.
+      .catch(() => undefined);
+  };
+  try {
+    for await (const { event } of driver.events(driver.status().sequence + 1, signal)) {
+      if (event.kind !== "gangPlaced" && event.kind !== "workloadEnded") continue;
+      if (waiting.length < COUNTED_EVENTS_MAX) waiting.push(event);
+      if (isDue) continue;
+      isDue = true;
+      setTimeout(count, COUNT_EVERY_MS).unref();
+    }
+  } catch (error) {
+    log.warn(`metrics of the queue ended: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 async function closeGently(app: FastifyInstance, streams: Streams): Promise<void> {
@@ -246,14 +288,17 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: health }));
   });
-  app.get("/v1/metrics", { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
-    try {
-      const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
-      const measured = { status, driver: plane.driver.status(), openStreams: streams.openCount };
-      return await reply.type(metrics.contentType).send(await metrics.expose(measured));
-    } catch (error) {
-      sendProblem(request, reply, error, plane.log);
-      return reply;
-    }
-  });
+  // Scrapers ask for /metrics by default; the address under /v1 is that of the other operations.
+  for (const url of ["/metrics", "/v1/metrics"])
+    app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
+      try {
+        const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
+        const fleet = await plane.driver.read(fleetFigures);
+        const measured = { status, fleet, driver: plane.driver.status(), openStreams: streams.openCount };
+        return await reply.type(metrics.contentType).send(await metrics.expose(measured));
+      } catch (error) {
+        sendProblem(request, reply, error, plane.log);
+        return reply;
+      }
+    });
 }

@@ -423,7 +423,21 @@ describe("the control plane", () => {
     expect(text).toMatch(/^headroom_workloads_unfinished \d+$/m);
     expect(text).toMatch(/^headroom_http_requests_total\{operation="submitWorkload",status="4xx"\} \d+$/m);
     expect(text).toMatch(/^headroom_http_request_duration_seconds_bucket\{le="\+Inf",operation="status"\} \d+$/m);
-    const malformed = text
+    const { workloadId } = await live.client.submitWorkload({
+      kind: "train",
+      name: "counted",
+      run: "true",
+      gang: { coresMilli: 0 },
+    });
+    await expect.poll(async () => (await live.client.getWorkload(workloadId)).endedAtMs).not.toBe(null);
+    await expect
+      .poll(async () => (await live.request("/metrics")).text(), { timeout: 10_000 })
+      .toMatch(/^headroom_team_workloads_ended_total\{team="default",kind="train",phase="succeeded"\} \d+$/m);
+    const fleet = await (await live.request("/metrics")).text();
+    expect(fleet).toMatch(/^headroom_queue_wait_seconds_bucket\{le="\+Inf",team="default",kind="train"\} \d+$/m);
+    expect(fleet).toMatch(/^headroom_pool_accelerators\{pool="[\w-]+",type="slot",state="free"\} 2$/m);
+    expect((await fetch(`${live.url}/metrics`)).status).toBe(401);
+    const malformed = `${text}\n${fleet}`
       .split("\n")
       .filter((line) => !/^(?:# (?:HELP|TYPE) \w+ .+|\w+(?:\{.+\})? [0-9.e+-]+|)$/.test(line));
     expect(malformed).toEqual([]);

@@ -1,12 +1,15 @@
-/** The series of `/v1/metrics`: a bounded set, whatever the fleet and its users do. */
+/** The series of `/metrics`: a bounded set, whatever the fleet and its users do. */
 import type { Status } from "@headroom/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { FleetMetrics } from "./fleet-metrics.ts";
+import type { FleetFigures } from "./fleet-metrics.ts";
 import type { DriverStatus } from "../driver/driver.ts";
 
 export interface Measured {
   readonly status: Status;
   readonly driver: DriverStatus;
   readonly openStreams: number;
+  readonly fleet: FleetFigures;
 }
 
 /** Upper bounds in seconds; chosen so that a durable write (1 to 50 ms) and a stuck disk can be told apart. */
@@ -20,6 +23,7 @@ interface Answers {
 
 export class Metrics {
   readonly #registry = new Registry();
+  readonly fleet = new FleetMetrics(this.#registry);
   readonly #byOperation = new Map<string, Answers>();
   readonly #gauges = new Map<string, Gauge>();
   readonly #counters = new Map<string, Counter>();
@@ -66,6 +70,7 @@ export class Metrics {
     this.#setDriver(measured.driver);
     this.#gauge("headroom_http_streams_open", "Open event and log streams.", measured.openStreams);
     this.#setProcess();
+    this.fleet.set(measured.fleet);
     return this.#registry.metrics();
   }
 
