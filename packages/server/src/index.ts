@@ -3,6 +3,8 @@
  * show anything that is not durable. Start with `server.ts`, then `driver/`, `journal/`, `api/`.
  */
 export { startControlPlane } from "./server.ts";
+export { notificationRules } from "./notifications/rules.ts";
+export type { NotificationRule } from "./notifications/rules.ts";
 export type { ControlPlaneOptions, RunningControlPlane } from "./server.ts";
 export { OperationalError } from "@headroom/platform";
 export type { DriverLog } from "./driver/batch-driver.ts";

@@ -22,6 +22,8 @@ import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
 import { OperationalError } from "@headroom/platform";
+import { Notifier } from "./notifications/notifier.ts";
+import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
 import { retentionDefaults } from "./retention/attempt-store.ts";
 import type { RetentionRules } from "./retention/attempt-store.ts";
@@ -56,6 +58,10 @@ export interface ControlPlaneOptions {
   readonly telemetry?: Partial<TelemetryRules>;
   /** Start although the journal lost its end, or its recorded inputs are damaged; default: refuse. */
   readonly acceptsJournalLoss?: boolean;
+  /** Which events are sent to whom; default: none. */
+  readonly notifications?: readonly NotificationRule[];
+  /** For tests: pauses between attempts to deliver a notification. */
+  readonly notificationPausesMs?: readonly number[];
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
@@ -121,8 +127,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     url = await listen(api, host, port);
     for (const executor of executors) executor.begin(driver);
     const stopWatching = watchInventory(driver, executors, log);
+    const notifier = new Notifier({
+      driver,
+      rules: options.notifications ?? [],
+      home,
+      log,
+      ...(options.notificationPausesMs === undefined ? {} : { retryPausesMs: options.notificationPausesMs }),
+    });
+    notifier.start();
     announce(home, url);
-    return running({ home, url, token, plane, api, executors, stopWatching });
+    return running({ home, url, token, plane, api, executors, notifier, stopWatching });
   } catch (error) {
     await api?.close();
     await driver?.close();
@@ -169,13 +183,15 @@ interface Started {
   readonly plane: ControlPlane;
   readonly api: Api;
   readonly executors: readonly Executor[];
+  readonly notifier: Notifier;
   stopWatching(): void;
 }
 
-function running({ home, url, token, plane, api, executors, stopWatching }: Started): RunningControlPlane {
+function running({ home, url, token, plane, api, executors, notifier, stopWatching }: Started): RunningControlPlane {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     stopWatching();
+    await notifier.close();
     plane.capacity.close();
     await api.close();
     // While the directory is ours: afterwards the file may be that of the next one.

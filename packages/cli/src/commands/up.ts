@@ -27,6 +27,11 @@ export const upCommand = defineCommand<UpOptions>({
         "declare this machine as so many nodes, each with --slots accelerators and a core for each, to try a fleet on",
     },
     {
+      flags: "--notify <file>",
+      description: "send what happens by webhook or command (default: notify.yaml in the state directory)",
+      complete: "file",
+    },
+    {
       flags: "--accept-journal-loss",
       description: "start although the journal lost its newest events, or its recorded inputs are damaged",
     },

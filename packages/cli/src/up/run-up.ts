@@ -9,6 +9,7 @@ import { clientOf } from "../connection.ts";
 import { plural } from "../output/amounts.ts";
 import { withProgress } from "../output/progress.ts";
 import { announceServer, forgetServer } from "../user-config.ts";
+import { loadNotifications } from "./notification-file.ts";
 import { bannerLines } from "./banner.ts";
 import { buildConsole, chatProgramFrom, programName, quickstartFile } from "./checkout.ts";
 
@@ -21,6 +22,7 @@ export interface UpOptions {
   readonly hostName?: readonly string[];
   readonly slots?: string;
   readonly nodes?: string;
+  readonly notify?: string;
   readonly acceptJournalLoss?: boolean;
 }
 
@@ -38,6 +40,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
   const nodeCount = wholeNumber("--nodes", options.nodes, NODES_MAX);
   if (nodeCount === 0) throw new CliError("--nodes must be at least 1: a fleet is not empty", exitCode.usage);
   const user = await context.user();
+  const notifications = await loadNotifications(terminal, home, options.notify);
   const build = options.console
     ? await withProgress(terminal.stderr, "Building the console", buildConsole())
     : { directory: null, problem: null };
@@ -50,6 +53,7 @@ export async function runUp(context: CommandContext, options: UpOptions): Promis
     startControlPlane({
       home,
       consoleDir: build.directory,
+      notifications,
       ...(port === undefined ? {} : { port }),
       ...(options.host === undefined ? {} : { host: options.host }),
       hostNames: options.hostName ?? [],

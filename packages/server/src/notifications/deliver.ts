@@ -1,0 +1,57 @@
+/** One attempt to deliver one message: a POST, or a process that gets it on its input. */
+import { spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
+import type { NotificationMessage } from "./message.ts";
+import type { NotificationRule } from "./rules.ts";
+
+const WEBHOOK_TIMEOUT_MS = 10_000;
+const COMMAND_TIMEOUT_MS = 60_000;
+
+/** Throws where it did not arrive. */
+export async function deliver(
+  rule: NotificationRule,
+  message: NotificationMessage,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = JSON.stringify(message);
+  if (rule.webhook !== undefined) await post(rule.webhook, rule.secret, body, signal);
+  if (rule.command !== undefined) await runCommand(rule.command, body, signal);
+}
+
+async function post(url: string, secret: string | undefined, body: string, signal: AbortSignal): Promise<void> {
+  const signature =
+    secret === undefined
+      ? {}
+      : { "x-headroom-signature": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` };
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...signature },
+    body,
+    redirect: "error",
+    signal: AbortSignal.any([signal, AbortSignal.timeout(WEBHOOK_TIMEOUT_MS)]),
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}`);
+}
+
+function runCommand(command: string, body: string, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const child = spawn(command, { shell: true, detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  const kill = (): void => {
+    // The whole group: the command may have started others.
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+  };
+  const limit = setTimeout(kill, COMMAND_TIMEOUT_MS);
+  signal.addEventListener("abort", kill, { once: true });
+  // A command that does not read its input closes it early.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(body);
+  child.once("error", reject);
+  child.once("close", (code, signalName) => {
+    clearTimeout(limit);
+    signal.removeEventListener("abort", kill);
+    if (code === 0) resolve();
+    else reject(new Error(`the command ended with ${code === null ? String(signalName) : `code ${code}`}`));
+  });
+  return promise;
+}

@@ -1,0 +1,61 @@
+/** From an event to what a person is told of it. */
+import type { Engine, Event, TeamName, Workload, WorkloadId } from "@headroom/engine";
+import { eventEnvelope, eventText } from "@headroom/views";
+import type { NotificationKind, NotificationRule } from "./rules.ts";
+
+export interface NotificationMessage {
+  /** Sequence of the event: the same message sent twice has the same one. */
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly kinds: readonly NotificationKind[];
+  readonly team: string;
+  /** `null`: it is about a team. */
+  readonly workload: {
+    readonly id: string;
+    readonly name: string;
+    readonly user: string;
+    readonly phase: string;
+  } | null;
+  readonly sentence: string;
+}
+
+/** `null`: the event is of no kind that rules name. */
+export function messageOf({ state }: Engine, sequence: number, event: Event): NotificationMessage | null {
+  const common = { sequence, atMs: event.atMs, sentence: eventText(eventEnvelope(sequence, event).event).sentence };
+  if (event.kind === "budgetCrossed") return { ...common, kinds: ["budget"], team: event.team, workload: null };
+  if (event.kind === "workloadEnded") {
+    const workload = state.workloads.get(event.workloadId);
+    const kinds: readonly NotificationKind[] = event.phase === "failed" ? ["ended", "failed"] : ["ended"];
+    return workload === undefined ? null : { ...common, kinds, ...about(workload) };
+  }
+  if (event.kind !== "attemptStopRequested" || (event.reason !== "preempted" && event.reason !== "reclaimed"))
+    return null;
+  const workload = state.workloads.get(workloadIdOf(state, event.attemptId));
+  return workload === undefined ? null : { ...common, kinds: ["preempted"], ...about(workload) };
+}
+
+/** An attempt that has ended since is known by its name alone: its workload's id is before the first separator. */
+function workloadIdOf(
+  state: Engine["state"],
+  attemptId: Parameters<Engine["state"]["attempts"]["get"]>[0],
+): WorkloadId {
+  const active = state.attempts.get(attemptId);
+  return active?.workloadId ?? (attemptId.split(/[./]/, 1)[0] as WorkloadId);
+}
+
+function about({ id, spec, phase, actor }: Workload): Pick<NotificationMessage, "team" | "workload"> {
+  return { team: spec.team, workload: { id, name: spec.name, user: actor, phase } };
+}
+
+/** Whether the rule asks for the message. */
+export function isWanted({ on, team }: NotificationRule, message: NotificationMessage, { state }: Engine): boolean {
+  if (!on.some((kind) => message.kinds.includes(kind))) return false;
+  if (team === undefined) return true;
+  const seen = new Set<string>();
+  for (let at: string | null = message.team; at !== null && !seen.has(at);) {
+    if (at === team) return true;
+    seen.add(at);
+    at = state.teams.get(at as TeamName)?.parent ?? null;
+  }
+  return false;
+}

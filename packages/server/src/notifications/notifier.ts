@@ -1,0 +1,177 @@
+/**
+ * Sends messages about durable events. At least once: the place in the journal is kept on disk behind what was delivered or given up, so
+ * that a restart sends the rest again, with the same sequences. Each rule has its own queue, so that one dead webhook delays no other.
+ */
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { DriverLog } from "../driver/batch-driver.ts";
+import type { Driver } from "../driver/driver.ts";
+import { deliver } from "./deliver.ts";
+import { isWanted, messageOf } from "./message.ts";
+import type { NotificationMessage } from "./message.ts";
+import type { NotificationRule } from "./rules.ts";
+
+/** Messages of one rule that wait; more are dropped, the oldest first, and reported. */
+const WAITING_MAX = 1_000;
+/** Pauses between attempts: a receiver that restarts is back within minutes. */
+const RETRY_PAUSES_MS = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
+const SAVE_EVERY_MS = 1_000;
+const PLACE_FILE = "notified.json";
+
+export interface NotifierOptions {
+  readonly driver: Pick<Driver, "events" | "read" | "status">;
+  readonly rules: readonly NotificationRule[];
+  /** The state directory. */
+  readonly home: string;
+  readonly log: Pick<DriverLog, "warn">;
+  /** For tests: see `RETRY_PAUSES_MS`. */
+  readonly retryPausesMs?: readonly number[];
+}
+
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #closing = new AbortController();
+  readonly #queues: RuleQueue[];
+  readonly #placeFile: string;
+  /** The newest event that was looked at. */
+  #seen: number;
+  #saved: number;
+  #saver: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#placeFile = path.join(options.home, PLACE_FILE);
+    // Nothing is sent about the time before the first start.
+    this.#seen = placeIn(this.#placeFile) ?? options.driver.status().sequence;
+    this.#saved = -1;
+    this.#queues = options.rules.map((rule) => new RuleQueue(rule, options, this.#closing.signal));
+  }
+
+  start(): void {
+    if (this.#options.rules.length === 0) return;
+    this.#running = this.#follow();
+    this.#saver = setInterval(() => this.#save(), SAVE_EVERY_MS);
+    this.#saver.unref();
+  }
+
+  /** What is not delivered yet is sent after the next start. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    if (this.#saver !== null) clearInterval(this.#saver);
+    await this.#running;
+    await Promise.all(this.#queues.map((queue) => queue.ended()));
+    if (this.#options.rules.length > 0) this.#save();
+  }
+
+  async #follow(): Promise<void> {
+    const { driver, log } = this.#options;
+    try {
+      for await (const { sequence, event } of driver.events(this.#seen + 1, this.#closing.signal)) {
+        const { kind } = event;
+        if (kind === "workloadEnded" || kind === "attemptStopRequested" || kind === "budgetCrossed")
+          await driver.read((engine) => {
+            const message = messageOf(engine, sequence, event);
+            if (message === null) return;
+            for (const queue of this.#queues) if (isWanted(queue.rule, message, engine)) queue.add(message);
+          });
+        this.#seen = sequence;
+      }
+    } catch (error) {
+      if (!this.#closing.signal.aborted) log.warn(`notifications ended: ${textOf(error)}`);
+    }
+  }
+
+  /** Everything up to the place is delivered or given up. */
+  #save(): void {
+    const place = Math.min(this.#seen, ...this.#queues.map((queue) => queue.oldestWaiting() - 1));
+    if (place === this.#saved) return;
+    try {
+      const draft = `${this.#placeFile}.${process.pid}`;
+      writeFileSync(draft, `${JSON.stringify({ sequence: place })}\n`, { mode: 0o600 });
+      renameSync(draft, this.#placeFile);
+      this.#saved = place;
+    } catch (error) {
+      this.#options.log.warn(`the place of notifications was not saved: ${textOf(error)}`);
+    }
+  }
+}
+
+class RuleQueue {
+  readonly rule: NotificationRule;
+  readonly #options: NotifierOptions;
+  readonly #signal: AbortSignal;
+  /** The first is being delivered. */
+  readonly #waiting: NotificationMessage[] = [];
+  #delivering: Promise<void> | null = null;
+
+  constructor(rule: NotificationRule, options: NotifierOptions, signal: AbortSignal) {
+    this.rule = rule;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  add(message: NotificationMessage): void {
+    this.#waiting.push(message);
+    if (this.#waiting.length > WAITING_MAX) {
+      // The second: the first is on its way.
+      const [dropped] = this.#waiting.splice(1, 1);
+      this.#options.log.warn(
+        `${this.#name()}: too many messages wait; the one about event ${dropped?.sequence} was dropped`,
+      );
+    }
+    this.#delivering ??= this.#deliverAll();
+  }
+
+  oldestWaiting(): number {
+    return this.#waiting[0]?.sequence ?? Number.POSITIVE_INFINITY;
+  }
+
+  async ended(): Promise<void> {
+    await this.#delivering;
+  }
+
+  async #deliverAll(): Promise<void> {
+    for (let message = this.#waiting[0]; message !== undefined; message = this.#waiting[0]) {
+      await this.#deliverOne(message);
+      if (this.#signal.aborted) return;
+      this.#waiting.shift();
+    }
+    this.#delivering = null;
+  }
+
+  async #deliverOne(message: NotificationMessage): Promise<void> {
+    const pauses = this.#options.retryPausesMs ?? RETRY_PAUSES_MS;
+    for (let attempt = 0; !this.#signal.aborted; attempt++) {
+      try {
+        await deliver(this.rule, message, this.#signal);
+        return;
+      } catch (error) {
+        const pauseMs = pauses[attempt];
+        if (pauseMs === undefined) {
+          this.#options.log.warn(`${this.#name()}: given up on event ${message.sequence}: ${textOf(error)}`);
+          return;
+        }
+        await delay(pauseMs, undefined, { signal: this.#signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Without the address, which may hold a secret. */
+  #name(): string {
+    const { webhook, on } = this.rule;
+    return `notification ${on.join(", ")} by ${webhook === undefined ? "command" : new URL(webhook).host}`;
+  }
+}
+
+function placeIn(file: string): number | null {
+  try {
+    const { sequence } = JSON.parse(readFileSync(file, "utf8")) as { readonly sequence?: unknown };
+    return Number.isSafeInteger(sequence) ? Number(sequence) : null;
+  } catch {
+    return null;
+  }
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
