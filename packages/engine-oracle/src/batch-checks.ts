@@ -158,10 +158,18 @@ function checkConstraints(
   for (const each of broken) findings.expect(false, () => `${attemptId} was not placed as it asked: ${each}`);
 }
 
-/** Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. */
+/**
+ * Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. An attempt in its
+ * back-off is launched when that is over; before, no executor is asked anything about it.
+ */
 function checkEffects(findings: Findings, { events, effects }: Ready): void {
+  const unlaunched = new Set(events.flatMap((event) => (isOfUnlaunched(event) ? [event.attemptId] : [])));
+  const launchOf = (id: AttemptId): string =>
+    effects.map(effectText).find((text) => text.startsWith(`launch ${id} `)) ?? `launch ${id}`;
   const asksFirst = new Set(events.flatMap((event) => (event.kind === "checkpointRequested" ? [event.attemptId] : [])));
   const decided = events.flatMap((event) => {
+    if (event.kind === "backoffEnded") return [launchOf(event.attemptId)];
+    if ("attemptId" in event && unlaunched.has(event.attemptId)) return [];
     if (event.kind === "gangPlaced") return [`launch ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "gangGrown") return [`grow ${event.attemptId} ${JSON.stringify(event.workers)}`];
     if (event.kind === "workersReplaced") return [`replace ${event.attemptId} ${JSON.stringify(event.workers)}`];
@@ -177,6 +185,11 @@ function checkEffects(findings: Findings, { events, effects }: Ready): void {
     () => `decided: ${decided.join("; ")}; asked of executors: ${asked.join("; ")}`,
   );
 }
+
+/** A kept place, or the end of one: what else happens to that attempt in the batch happens while nothing of it runs. */
+const isOfUnlaunched = (event: Event): event is Event & { readonly attemptId: AttemptId } =>
+  (event.kind === "gangPlaced" && event.launchAtMs !== undefined) ||
+  (event.kind === "attemptEnded" && event.detail === "stopped during its back-off");
 
 function effectText(effect: Effect): string {
   switch (effect.kind) {

@@ -88,6 +88,7 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const isChanging =
     isRepaired ||
     attempt.joinFailure !== undefined ||
+    attempt.launchAtMs !== undefined ||
     attempt.stop !== null ||
     attempt.terminating !== undefined ||
     state.nominations.has(attempt.id);

@@ -366,7 +366,12 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
   );
 }
 
-function checkEndedKept(findings: Findings, { state, endedKept, endedDropped }: World): void {
+function checkEndedKept(findings: Findings, { state, endedKept, endedDropped, backingOff }: World): void {
+  const kept = [...state.attempts.values()].filter(({ launchAtMs }) => launchAtMs !== undefined).map(({ id }) => id);
+  findings.expect(
+    kept.length === backingOff.size && kept.every((id) => backingOff.has(id)),
+    () => `in their back-off: filed ${[...backingOff].join(", ")}, counted ${kept.join(", ")}`,
+  );
   const filed = endedKept.slice(endedDropped);
   const counted = [...state.workloads.values()]
     .filter(({ endedAtMs }) => endedAtMs !== null)

@@ -176,6 +176,11 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
   const { id, phase, stop, startedAtMs, placedAtMs, placedSequence, task, number } = attempt;
   const expected = stop !== null ? "stopping" : startedAtMs !== null ? "running" : "launching";
   findings.expect(phase === expected, () => `${id} is ${phase}, it should be ${expected}`);
+  const { launchAtMs } = attempt;
+  findings.expect(
+    launchAtMs === undefined || (phase === "launching" && launchAtMs > nowMs),
+    () => `${id} is ${phase} and kept back until ${launchAtMs}`,
+  );
   findings.expect(startedAtMs === null || startedAtMs >= placedAtMs, () => `${id} started before it was placed`);
   findings.expect(
     placedSequence > 0 && placedSequence <= state.sequence,

@@ -90,6 +90,9 @@ const attemptCommon = {
 const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
+  launchAtMs: instantMs.optional().meta({
+    description: "It keeps its place during its back-off and is launched at this instant; absent: it was launched.",
+  }),
   utilization: z
     .object({
       atMs: instantMs.meta({ description: "Of the last report." }),

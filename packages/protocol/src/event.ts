@@ -61,6 +61,7 @@ const promisedPlace = z
     workers: z.array(workerAllocation),
     growth: z.boolean(),
     atMs: instantMs,
+    notBeforeMs: instantMs.optional(),
     afterAttempt: z.string().optional(),
   })
   .meta({ id: "Nomination" });
@@ -156,7 +157,9 @@ export const event = z
       acceleratorType: z.string(),
       workers: z.array(workerAllocation),
       prediction: prediction.optional(),
+      launchAtMs: instantMs.optional(),
     }),
+    fact("backoffEnded", { attemptId: z.string() }),
     fact("attemptStarted", { attemptId: z.string() }),
     fact("predictionCorrected", { attemptId: z.string(), prediction }),
     fact("attemptStopRequested", {

@@ -206,6 +206,10 @@ export const policy = z
         }),
       })
       .optional(),
+    retryInPlaceMs: durationMs.optional().meta({
+      description:
+        "A task whose attempt failed or was killed keeps its place during a back-off of at most this long. Longer ones, and 0, give the place to others.",
+    }),
     defragment: defragmentRules.optional(),
     waivedInvariants: z
       .array(integer(1, 16))

@@ -134,6 +134,8 @@ function workSentence(event: WorkEvent): string {
       return `Workload ${event.workloadId} ended: ${event.phase}.`;
     case "gangPlaced":
       return `Attempt ${event.attemptId} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+    case "backoffEnded":
+      return `Attempt ${event.attemptId} is launched: its back-off is over.`;
     case "attemptStarted":
       return `Attempt ${event.attemptId} started.`;
     case "predictionCorrected":

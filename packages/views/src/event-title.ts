@@ -26,6 +26,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   artifactRecorded: of("Workloads", "Artifact"),
   checkpointRecorded: of("Workloads", "Checkpoint"),
   gangPlaced: of("Attempts", "Placed"),
+  backoffEnded: of("Attempts", "Back-off over"),
   attemptStarted: of("Attempts", "Started"),
   attemptStopRequested: of("Attempts", "Stopping"),
   attemptEnded: of("Attempts", "Attempt ended"),

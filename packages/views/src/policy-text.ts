@@ -60,7 +60,14 @@ const placementWords: Words<Rules["placement"]> = {
   balanced: "where what has lately been asked for loses least",
 };
 
-function orderLines({ order, whenHeadBlocked, placement, exceedsFleet, backfill }: Rules): PolicyLine[] {
+function orderLines({
+  order,
+  whenHeadBlocked,
+  placement,
+  exceedsFleet,
+  backfill,
+  retryInPlaceMs,
+}: Rules): PolicyLine[] {
   const keys = order.map((key) => orderWords[key]);
   const withEnd = order.at(-1) === "submitted" ? keys : [...keys, orderWords.submitted];
   const reservation =
@@ -73,6 +80,12 @@ function orderLines({ order, whenHeadBlocked, placement, exceedsFleet, backfill 
       whenHeadBlocked === "stop" ? "nothing behind it starts" : `whatever fits behind it starts${reservation}`,
     ),
     line("Placement", placementWords[placement]),
+    line(
+      "Retries",
+      retryInPlaceMs === 0
+        ? "a failed task gives its place up during its back-off"
+        : `a failed task keeps its place during a back-off of up to ${durationText(retryInPlaceMs)}`,
+    ),
     line("Larger than the fleet", exceedsFleet === "hold" ? "waits until the fleet has grown" : "is refused"),
   ];
 }

@@ -334,7 +334,7 @@ describe("the queue", () => {
 
   it("counts what waits and is not in it, by what keeps it from it, where that is asked for", () => {
     const fleet = SmallFleet.withNodes(1, 8);
-    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.command({ kind: "setPolicy", policy: { ...defaultPolicy, retryInPlaceMs: 0 } });
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
     fleet.define({ name: "guest", parent: null, limit: {} });
     const opportunisticJob = fleet.submit("loan", { team: "guest", gang: { accelerators: 8 }, preemptible: true });

@@ -123,7 +123,8 @@ export class Story {
         return `It ended: ${event.phase}.${this.#endCause(event)}`;
       case "gangPlaced": {
         this.learn({ ...event, id: event.attemptId });
-        return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
+        const kept = event.launchAtMs === undefined ? "" : " It keeps this place during its back-off.";
+        return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.${kept}`;
       }
       case "hotSpareReleased":
         return `The spare ${event.nodeId} was taken for it.`;
@@ -136,6 +137,8 @@ export class Story {
 /** Events of its attempts; `null` for progress reports and checkpoints, which pages show separately. */
 function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, name: string): string | null {
   switch (event.kind) {
+    case "backoffEnded":
+      return `${name} is launched: its back-off is over.`;
     case "attemptStarted":
       return `${name} started.`;
     case "predictionCorrected":

@@ -129,6 +129,7 @@ export function activeAttemptView(attempt: EngineAttempt, reports: Reports = noR
   const { prediction } = attempt;
   const joinFailure = attempt.joinFailure && { ...attempt.joinFailure };
   const told = {
+    ...(attempt.launchAtMs === undefined ? {} : { launchAtMs: attempt.launchAtMs }),
     ...(terminating && { terminating }),
     ...(prediction && { prediction: { ...prediction } }),
     ...(joining && { joining }),

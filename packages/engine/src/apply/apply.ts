@@ -39,6 +39,7 @@ function fold(world: WritableWorld, event: Event): void {
       world.queueEventCount++;
       return applyWorkloadEvent(world, event);
     case "gangPlaced":
+    case "backoffEnded":
     case "attemptStarted":
     case "predictionCorrected":
     case "attemptStopRequested":

@@ -11,6 +11,7 @@ import { heedsHead } from "../policy/rules.ts";
 import { growthOf, holdAttempt, holdNomination, leaveAttempt, releaseAttempt } from "../cluster/holdings.ts";
 import {
   waitForItsTime,
+  waitForLaunch,
   waitForMinRuntime,
   waitForPrediction,
   waitForRest,
@@ -34,6 +35,8 @@ export function applyAttemptEvent(world: WritableWorld, event: AttemptEvent): vo
   switch (event.kind) {
     case "gangPlaced":
       return place(world, event);
+    case "backoffEnded":
+      return launch(world, event);
     case "attemptStarted":
       return start(world, event);
     case "predictionCorrected":
@@ -133,6 +136,7 @@ function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gan
     digestLanes: null,
   };
   if (event.prediction !== undefined) attempt.prediction = event.prediction;
+  if (event.launchAtMs !== undefined) attempt.launchAtMs = event.launchAtMs;
   settleUse(world, workload);
   state.attempts.set(event.attemptId, attempt);
   if (workload.activeAttempts.length === 0) workload.activeAttempts = [event.attemptId];
@@ -146,6 +150,15 @@ function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gan
   world.queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   waitForMinRuntime(world, attempt, event.atMs);
   waitForWindows(world, attempt);
+  waitForLaunch(world, attempt);
+}
+
+function launch(world: WritableWorld, { attemptId }: AttemptEvent & { readonly kind: "backoffEnded" }): void {
+  const attempt = touchedAttempt(world, attemptId);
+  const workload = workloadOf(world, attempt.workloadId);
+  delete attempt.launchAtMs;
+  world.backingOff.delete(attemptId);
+  world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
 }
 
 /** Migrated work rests; entries whose rest is over are dropped, oldest first. */
@@ -311,6 +324,10 @@ function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "att
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   if (attempt.phase === "launching") attempt.phase = "running";
+  if (attempt.launchAtMs !== undefined) {
+    delete attempt.launchAtMs;
+    world.backingOff.delete(attempt.id);
+  }
   attempt.startedAtMs = event.atMs;
   world.completions.file(attempt, workload.spec);
   if (workload.firstStartedAtMs === null) {
@@ -332,6 +349,7 @@ function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attem
   queue.setGrowth(workload, attempt.id, 0);
   workload.activeAttempts = without(state, workload.activeAttempts, attempt);
   removeAttempt(world, attempt.id);
+  world.backingOff.delete(attempt.id);
   workload.endedAttempts = keepEnded(workload.endedAttempts, attempt, event);
   recordRunTime(world, workload, { attempt, event });
   workload.revision = state.sequence;
@@ -391,7 +409,8 @@ function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt:
   for (const place of state.nominations.values()) {
     if (place.afterAttempt !== attempt.id) continue;
     const { afterAttempt: _ended, ...kept } = place;
-    state.nominations.set(place.attemptId, kept);
+    const notBefore = (attempt.launchAtMs ?? 0) > state.nowMs ? { notBeforeMs: attempt.launchAtMs as number } : {};
+    state.nominations.set(place.attemptId, { ...kept, ...notBefore });
     workload.attemptCounts = new Map(workload.attemptCounts).set(place.task, place.number);
     return true;
   }

@@ -177,7 +177,9 @@ export class UndoLog {
       if (attempt === undefined) continue;
       releaseAttempt(world, attempt);
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), id, 0);
-      if (known === null) removeAttempt(world, id);
+      if (known !== null) continue;
+      removeAttempt(world, id);
+      world.backingOff.delete(id);
     }
   }
 

@@ -133,6 +133,7 @@ export function growthOf(
 ): number {
   if (rules.elastic.grow === "never" || stopRequested || attempt.stop !== null || attempt.terminating !== undefined)
     return 0;
+  if (attempt.launchAtMs !== undefined) return 0;
   if (attempt.missing !== undefined || attempt.joining !== undefined || attempt.joinFailure !== undefined) return 0;
   if (state.nominations.size > 0 && state.nominations.has(attempt.id)) return 0;
   const { length } = attempt.workers;

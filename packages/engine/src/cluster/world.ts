@@ -3,7 +3,7 @@ import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../model/time/due.ts";
 import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TimeWindow } from "../model/calendar.ts";
-import type { TeamName, WorkloadId } from "../model/ids.ts";
+import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
@@ -49,6 +49,8 @@ export interface World {
   readonly evictable: Map<TeamName, EvictableWork>;
   /** Attempts that a plan evicted, fully or partly. */
   readonly terminating: Set<Attempt>;
+  /** Attempts that keep a place during their back-off and are not launched yet. */
+  readonly backingOff: Set<AttemptId>;
   /** Caches of other rooms. */
   readonly scratch: Scratch;
   /** Number of queue-only events since the world was indexed. */
@@ -99,6 +101,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     completions: new CompletionIndex(rules),
     evictable: new Map(),
     terminating: new Set(),
+    backingOff: new Set(),
     scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
@@ -118,6 +121,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
     waitForMinRuntime(world, attempt, state.nowMs);
     waitForWindows(world, attempt);
+    waitForLaunch(world, attempt);
   }
   waitForTheClock(world);
   for (const nomination of state.nominations.values()) {
@@ -166,6 +170,13 @@ export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Atte
   const { minRuntimeMs } = workloadOf(world, workloadId).spec;
   if (minRuntimeMs !== undefined && placedAtMs + minRuntimeMs > nowMs)
     world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
+}
+
+/** Files an attempt that keeps a place during its back-off, and wakes the engine when that is over. */
+export function waitForLaunch({ backingOff, timers }: World, { id, workloadId, launchAtMs }: Attempt): void {
+  if (launchAtMs === undefined) return;
+  backingOff.add(id);
+  timers.add({ kind: "retry", atMs: launchAtMs, workloadId });
 }
 
 /** Schedules a wakeup for the end of back-offs. */

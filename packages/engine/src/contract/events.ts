@@ -143,7 +143,11 @@ export type AttemptEvent =
       readonly workers: readonly WorkerAllocation[];
       /** Absent: its expected run time is its walltime. */
       readonly prediction?: Prediction;
+      /** It keeps the place of the attempt before it until its back-off is over, and is launched then; absent: at once. */
+      readonly launchAtMs?: number;
     })
+  /** The back-off of an attempt that kept its place is over: it is launched now. */
+  | (Fact<"backoffEnded"> & { readonly attemptId: AttemptId })
   | (Fact<"attemptStarted"> & { readonly attemptId: AttemptId })
   /** It outlived its prediction: this is the new expected run time in total, and protected starts may move back. */
   | (Fact<"predictionCorrected"> & { readonly attemptId: AttemptId; readonly prediction: Prediction })
@@ -301,6 +305,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   workloadStopRequested: 1,
   workloadEnded: 1,
   gangPlaced: 2,
+  backoffEnded: 1,
   attemptStarted: 1,
   predictionCorrected: 1,
   attemptStopRequested: 2,

@@ -11,6 +11,7 @@ import type {
 } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 import { withdraw } from "../transitions/nominations.ts";
+import { retryInPlace } from "./retry-in-place.ts";
 import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../cluster/entities.ts";
 
@@ -51,6 +52,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
   const isGivenUp = retryAtMs === null && end.outcome !== "succeeded" && workload.spec.kind === "batch";
   if (losses === null && !isGivenUp) batch.emit(ended);
   else batch.emit({ ...ended, ...(losses === null ? {} : { losses }), ...(isGivenUp ? { givenUp: true } : {}) });
+  if (retryAtMs !== null) retryInPlace(batch, { workload, attempt, end, retryAtMs });
   endWorkloadIfDone(batch, workload, endReasonOf(workload, attempt, end));
 }
 
@@ -78,8 +80,8 @@ function retryAt(batch: Batch, ended: Ended): number | null {
       return failures <= retries.max ? batch.nowMs + backoffMs(retries, failures) : null;
     }
     case "stopped":
-      // A drained or lost node is not the task's fault: it goes back at once.
-      return attempt.stop?.reason === "walltimeExceeded" ? null : batch.nowMs;
+      // A drained or lost node is not the task's fault: it goes back at once, or when the back-off is over that it was in.
+      return attempt.stop?.reason === "walltimeExceeded" ? null : Math.max(batch.nowMs, attempt.launchAtMs ?? 0);
     case "lost":
       if (losses !== null) return retryAfterLosses(batch, ended, losses);
       return batch.nowMs + Math.max(backoffMs(retries, attempt.number), LOST_BACKOFF_MIN_MS);

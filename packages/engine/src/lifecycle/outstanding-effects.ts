@@ -14,6 +14,7 @@ export function outstandingEffects(world: World): readonly Effect[] {
 
 function effectsOf(world: World, attempt: Attempt): Effect[] {
   const effects: Effect[] = [];
+  if (attempt.launchAtMs !== undefined) return effects;
   if (attempt.startedAtMs === null) effects.push(launchOf(world, attempt));
   const { stop } = attempt;
   if (stop === null && mayHaveGrown(world, attempt)) effects.push(growthOf(world, attempt, attempt.workers));

@@ -189,6 +189,8 @@ export interface Nomination {
   /** True: more workers for the attempt of this id, which runs; false: the attempt that is to start. */
   readonly growth: boolean;
   readonly atMs: number;
+  /** Its back-off is over at this instant: it is not launched before; absent: at once. */
+  readonly notBeforeMs?: number;
   /** The attempt that has to end first, since the place is for its task: it was asked to move. Absent: none, or it has ended. */
   readonly afterAttempt?: AttemptId;
 }
@@ -267,6 +269,8 @@ export interface Attempt {
   readonly prediction?: Prediction;
   /** A further worker did not come when it was last to grow: since when it asks for none; absent: it may grow. */
   readonly joinFailure?: JoinFailure;
+  /** It keeps the place of the attempt before it and is launched at this instant, when its back-off is over; absent: it was launched. */
+  readonly launchAtMs?: number;
   /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
   readonly opportunistic?: true;
 }

@@ -30,6 +30,8 @@ export interface Policy {
   readonly fabric?: FabricRules;
   readonly eviction?: EvictionRules;
   readonly elastic?: ElasticRules;
+  /** A task whose attempt failed keeps its place during a back-off of at most this long; 0: it gives the place up. */
+  readonly retryInPlaceMs?: number;
   /** For the phase `defragment`, which does nothing without it. */
   readonly defragment?: DefragmentRules;
   /** Invariants of the design that the policy gives up, by number, for what it imitates; absent: none. */

@@ -28,6 +28,7 @@ const presetList = [
       checkpointTimeoutMs: 120_000,
     },
     elastic: { grow: "last", by: "throughput" },
+    retryInPlaceMs: 60_000,
   },
   /** Strict order of submission; the head blocks. */
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },

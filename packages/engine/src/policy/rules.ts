@@ -22,6 +22,7 @@ const plain: Omit<Rules, "defragment" | "name" | "order" | "whenHeadBlocked" | "
     checkpointTimeoutMs: 0,
   },
   elastic: { grow: "never", by: "order" },
+  retryInPlaceMs: 0,
   waivedInvariants: [],
 };
 

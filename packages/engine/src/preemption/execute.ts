@@ -42,7 +42,9 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       continue;
     }
     batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
-    batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
+    // Nothing runs of an attempt in its back-off: its workers have left.
+    if (attempt.launchAtMs === undefined) batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
+    else batch.emit({ kind: "workersLeft", version: 1, atMs, attemptId: attempt.id });
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });

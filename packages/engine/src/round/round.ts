@@ -11,6 +11,7 @@ import type { Reservation } from "../placement/backfill/reservations.ts";
 import { defragment } from "./defragment.ts";
 import { dropIncomplete } from "../strategies/kai/drop-incomplete.ts";
 import { freeCapacity } from "../preemption/pipeline.ts";
+import { endBackOffs } from "./end-back-offs.ts";
 import { expire } from "./expire.ts";
 import { keepStartWindows } from "./keep-start-windows.ts";
 import { growLast } from "./grow.ts";
@@ -54,8 +55,10 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     const phase = turns[turn % turns.length] as Phase | "hotSpares";
     if (phase === "hotSpares") keepHotSpares(batch);
     else phases[phase](batch);
+    endBackOffs(batch);
     // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
-    if (isAmong(batch.events, length, "nominationWithdrawn")) keepPlaces(batch);
+    if (isAmong(batch.events, length, "nominationWithdrawn") || isAmong(batch.events, length, "attemptEnded"))
+      keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
     // Who stayed out of the way of other protected starts may have room beside these.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
@@ -94,6 +97,7 @@ function isLike(left: Reservation, right: Reservation): boolean {
 function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
   for (const phase of named) {
     phases[phase](batch);
+    endBackOffs(batch);
     if (batch.isOver) return;
   }
   if (named.length === 1) return;
@@ -105,6 +109,7 @@ export function runRound(batch: Batch): void {
   batch.world.calendar.nowMs = batch.nowMs;
   batch.world.decayedUsage.nowMs = batch.nowMs;
   expire(batch);
+  endBackOffs(batch);
   replaceLost(batch);
   keepStartWindows(batch);
   keepPlaces(batch);

@@ -87,8 +87,10 @@ export function withdraw(batch: Batch, { attemptId }: Nomination, reason: string
 
 function keepNomination(batch: Batch, nomination: Nomination): void {
   const { attemptId, workers } = nomination;
+  const launchAtMs = (nomination.notBeforeMs ?? 0) > batch.nowMs ? (nomination.notBeforeMs ?? null) : null;
   if (nomination.growth) batch.emit({ kind: "gangGrown", version: 2, atMs: batch.nowMs, attemptId, workers });
-  else recordPlace(batch, nomination, nomination);
+  else recordPlace(batch, nomination, nomination, launchAtMs);
+  if (launchAtMs !== null) return;
   const attempt = activeAttempt(batch.world, attemptId);
   invariant(attempt !== undefined, `attempt ${attemptId} was placed and is not there`);
   batch.ask(nomination.growth ? growthOf(batch.world, attempt, workers) : launchOf(batch.world, attempt));

@@ -40,6 +40,7 @@ export function recordPlace(
   batch: Batch,
   { attemptId: id, workloadId, task, number }: AttemptIdentity,
   { acceleratorType, workers }: Placement,
+  launchAtMs: number | null = null,
 ): void {
   const { world, nowMs: atMs } = batch;
   // Field by field: one of the most frequent events.
@@ -55,7 +56,21 @@ export function recordPlace(
     workers,
   } as const;
   const predicted = predictionOf(world, workloadOf(world, workloadId));
-  batch.emit(predicted.prediction === undefined ? placed : { ...placed, ...predicted });
+  const later = launchAtMs === null ? NOTHING_MORE : { launchAtMs };
+  batch.emit(
+    predicted.prediction === undefined && launchAtMs === null ? placed : { ...placed, ...predicted, ...later },
+  );
+}
+
+const NOTHING_MORE = {} as const;
+
+/** The task of an attempt that has ended keeps the place of it; its next attempt is launched at this instant. */
+export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): void {
+  const { workloadId, task } = ended;
+  const { spec } = workloadOf(batch.world, workloadId);
+  const number = ended.number + 1;
+  const id = attemptIdOf({ workloadId, task, number, kind: spec.kind });
+  recordPlace(batch, { attemptId: id, workloadId, task, number }, ended, launchAtMs);
 }
 
 /** What is predicted of it, where the policy does: in plans it is taken to end by then. */

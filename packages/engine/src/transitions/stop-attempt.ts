@@ -43,13 +43,14 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
   const growth = world.state.nominations.get(attempt.id);
   if (growth !== undefined) withdraw(batch, growth, "its gang was asked to stop");
   const untilMs = Math.min(atMs + checkpointTimeoutOf(world.rules, spec), latestMs);
+  const isLaunched = attempt.launchAtMs === undefined;
   const isAsked = waitsForCheckpoint[reason] && attempt.startedAtMs !== null && untilMs > atMs;
   const told = closing === null ? {} : { closedBy: closing.closedBy };
   batch.emit({ kind: "attemptStopRequested", version: 2, atMs, attemptId: attempt.id, reason, ...told });
   if (isAsked) {
     batch.emit({ kind: "checkpointRequested", version: 1, atMs, attemptId: attempt.id, untilMs });
     batch.ask(checkpointOf(world, attempt, untilMs));
-  } else batch.ask(stopOf(world, attempt, reason));
+  } else if (isLaunched) batch.ask(stopOf(world, attempt, reason));
 }
 
 /** Whether it was asked for a checkpoint and for nothing more yet. */

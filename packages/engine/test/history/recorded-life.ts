@@ -3,7 +3,7 @@
  * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
  */
 import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
-import type { JournalGroup } from "../../src/index.ts";
+import type { JournalGroup, Policy } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
@@ -58,6 +58,15 @@ function runAgain(drive: Drive): void {
   drive.receive(exited(`${again.id}.0.1`, code(0, 0)), exited(`${again.id}.1.1`, code(0, 1)));
   drive.receive(command({ kind: "rerunWorkload", workloadId: again.id }));
   drive.receive(exited(`${again.id}.1.2`, code(0, 0)));
+  const policy = { ...(presets.get("fifo-skip") as Policy), retryInPlaceMs: 60_000 };
+  drive.receive(command({ kind: "setPolicy", policy }));
+  drive.receive(submit("stays", { ...free, retries: { max: 1, backoffMs: 100, backoffMaxMs: 100 } }));
+  const stays = [...drive.engine.state.workloads.values()].find(({ spec: { name } }) => name === "stays");
+  drive.receive(running(`${stays?.id}.1`));
+  drive.receive(exited(`${stays?.id}.1`, code(0, 1)));
+  drive.passTo(drive.nowMs + 200);
+  drive.receive({ kind: "tick" });
+  drive.receive(exited(`${stays?.id}.2`, code(0, 0)));
 }
 
 function build(drive: Drive): void {

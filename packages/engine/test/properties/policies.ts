@@ -120,6 +120,9 @@ export const policies: fc.Arbitrary<Policy> = fc
     const known = Object.fromEntries(
       Object.entries(policy).filter(([, knob]) => knob !== undefined),
     ) as unknown as Policy;
+    // Told from what was drawn: one draw more would change all that come after it.
+    const keeps = known.order.length % 3;
+    if (keeps > 0) Object.assign(known, { retryInPlaceMs: keeps === 1 ? 60_000 : 450 });
     const waivedInvariants = waivedBy(rulesOf(known));
     return waivedInvariants.length === 0 ? known : { ...known, waivedInvariants };
   });

@@ -42,8 +42,10 @@ export class Narrator {
         const attempt = event.number > 1 ? ` attempt ${event.number}` : "";
         const who = `${this.name(event.workloadId)}${task}${attempt}`;
         this.#attempts.set(event.attemptId, who);
-        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}${predictionText(event.prediction)}`;
+        return `${who} placed on ${workersText(event.workers)}${event.acceleratorType === "" ? "" : ` (${event.acceleratorType})`}${predictionText(event.prediction)}${event.launchAtMs === undefined ? "" : `, to be launched at ${durationText(event.launchAtMs)}`}`;
       }
+      case "backoffEnded":
+        return `${this.#attempts.get(event.attemptId)} is launched`;
       case "attemptStarted":
         return `${this.#attempts.get(event.attemptId)} runs`;
       case "predictionCorrected":
@@ -154,6 +156,7 @@ type OtherEvent = Exclude<
       | "workloadStopRequested"
       | "workloadEnded"
       | "gangPlaced"
+      | "backoffEnded"
       | "attemptStarted"
       | "predictionCorrected"
       | "attemptStopRequested"

@@ -115,7 +115,7 @@ export class AttemptLives {
     const ledger = this.#ledgerOf(workloadId, task);
     mustHold(!ledger.isActive && !ledger.isOver, () => `task ${task} of ${workloadId} is not to be run (again)`);
     if (!this.#nominated.delete(attemptId)) this.#count(ledger, event);
-    const isDue = event.atMs >= ledger.notBeforeMs;
+    const isDue = (event.launchAtMs ?? event.atMs) >= ledger.notBeforeMs;
     mustHold(isDue, () => `${attemptId} was placed ${ledger.notBeforeMs - event.atMs} ms before its back-off was over`);
     ledger.isActive = true;
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });

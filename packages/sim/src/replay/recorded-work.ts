@@ -102,7 +102,7 @@ export class RecordedWork {
       this.#attempts.set(attemptId, {
         key: this.#keyOf(workloadId),
         task,
-        placedAtMs: atMs,
+        placedAtMs: event.launchAtMs ?? atMs,
         worked: new WorkedTime(workers.length, null),
         savedWorkerMs: 0,
         stop: null,
@@ -122,7 +122,7 @@ export class RecordedWork {
     attempt.worked.follow(event);
     switch (event.kind) {
       case "attemptStarted":
-        this.#startupMs.push(atMs - attempt.placedAtMs);
+        this.#startupMs.push(Math.max(0, atMs - attempt.placedAtMs));
         return;
       case "checkpointRequested":
         attempt.askedAtMs = atMs;

@@ -1,0 +1,79 @@
+/**
+ * A task whose attempt failed keeps its place during a short back-off: its next attempt is placed at once on the same workers and
+ * launched when the back-off is over. It holds the place like any attempt, so quotas, plans, drains and windows treat it as one.
+ */
+import type { Batch } from "../batch/batch.ts";
+import type { Attempt, Workload } from "../model/workload.ts";
+import { heedsHead } from "../policy/rules.ts";
+import { amountHeld } from "../cluster/amounts.ts";
+import type { PlacementRequest } from "../cluster/placement-request.ts";
+import { isInGroups, quotaReachedBy } from "../cluster/request.ts";
+import { isWaitingForTime } from "../state/ready-task.ts";
+import type { World } from "../cluster/world.ts";
+import { couldEverFit, isHeldByLimit } from "../placement/could-ever.ts";
+import { calendarEndMs } from "../placement/filters/calendar-windows.ts";
+import { admitsNode } from "../placement/filters/data-places.ts";
+import { placeRetry } from "../transitions/start.ts";
+import type { AttemptEnd } from "./end-attempt.ts";
+
+export interface RetryInPlace {
+  readonly workload: Workload;
+  /** It has ended. */
+  readonly attempt: Attempt;
+  readonly end: AttemptEnd;
+  readonly retryAtMs: number;
+}
+
+export function retryInPlace(batch: Batch, retry: RetryInPlace): void {
+  const { world, nowMs } = batch;
+  const { attempt, retryAtMs } = retry;
+  const backoffMs = retryAtMs - nowMs;
+  if (backoffMs <= 0 || backoffMs > world.rules.retryInPlaceMs) return;
+  if (!failedByItself(retry) || !mayStay(world, retry)) return;
+  placeRetry(batch, attempt, retryAtMs);
+}
+
+/** A loss without a cause of the workload's own, or a worker lost with its node, is the fault of the place: another may do better. */
+function failedByItself({ attempt, end }: RetryInPlace): boolean {
+  if (attempt.stop !== null || attempt.missing !== undefined) return false;
+  return end.outcome === "failed" || (end.outcome === "lost" && end.cause !== undefined);
+}
+
+function mayStay(world: World, { workload, attempt, retryAtMs }: RetryInPlace): boolean {
+  const { capacity, queue } = world;
+  const { spec } = workload;
+  if (workload.stopRequested || isWaitingForTime(workload, retryAtMs)) return false;
+  if (!attempt.workers.every(({ node }) => capacity.slot(node).usable && admitsNode(world, spec, node))) return false;
+  const { request } = queue.classOf(workload);
+  if (quotaReachedBy(world, request, () => amountHeld(world, spec.gang, attempt)) !== null) return false;
+  return !runsIntoWindow(world, request, { attempt, retryAtMs }) && isAheadOfOthers(world, workload, attempt);
+}
+
+function runsIntoWindow(
+  world: World,
+  request: PlacementRequest,
+  { attempt, retryAtMs }: Pick<RetryInPlace, "attempt" | "retryAtMs">,
+): boolean {
+  const { calendar } = world;
+  if (!calendar.hasWindows) return false;
+  const endMs = calendarEndMs(world, request) + retryAtMs - calendar.nowMs;
+  return calendar.closedTo(request, endMs).some(({ nodes }) => attempt.workers.some(({ node }) => nodes.has(node)));
+}
+
+/**
+ * Work that comes first and could start here once this attempt is gone: its start is protected, or it blocks what is behind it.
+ * Told from the queue, since the protected starts of the last round are memo data that a restart forgets.
+ */
+function isAheadOfOthers(world: World, workload: Workload, { acceleratorType }: Attempt): boolean {
+  const { rules, queue } = world;
+  if (!heedsHead(rules)) return true;
+  return queue.waitingClasses().every((bucket) => {
+    const { request } = bucket;
+    const head = bucket.waiting.first();
+    if (head === undefined || queue.compare(workload, head) < 0) return true;
+    const { acceleratorTypes } = request;
+    const wantsType =
+      acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType) || isInGroups(request);
+    return !wantsType || !couldEverFit(world, bucket) || isHeldByLimit(world, request);
+  });
+}
