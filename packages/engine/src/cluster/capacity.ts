@@ -295,6 +295,13 @@ export class Capacity {
     }
   }
 
+  /** See `NodeSlot.lend`. */
+  lend(node: NodeId, [coresMilli, memoryMib, workers]: readonly [number, number, number], sign: 1 | -1): void {
+    const slot = this.slot(node);
+    slot.lend(coresMilli, memoryMib, workers, sign);
+    this.watch?.(slot);
+  }
+
   #refile(slot: NodeSlot, freeBefore: number, releasingBefore: number): void {
     this.#typeOf(slot).refile(slot, freeBefore, releasingBefore);
     this.watch?.(slot);

@@ -221,6 +221,13 @@ export class NodeSlot {
     this.#bookPlace("nominated", place, gang, sign);
   }
 
+  /** Counts amounts as free (1) that a reservation booked and work gives back before it starts, or takes that back (-1). */
+  lend(coresMilli: number, memoryMib: number, workers: number, sign: 1 | -1): void {
+    this.coresFreeMilli += sign * coresMilli;
+    this.memoryFreeMib += sign * memoryMib;
+    this.workersFree += sign * workers;
+  }
+
   #bookPlace(layer: SliceLayer, { accelerators, slice }: SliceSpot, gang: WorkerShape, sign: 1 | -1): void {
     const amounts = layer === "held" ? this.held : layer === "terminating" ? this.#terminating : this.#nominated;
     if (gang.profile === undefined) return this.#book(amounts, accelerators, sign * milliOf(gang));

@@ -4,7 +4,10 @@
  * that is EASY backfill, with one for all of the first it is conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
 import type { WorkloadId } from "../../model/ids.ts";
-import type { Workload } from "../../model/workload.ts";
+import type { Workload, WorkerAllocation } from "../../model/workload.ts";
+import { needsPart } from "../../cluster/node-slot.ts";
+import type { NodeSlot } from "../../cluster/node-slot.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import { bookedSequenceOf } from "../../cluster/world.ts";
 import { Slot } from "../../cluster/scratch.ts";
@@ -14,6 +17,7 @@ import { isHeldByLimit } from "../could-ever.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { ReleasingRoom } from "../releasing-room.ts";
+import { creditsUntil } from "./credits.ts";
 import { ExpectedEnds } from "./expected-completions.ts";
 import { FreeOverTime } from "./free-over-time.ts";
 import { IndexesAt } from "./indexes-at.ts";
@@ -56,6 +60,13 @@ interface Forecast {
   free: FreeOverTime | null;
   /** What `idleMost` last answered, beside so many reservations. */
   idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
+}
+
+/** Whether a node has accelerators for a worker and too little of cores, memory or worker slots. */
+function mayLackCredit(slot: NodeSlot, { gang }: PlacementRequest): boolean {
+  if (!needsPart(gang) && gang.taskGroups === undefined && slot.freeCount < gang.accelerators) return false;
+  const { coresMilli, memoryMib } = gang;
+  return gang.taskGroups !== undefined || slot.workersThatFit({ accelerators: 0, coresMilli, memoryMib }, 1) === 0;
 }
 
 export class Reservations {
@@ -118,8 +129,25 @@ export class Reservations {
     const { idle, indexes } = this.#look();
     const needed = wholeNeeded(bucket.request);
     if (!acceptableTypes(world, bucket.request).some(({ type }) => (idle.get(type) as number) >= needed)) return null;
-    indexes.stand(this.#nowMs, this.#nowMs + bucket.request.durationMs, this.#list);
-    return findPlacement(world, bucket.request);
+    const untilMs = this.#nowMs + bucket.request.durationMs;
+    indexes.stand(this.#nowMs, untilMs, this.#list);
+    return findPlacement(world, bucket.request) ?? this.#findOnCredit(bucket.request, untilMs);
+  }
+
+  /** The same with what protected starts do not need before running work gives it back. The indexes stand at this instant. */
+  #findOnCredit(request: PlacementRequest, untilMs: number): Placement | null {
+    const world = this.#world;
+    const { capacity } = world;
+    const isShort = ({ node }: WorkerAllocation): boolean => mayLackCredit(capacity.slot(node), request);
+    if (!this.#list.some(({ startMs, placement }) => startMs < untilMs && placement.workers.some(isShort))) return null;
+    const credits = creditsUntil(world, { ends: this.#look().ends, reservations: this.#list, untilMs });
+    if (credits.size === 0) return null;
+    for (const [node, credit] of credits) capacity.lend(node, credit, 1);
+    try {
+      return findPlacement(world, request);
+    } finally {
+      for (const [node, credit] of credits) capacity.lend(node, credit, -1);
+    }
   }
 
   /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */

@@ -1,0 +1,82 @@
+/**
+ * Cores, memory and worker slots that a protected start does not need from what is free now, since running work gives them back
+ * before it starts. Accelerators need none of this: a reservation names devices, and one that is held is not free anyway. With
+ * credits, a node's free amounts are those of its tightest instant up to the end of a request, so a request that fits leaves
+ * every protected start its place (EASY backfill by resources, Lifka, JSSPP 1995).
+ */
+import { shapeOf } from "../../model/gang.ts";
+import type { NodeId } from "../../model/ids.ts";
+import type { World } from "../../cluster/world.ts";
+import type { ExpectedEnds } from "./expected-completions.ts";
+import type { Reservation } from "./reservations.ts";
+
+/** Thousandths of cores, MiB and workers of one node. */
+export type NodeAmounts = readonly [coresMilli: number, memoryMib: number, workers: number];
+
+/** A change of what reservations need on a node, beyond what is free now: less when work ends, more while one is active. */
+interface Step {
+  readonly atMs: number;
+  readonly amounts: NodeAmounts;
+  readonly sign: 1 | -1;
+}
+
+/** What is lent back on each node of these reservations, to a request that ends at `untilMs`; nodes with nothing to lend are left out. */
+export function creditsUntil(
+  world: World,
+  { ends, reservations, untilMs }: CreditQuery,
+): ReadonlyMap<NodeId, NodeAmounts> {
+  const steps = new Map<NodeId, Step[]>();
+  const reserved = new Map<NodeId, NodeAmounts>();
+  for (const { bucket, placement, startMs, endMs } of reservations) {
+    if (startMs >= untilMs) continue;
+    for (const worker of placement.workers) {
+      const { coresMilli, memoryMib } = shapeOf(bucket.request.gang, worker);
+      const amounts: NodeAmounts = [coresMilli, memoryMib, 1];
+      const own = steps.get(worker.node) ?? [];
+      own.push({ atMs: startMs, amounts, sign: 1 }, { atMs: endMs, amounts, sign: -1 });
+      steps.set(worker.node, own);
+      reserved.set(worker.node, sum(reserved.get(worker.node) ?? NOTHING, amounts, 1));
+    }
+  }
+  const lastMs = Math.max(...reservations.map(({ startMs }) => (startMs < untilMs ? startMs : 0)));
+  for (let position = 0, end = ends.at(0); end !== undefined && end.endMs <= lastMs; end = ends.at(++position)) {
+    for (const worker of end.attempt.workers) {
+      const { coresMilli, memoryMib } = shapeOf(end.gang, worker);
+      steps.get(worker.node)?.push({ atMs: end.endMs, amounts: [coresMilli, memoryMib, 1], sign: -1 });
+    }
+  }
+  const credits = new Map<NodeId, NodeAmounts>();
+  for (const [node, own] of steps) {
+    const credit = sum(reserved.get(node) ?? NOTHING, mostNeeded(own, untilMs), -1);
+    if (credit.some((amount) => amount > 0) && world.capacity.slot(node).usable) credits.set(node, credit);
+  }
+  return credits;
+}
+
+interface CreditQuery {
+  readonly ends: ExpectedEnds;
+  readonly reservations: readonly Reservation[];
+  readonly untilMs: number;
+}
+
+const NOTHING: NodeAmounts = [0, 0, 0];
+
+const sum = (left: NodeAmounts, right: NodeAmounts, sign: 1 | -1): NodeAmounts => [
+  left[0] + sign * right[0],
+  left[1] + sign * right[1],
+  left[2] + sign * right[2],
+];
+
+/** The most of what is free now that reservations need at any one instant before `untilMs`. At one instant, ends come first. */
+function mostNeeded(steps: readonly Step[], untilMs: number): NodeAmounts {
+  let needed = NOTHING;
+  let most = NOTHING;
+  for (const { atMs, amounts, sign } of steps.toSorted(
+    (left, right) => left.atMs - right.atMs || left.sign - right.sign,
+  )) {
+    if (atMs >= untilMs) break;
+    needed = sum(needed, amounts, sign);
+    most = [Math.max(most[0], needed[0]), Math.max(most[1], needed[1]), Math.max(most[2], needed[2])];
+  }
+  return most;
+}
