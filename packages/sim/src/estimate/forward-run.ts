@@ -3,22 +3,11 @@
  * scenario says, and everything else is decided by the engine itself. It drives the fork as the live driver drives the
  * engine, batch by batch, and stops when the last workload that was asked about has started, or at its last step.
  */
-import {
-  commandId,
-  stoppedByMs,
-  type Attempt,
-  type AttemptId,
-  type CommandId,
-  type Effect,
-  type Engine,
-  type Input,
-  type Reply,
-  type WorkerExit,
-  type WorkloadId,
-  type WorkloadSpec,
-} from "@headroom/engine";
-import { EventQueue, ranks } from "../clock/event-queue.ts";
-import { artifactsOf } from "../executor/artifacts-made.ts";
+import { commandId } from "@headroom/engine";
+import type { Attempt, CommandId, Engine, Input, Reply, WorkloadId, WorkloadSpec } from "@headroom/engine";
+import { EventQueue } from "../clock/event-queue.ts";
+import { DrawnExecutor } from "../playout/drawn-executor.ts";
+import { Playout, type PlayoutArrivals } from "../playout/playout.ts";
 
 export interface ForwardScenario {
   /** How long an attempt of this workload takes in all, given that it has run for so long. `running`: at the fork; `null`: it starts now. */
@@ -70,136 +59,72 @@ export interface ForwardStarts {
   readonly stepCount: number;
 }
 
-const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
-
-class ForwardRun {
+class ForwardRun implements PlayoutArrivals {
   readonly #options: ForwardOptions;
-  readonly #queue = new EventQueue();
-  readonly #attempts: AttemptId[] = [];
-  readonly #live = new Set<AttemptId>();
+  readonly #executor: DrawnExecutor;
+  readonly #playout: Playout;
   readonly #likeOfCommand = new Map<CommandId, WorkloadId>();
   readonly #likeOf = new Map<WorkloadId, WorkloadId>();
   readonly #starts = new Map<WorkloadId, ForwardStart>();
   #arrival: ForwardArrival | null;
-  /** Attempts that have been launched and are yet to report that they run. */
-  #reports: Input[] = [];
   #arrivalCount = 0;
-  #endCount = 0;
   #startCount = 0;
-  #roundCount = 0;
   #adoptedCount = 0;
 
   constructor(options: ForwardOptions) {
+    const { engine, nowMs: startAtMs, grain, scenario } = options;
     this.#options = options;
-    this.#arrival = next(options.scenario.arrivals);
+    this.#arrival = next(scenario.arrivals);
+    const queue = new EventQueue();
+    this.#executor = new DrawnExecutor({
+      engine,
+      queue,
+      runningMs: (attempt, elapsedMs) => scenario.durationMs(attempt.workloadId, elapsedMs, attempt),
+      launchedMs: ({ workloadId }, nowMs) => this.#launchedMs(workloadId, nowMs),
+    });
+    this.#playout = new Playout({
+      engine,
+      queue,
+      startAtMs,
+      world: this.#executor,
+      arrivals: this,
+      onRound: ({ ready }) => ready.replies.forEach((reply) => this.#note(reply)),
+      grain,
+      ticksWhenStale: true,
+    });
   }
 
   run(): ForwardStarts {
-    const { nowMs, horizonMs, targets, grain, stepsMax } = this.#options;
-    this.#adopt();
+    const { engine, nowMs, horizonMs, targets, stepsMax } = this.#options;
+    this.#adoptedCount = Math.min(engine.state.attempts.size, Math.floor(stepsMax / 2));
+    const launching = this.#executor.adopt(nowMs);
+    if (launching.length > 0) this.#playout.receive(launching);
     const endMs = nowMs + horizonMs;
     let playedUntilMs = nowMs;
     while (this.#starts.size < targets.size && this.#stepCount < stepsMax) {
-      const atMs = this.#nextAtMs();
-      if (atMs > endMs || atMs === Number.POSITIVE_INFINITY) {
+      if (this.#playout.advance({ untilMs: endMs, maxRounds: 1 })) {
         playedUntilMs = Number.POSITIVE_INFINITY;
         break;
       }
-      playedUntilMs = this.#roundUntil(atMs + Math.floor((atMs - nowMs) * grain), atMs);
+      playedUntilMs = this.#playout.nowMs;
     }
     return { starts: this.#starts, playedUntilMs, stepCount: this.#stepCount };
   }
 
   get #stepCount(): number {
-    return this.#adoptedCount + this.#startCount + this.#roundCount;
+    return this.#adoptedCount + this.#startCount + this.#playout.roundCount;
   }
 
-  /** What the engine counts as active at the fork goes on; what is being stopped uses up its grace period. */
-  #adopt(): void {
-    const { engine, nowMs, scenario, stepsMax } = this.#options;
-    const launching: Input[] = [];
-    // The longest first: what they tell of their sweep holds for the younger ones.
-    const attempts = [...engine.state.attempts.values()].toSorted(byAge);
-    this.#adoptedCount = Math.min(attempts.length, Math.floor(stepsMax / 2));
-    for (const attempt of attempts) {
-      const { id, workloadId, stop } = attempt;
-      this.#live.add(id);
-      if (stop !== null) {
-        const { graceTimeoutMs } = engine.state.workloads.get(workloadId)!.spec;
-        this.#endAt(id, Math.max(nowMs, stoppedByMs(stop, graceTimeoutMs)));
-        continue;
-      }
-      const startedAtMs = attempt.startedAtMs ?? nowMs;
-      if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
-      const durationMs = scenario.durationMs(workloadId, nowMs - startedAtMs, attempt);
-      this.#endAt(id, Math.max(nowMs, startedAtMs + durationMs));
-    }
-    this.#round(launching, nowMs);
+  get nextAtMs(): number {
+    return this.#arrival?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
-  #endAt(attemptId: AttemptId, atMs: number): void {
-    this.#queue.push(atMs, ranks.observation, this.#attempts.length);
-    this.#attempts.push(attemptId);
-  }
-
-  #nextAtMs(): number {
-    const wakesAtMs = this.#options.engine.nextWakeAtMs() ?? Number.POSITIVE_INFINITY;
-    const arrivesAtMs = this.#arrival?.atMs ?? Number.POSITIVE_INFINITY;
-    return Math.max(this.#options.nowMs, Math.min(this.#queue.nextAtMs, wakesAtMs, arrivesAtMs));
-  }
-
-  /** All that is due until then, in one batch at the instant of the last of it, which it answers. */
-  #roundUntil(untilMs: number, firstAtMs: number): number {
-    const inputs = this.#reports;
-    this.#reports = [];
-    const reportCount = inputs.length;
-    let atMs = firstAtMs;
-    while (this.#queue.nextAtMs <= untilMs) {
-      const attemptId = this.#attempts[this.#queue.nextPayload]!;
-      atMs = Math.max(atMs, this.#queue.nextAtMs);
-      this.#queue.drop();
-      // An attempt that was stopped has two entries; the later one is stale.
-      if (!this.#live.delete(attemptId)) continue;
-      inputs.push({
-        kind: "attemptExited",
-        attemptId,
-        exits: [clean],
-        ...artifactsOf(this.#options.engine.state, attemptId),
-      });
-    }
-    this.#endCount += inputs.length - reportCount;
-    while (this.#arrival !== null && this.#arrival.atMs <= untilMs) {
-      atMs = Math.max(atMs, this.#arrival.atMs);
-      inputs.push(this.#submission(this.#arrival));
-      this.#arrival = next(this.#options.scenario.arrivals);
-    }
-    if (inputs.length === 0) inputs.push({ kind: "tick" });
-    this.#round(inputs, atMs);
-    return atMs;
-  }
-
-  #submission({ actor, spec, like }: ForwardArrival): Input {
+  take(): Input {
+    const { actor, spec, like } = this.#arrival!;
+    this.#arrival = next(this.#options.scenario.arrivals);
     const id = commandId(`arrival-${this.#arrivalCount++}`);
     this.#likeOfCommand.set(id, like);
     return { kind: "submitWorkload", commandId: id, actor, idempotencyKey: null, spec };
-  }
-
-  /**
-   * A round; then, at the same instant, another in which what was launched reports running, until nothing is launched.
-   * Where the future is coarse, the reports come with the next batch.
-   */
-  #round(inputs: readonly Input[], atMs: number): void {
-    let due = inputs;
-    while (due.length > 0) {
-      this.#roundCount++;
-      const { replies, effects } = this.#options.engine.receive(due, atMs);
-      this.#options.engine.advance();
-      for (const reply of replies) this.#note(reply);
-      due = effects.flatMap((effect) => this.#perform(effect, atMs));
-      if (this.#options.grain === 0) continue;
-      this.#reports.push(...due);
-      return;
-    }
   }
 
   /** An arrival that is refused is one that does not happen. */
@@ -210,27 +135,17 @@ class ForwardRun {
     this.#likeOf.set(reply.result.workloadId, like);
   }
 
-  #perform(effect: Effect, atMs: number): readonly Input[] {
-    const { attemptId } = effect;
-    if (effect.kind === "stopGang") {
-      if (this.#live.has(attemptId)) this.#endAt(attemptId, atMs + effect.graceTimeoutMs);
-      return [];
-    }
-    if (effect.kind !== "launchGang") return [];
-    const { workloadId } = effect;
-    this.#live.add(attemptId);
+  #launchedMs(workloadId: WorkloadId, atMs: number): number {
     const { targets, scenario } = this.#options;
     if (targets.has(workloadId) && !this.#starts.has(workloadId))
-      this.#starts.set(workloadId, { atMs, endsBefore: this.#endCount, startsBefore: this.#startCount });
+      this.#starts.set(workloadId, {
+        atMs,
+        endsBefore: this.#executor.endCount,
+        startsBefore: this.#startCount,
+      });
     this.#startCount++;
-    this.#endAt(attemptId, atMs + scenario.durationMs(this.#likeOf.get(workloadId) ?? workloadId, 0, null));
-    return [{ kind: "attemptRunning", attemptId }];
+    return scenario.durationMs(this.#likeOf.get(workloadId) ?? workloadId, 0, null);
   }
-}
-
-function byAge(left: Attempt, right: Attempt): number {
-  const startedMs = ({ startedAtMs }: Attempt): number => startedAtMs ?? Number.MAX_SAFE_INTEGER;
-  return startedMs(left) - startedMs(right) || left.placedSequence - right.placedSequence;
 }
 
 function next(arrivals: Iterator<ForwardArrival>): ForwardArrival | null {

@@ -1,0 +1,107 @@
+/**
+ * The executor of a fork: attempts start at once and end when a duration that is drawn or typical is over. Attempts that run at the
+ * fork are adopted; those being stopped use up their grace period.
+ */
+import { stoppedByMs } from "@headroom/engine";
+import type { Attempt, AttemptId, Effect, Engine, Input, LaunchGang, WorkerExit } from "@headroom/engine";
+import { type EventQueue, ranks } from "../clock/event-queue.ts";
+import { artifactsOf } from "../executor/artifacts-made.ts";
+import type { PlayoutWorld } from "./playout.ts";
+
+export interface DrawnExecutorOptions {
+  readonly engine: Engine;
+  readonly queue: EventQueue;
+  /** How long an attempt that runs at the fork takes in all, in ms from its start. */
+  runningMs(attempt: Attempt, elapsedMs: number): number;
+  /** An attempt is launched: how long it takes, in ms. */
+  launchedMs(launch: LaunchGang, nowMs: number): number;
+}
+
+const clean: WorkerExit = { kind: "exited", worker: 0, code: 0 };
+
+type Due = { readonly kind: "end" | "left"; readonly attemptId: AttemptId };
+
+export class DrawnExecutor implements PlayoutWorld {
+  readonly #options: DrawnExecutorOptions;
+  readonly #due: Due[] = [];
+  readonly #live = new Set<AttemptId>();
+  #endCount = 0;
+  /** The queue and the engine's timers say when all is over. */
+  readonly isAtRest = false;
+
+  constructor(options: DrawnExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Attempts that have ended since the fork. */
+  get endCount(): number {
+    return this.#endCount;
+  }
+
+  /** Adopts the attempts that are active at the fork. Returns the reports of those that were launched and had not started. */
+  adopt(nowMs: number): readonly Input[] {
+    const { engine } = this.#options;
+    const launching: Input[] = [];
+    // The longest first: what they tell of their sweep holds for the younger ones.
+    for (const attempt of [...engine.state.attempts.values()].toSorted(byAge)) {
+      const { id, workloadId, stop, terminating } = attempt;
+      const graceMs = engine.state.workloads.get(workloadId)?.spec.graceTimeoutMs ?? 0;
+      this.#live.add(id);
+      if (terminating !== undefined) this.#at(nowMs + graceMs, { kind: "left", attemptId: id });
+      if (stop !== null) {
+        this.#at(Math.max(nowMs, stoppedByMs(stop, graceMs)), { kind: "end", attemptId: id });
+        continue;
+      }
+      const startedAtMs = attempt.startedAtMs ?? nowMs;
+      if (attempt.startedAtMs === null) launching.push({ kind: "attemptRunning", attemptId: id });
+      const endMs = startedAtMs + this.#options.runningMs(attempt, nowMs - startedAtMs);
+      this.#at(Math.max(nowMs, endMs), { kind: "end", attemptId: id });
+    }
+    return launching;
+  }
+
+  observeNext(): Input | null {
+    const { engine, queue } = this.#options;
+    const { kind, attemptId } = this.#due[queue.nextPayload]!;
+    if (kind === "left") return this.#live.has(attemptId) ? { kind: "workersLeft", attemptId } : null;
+    // An attempt that was stopped has two entries; the later one is stale.
+    if (!this.#live.delete(attemptId)) return null;
+    this.#endCount++;
+    return { kind: "attemptExited", attemptId, exits: [clean], ...artifactsOf(engine.state, attemptId) };
+  }
+
+  perform(effects: readonly Effect[], nowMs: number): readonly Input[] {
+    return effects.length === 0 ? [] : effects.flatMap((effect) => this.#performOne(effect, nowMs));
+  }
+
+  #performOne(effect: Effect, nowMs: number): readonly Input[] {
+    const { attemptId } = effect;
+    switch (effect.kind) {
+      case "launchGang":
+        this.#live.add(attemptId);
+        this.#at(nowMs + this.#options.launchedMs(effect, nowMs), { kind: "end", attemptId });
+        return [{ kind: "attemptRunning", attemptId }];
+      case "stopGang":
+      case "shrinkGang":
+        if (this.#live.has(attemptId))
+          this.#at(nowMs + effect.graceTimeoutMs, { kind: effect.kind === "stopGang" ? "end" : "left", attemptId });
+        return [];
+      case "replaceWorkers":
+        return [{ kind: "workersJoined", attemptId }];
+      // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
+      case "growGang":
+      case "checkpointGang":
+        return [];
+    }
+  }
+
+  #at(atMs: number, due: Due): void {
+    this.#options.queue.push(atMs, ranks.observation, this.#due.length);
+    this.#due.push(due);
+  }
+}
+
+function byAge(left: Attempt, right: Attempt): number {
+  const startedMs = ({ startedAtMs }: Attempt): number => startedAtMs ?? Number.MAX_SAFE_INTEGER;
+  return startedMs(left) - startedMs(right) || left.placedSequence - right.placedSequence;
+}
