@@ -109,6 +109,13 @@ describe("the openb importer", () => {
     ).toEqual(["P100", ""]);
   });
 
+  it("reads a list of pods without the column gpu_spec: any model will do", () => {
+    const rows =
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\np0,8000,1024,2,1000,10,70,12\n";
+    const result = importOpenb({ nodes: openbNodes, pods: lines(rows, "pods.csv") }, strict);
+    expect(show(result)).toBe("p0 at 10s for 58s on 2");
+  });
+
   it("reads shares of one accelerator, and refuses a pod that asks for one and nothing of it", () => {
     const pods = "p0,1,1,1,460,,LS,Running,10,70,10\np1,1,1,1,1000,,LS,Running,10,70,10\n";
     const result = importOpenb(openb(pods), strict);
@@ -272,6 +279,7 @@ describe("every importer", () => {
     "JobID|Submit|Start|End|AllocTRES",
     "sn,cpu_milli,memory_mib,gpu,model",
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time",
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time",
     "",
   ];
   it("answers arbitrary text with jobs or a refusal, never with an exception or an unsafe number", () => {

@@ -1,7 +1,7 @@
 /**
  * The tables of the openb traces of Alibaba's GPU clusters (github.com/alibaba/clusterdata, cluster-trace-gpu-v2023): a list of
  * nodes and a list of pods. Times in whole seconds, `gpu_milli` in thousandths of one GPU and meant only where `num_gpu` is 1,
- * `gpu_spec` as `V100M16|V100M32`, empty where any model will do.
+ * `gpu_spec` as `V100M16|V100M32`, empty where any model will do. The multi-GPU lists have no column `gpu_spec`.
  */
 import { nodeId, poolName, type NodeSpec, type Pool } from "@headroom/engine";
 import { simulatedSite, type FleetSpec } from "../run/fleet-spec.ts";
@@ -18,7 +18,7 @@ export interface OpenbSources {
 export type OpenbAsk = Omit<TraceJob, "submittedAtMs" | "durationMs">;
 
 const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
-const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"];
+const askColumns = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"];
 
 /** The nodes as a fleet with one pool for each model, or the problem of the file as a whole. */
 export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec | string {
