@@ -23,7 +23,7 @@ const IDLE_MS = 5_000;
 const targets = { loopDelayP99Ms: 25 };
 
 const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "15" }, json: { type: "boolean", default: false } },
+  options: { seconds: { type: "string", default: "15" }, details: { type: "boolean", default: false } },
 });
 const stalledMs = Number(values.seconds) * 1_000;
 
@@ -100,5 +100,4 @@ const rows = measured.map((each) => ({
   "rss MiB": each.rssMib,
 }));
 const met = measured.every(({ loopDelayP99Ms }) => loopDelayP99Ms <= targets.loopDelayP99Ms);
-if (!values.json) console.table(rows);
-console.log(JSON.stringify(values.json ? { targets, met, measured } : { targets, met }, null, 2));
+console.log(JSON.stringify({ targets, met, measured: values.details ? measured : rows }, null, 2));

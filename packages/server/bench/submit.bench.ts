@@ -22,7 +22,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "8" },
     rounds: { type: "string", default: "3" },
     "durable-only": { type: "boolean", default: false },
-    json: { type: "boolean", default: false },
+    details: { type: "boolean", default: false },
   },
 });
 
@@ -156,23 +156,19 @@ for (let round = 0; round < Number(values.rounds); round++) {
   for (const journal of values["durable-only"] ? order.slice(0, 1) : order) measurements.push(await measure(journal));
 }
 const result = summary(measurements);
-if (!values.json) {
-  console.table(
-    measurements.map((measurement) => ({
-      journal: measurement.journal,
-      "per second": Math.round(measurement.perSecond),
-      "per sync": rounded(measurement.perSync, 1),
-      "loop p99 ms": rounded(measurement.loopDelayP99Ms, 1),
-      "loop max ms": rounded(measurement.loopDelayMaxMs, 1),
-      "answer p50 ms": rounded(measurement.latencyP50Ms, 1),
-      "answer p99 ms": rounded(measurement.latencyP99Ms, 1),
-      "sync p50 ms": rounded(measurement.syncP50Ms, 2),
-      "gangs ended/s": Math.round((measurement.endedCount / measurement.elapsedMs) * 1_000),
-      waiting: measurement.waitingAfter,
-      "cpu s": rounded(measurement.cpuS, 1),
-      refused: measurement.refusedCount,
-      "rss MiB": measurement.rssMib,
-    })),
-  );
-}
-console.log(JSON.stringify(values.json ? { ...result, measurements } : result, null, 2));
+const rows = measurements.map((measurement) => ({
+  journal: measurement.journal,
+  "per second": Math.round(measurement.perSecond),
+  "per sync": rounded(measurement.perSync, 1),
+  "loop p99 ms": rounded(measurement.loopDelayP99Ms, 1),
+  "loop max ms": rounded(measurement.loopDelayMaxMs, 1),
+  "answer p50 ms": rounded(measurement.latencyP50Ms, 1),
+  "answer p99 ms": rounded(measurement.latencyP99Ms, 1),
+  "sync p50 ms": rounded(measurement.syncP50Ms, 2),
+  "gangs ended/s": Math.round((measurement.endedCount / measurement.elapsedMs) * 1_000),
+  waiting: measurement.waitingAfter,
+  "cpu s": rounded(measurement.cpuS, 1),
+  refused: measurement.refusedCount,
+  "rss MiB": measurement.rssMib,
+}));
+console.log(JSON.stringify({ ...result, measurements: values.details ? measurements : rows }, null, 2));
