@@ -63,6 +63,7 @@ describe("npm run check", () => {
     ["vocabulary", "tools/planted-comment.ts", "// What the test plants is a phrase.\nexport {};\n"],
     ["vocabulary", "tools/planted-message.ts", 'export const text = "the policy is in force now";\n'],
     ["vocabulary", "docs/planted.md", "# Planted\n\nWork is asked to leave here.\n"],
+    ["reference", "docs/reference/team.md", "# Stale\n"],
     ["dead code", "packages/engine/src/planted-dead.ts", "export const nobodyReadsThis = 1;\n"],
     ["dead code", "packages/views/src/planted-undeclared.ts", 'import "fastify";\n'],
   ] as const;

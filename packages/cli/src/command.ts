@@ -25,6 +25,8 @@ export interface OptionDefinition {
   readonly complete?: Completion;
   /** May be given several times; the values come as a list. */
   readonly repeatable?: boolean;
+  /** The field of a workload file that it sets, as `gang.cores`; the reader of workload files reads its value. */
+  readonly field?: string;
   /** Not shown in the help: an alias of an option. */
   readonly hidden?: boolean;
 }

@@ -153,7 +153,7 @@ function figures(one: notation.ScalarNotation<z.ZodInt>) {
 }
 
 const tariffFields = {
-  kind: literal("tariff", "What power costs, or how clean it is, at certain times."),
+  kind: literal("tariff", "Price or carbon intensity of power at certain times."),
   name: required(notation.name(names.calendarName), { description: "Unique in the calendar.", examples: ["night"] }),
   site: optional(notation.name(names.siteName), {
     description: "The site where it holds.",

@@ -206,7 +206,7 @@ const sites = record({
 });
 
 export const fleet = record({
-  kind: literal("fleet", "What work can run on."),
+  kind: literal("fleet", "Sites and pools of nodes."),
   sites: required(
     listOf(sites, {
       min: 1,

@@ -38,6 +38,7 @@ export {
 } from "./notation/quantities.ts";
 export { shown } from "./notation/reading.ts";
 export { readDocument, type DocumentReading, type HeadroomDocument } from "./read-manifest.ts";
+export { referencePages, type ReferencePage } from "./reference.ts";
 export { schedule, scheduleDocument, type Schedule } from "./schedule.ts";
 export { scheduleTimes, type ScheduleTimes } from "./schedule-times.ts";
 export { resourceNames, teamDocument, teamSpec, type TeamSpec } from "./team.ts";

@@ -214,7 +214,10 @@ const fields = {
     otherwise: "`normal`",
   }),
   preemption: optional(preemption, { description: "Whose work its waiting work may preempt." }),
-  budget: optional(budget, { description: "What it and all below it may use up over time.", otherwise: "not bounded" }),
+  budget: optional(budget, {
+    description: "Consumption of the team and all below it over time.",
+    otherwise: "not bounded",
+  }),
   reservedTopology: optional(
     listOf(reservedTopology, {
       max: limits.TEAM_SHAPES_MAX,

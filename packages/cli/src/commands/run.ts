@@ -1,5 +1,5 @@
 import { exitCode } from "../cli-error.ts";
-import { defineCommand, jsonOption } from "../command.ts";
+import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
 import type { RunOptions } from "../documents/run-document.ts";
 
 interface RunCommandOptions extends RunOptions {
@@ -9,6 +9,50 @@ interface RunCommandOptions extends RunOptions {
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
+
+const options: readonly OptionDefinition[] = [
+  { flags: "--gpus <count>", field: "gang.accelerators", description: "accelerators for each worker (default 0)" },
+  { flags: "--accelerators <count>", description: "the same as --gpus", hidden: true },
+  { flags: "--workers <count>", field: "gang.workers", description: "workers that start together (default 1)" },
+  { flags: "--cores <count>", field: "gang.cores", description: "cores for each worker (default 1)" },
+  { flags: "--memory <amount>", field: "gang.memory", description: "memory for each worker, like 900GiB" },
+  {
+    flags: "--type <type>",
+    field: "accelerator",
+    description: "accelerator type that will do, best first; repeatable",
+    repeatable: true,
+  },
+  { flags: "--name <name>", field: "name", description: "its name (default: made from the command)" },
+  { flags: "--team <team>", field: "team", description: "the team whose quota it uses", complete: "team" },
+  {
+    flags: "--priority <priority>",
+    field: "priority",
+    description: "low, normal, high or a whole number",
+    complete: ["low", "normal", "high"],
+  },
+  { flags: "--walltime <duration>", field: "walltime", description: "how long it may run, like 12h" },
+  { flags: "--retries <count>", field: "retries.max", description: "how often it may fail and start again" },
+  { flags: "--preemptible", field: "preemptible", description: "other work may preempt it" },
+  { flags: "--no-preemptible", description: "nothing preempts it: it must fit in the team's guarantee" },
+  {
+    flags: "--after <workload>",
+    description: "start after this one of the team: NAME (ended well) or NAME:ok|failed|any; repeatable",
+    repeatable: true,
+    complete: "workload",
+  },
+  { flags: "--grace <duration>", field: "grace", description: "time between SIGTERM and SIGKILL" },
+  { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
+  {
+    flags: "--model <name>",
+    description: "what it trains, a preset or a config.json: checks it before it is submitted",
+  },
+  { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
+  { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
+  { flags: "--force", description: "with --model: submit it even if the model does not fit" },
+  { flags: "--dry-run", description: "say what would become of it, and submit nothing" },
+  { flags: "-f, --follow", description: "print its output and stay until it ends" },
+  { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
+];
 
 export const runCommand = defineCommand<RunCommandOptions>({
   name: "run",
@@ -21,68 +65,31 @@ export const runCommand = defineCommand<RunCommandOptions>({
     "  headroom run --gpus 8 --type H100 --model llama-3-8b --batch 64 -- torchrun train.py",
   arguments: [{ syntax: "<command...>", description: "what to run; -- before it is welcome" }],
   takesRest: true,
-  options: [
-    { flags: "--gpus <count>", description: "accelerators for each worker (default 0)" },
-    { flags: "--accelerators <count>", description: "the same as --gpus", hidden: true },
-    { flags: "--workers <count>", description: "workers that start together (default 1)" },
-    { flags: "--cores <count>", description: "cores for each worker (default 1)" },
-    { flags: "--memory <amount>", description: "memory for each worker, like 900GiB" },
-    { flags: "--type <type>", description: "accelerator type that will do, best first; repeatable", repeatable: true },
-    { flags: "--name <name>", description: "its name (default: made from the command)" },
-    { flags: "--team <team>", description: "the team whose quota it uses", complete: "team" },
-    {
-      flags: "--priority <priority>",
-      description: "low, normal, high or a whole number",
-      complete: ["low", "normal", "high"],
-    },
-    { flags: "--walltime <duration>", description: "how long it may run, like 12h" },
-    { flags: "--retries <count>", description: "how often it may fail and start again" },
-    { flags: "--preemptible", description: "other work may preempt it" },
-    { flags: "--no-preemptible", description: "nothing preempts it: it must fit in the team's guarantee" },
-    {
-      flags: "--after <workload>",
-      description: "start after this one of the team: NAME (ended well) or NAME:ok|failed|any; repeatable",
-      repeatable: true,
-      complete: "workload",
-    },
-    { flags: "--grace <duration>", description: "time between SIGTERM and SIGKILL" },
-    { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
-    {
-      flags: "--model <name>",
-      description: "what it trains, a preset or a config.json: checks it before it is submitted",
-    },
-    { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
-    { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
-    { flags: "--force", description: "with --model: submit it even if the model does not fit" },
-    { flags: "--dry-run", description: "say what would become of it, and submit nothing" },
-    { flags: "-f, --follow", description: "print its output and stay until it ends" },
-    { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
-    jsonOption,
-  ],
-  async run(context, { args, options }) {
+  options: [...options, jsonOption],
+  async run(context, { args, options: given }) {
     const { runDocument } = await import("../documents/run-document.ts");
     const { followWorkload, timeoutOf } = await import("../follow.ts");
-    const document = runDocument(args, options, context.terminal.workingDirectory);
-    const timeoutMs = await timeoutOf(options.timeout);
+    const document = runDocument(args, { options, given }, context.terminal.workingDirectory);
+    const timeoutMs = await timeoutOf(given.timeout);
     const client = await context.connect();
     const { checkModels, refuseImpossible, showModels, withThroughput } = await import("../size/submission-check.ts");
     const sizing = await checkModels(context, client, [document]);
-    if (options.json !== true) await showModels(sizing, (line) => context.note(line), context);
-    refuseImpossible(sizing, options.force === true);
+    if (given.json !== true) await showModels(sizing, (line) => context.note(line), context);
+    refuseImpossible(sizing, given.force === true);
     const spec = await withThroughput(document.spec, sizing);
-    if (options.dryRun === true) {
+    if (given.dryRun === true) {
       const forecast = await client.forecastWorkload(spec);
       const { isHopeless } = await import("@headroom/protocol");
       const { forecastLines } = await import("../output/forecast-text.ts");
-      context.print(...(options.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
+      context.print(...(given.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
       return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }
     const { workloadId } = await client.submitWorkload(spec);
     const told = sizing.length === 0 ? {} : { sizing };
-    if (options.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));
+    if (given.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));
     else context.note(`submitted ${spec.name} (${workloadId})`);
-    if (options.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
-    if (options.json !== true)
+    if (given.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
+    if (given.json !== true)
       context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
     return exitCode.ok;
   },

@@ -3,21 +3,12 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { pathText, readDocument, type ModelRequest, type WorkloadSpec } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
+import type { OptionDefinition } from "../command.ts";
 
-export interface RunOptions {
+/** Values of options by their names; those with a field of the workload file go there as they are. */
+export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly name?: string;
-  readonly team?: string;
-  readonly gpus?: string;
   readonly accelerators?: string;
-  readonly workers?: string;
-  readonly cores?: string;
-  readonly memory?: string;
-  readonly type?: readonly string[];
-  readonly priority?: string;
-  readonly walltime?: string;
-  readonly retries?: string;
-  readonly grace?: string;
-  readonly preemptible?: boolean;
   readonly after?: readonly string[];
   readonly env?: readonly string[];
   readonly model?: string;
@@ -25,20 +16,8 @@ export interface RunOptions {
   readonly batch?: string;
 }
 
-/** Option of the command line for a field of the document. */
-const flags: Readonly<Record<string, string>> = {
-  name: "--name",
-  team: "--team",
-  "gang.accelerators": "--gpus",
-  "gang.workers": "--workers",
-  "gang.cores": "--cores",
-  "gang.memory": "--memory",
-  accelerator: "--type",
-  priority: "--priority",
-  walltime: "--walltime",
-  "retries.max": "--retries",
-  preemptible: "--preemptible",
-  grace: "--grace",
+/** Options of fields that are not simply the option's value. */
+const otherFlags: Readonly<Record<string, string>> = {
   run: "the command",
   model: "--model",
   "model.sequence": "--sequence",
@@ -50,37 +29,41 @@ export interface RunDocument {
   readonly model?: ModelRequest | undefined;
 }
 
-export function runDocument(command: readonly string[], options: RunOptions, directory: string): RunDocument {
+interface GivenOptions {
+  readonly options: readonly OptionDefinition[];
+  readonly given: RunOptions;
+}
+
+export function runDocument(
+  command: readonly string[],
+  { options, given }: GivenOptions,
+  directory: string,
+): RunDocument {
   if (command.length === 0) throw new CliError("say what to run: headroom run -- COMMAND …", exitCode.usage);
-  const gpus = options.gpus ?? options.accelerators;
-  const document = {
+  const document: Record<string, unknown> = {
     kind: "train",
-    name: options.name ?? generatedName(command),
-    team: options.team,
+    name: generatedName(command),
     run: commandLine(command),
     dir: directory,
-    env: environment(options.env ?? []),
-    gang: {
-      workers: numeric(options.workers),
-      accelerators: numeric(gpus),
-      cores: options.cores,
-      memory: options.memory,
-    },
-    accelerator: options.type,
-    priority: numeric(options.priority),
-    walltime: options.walltime,
-    retries: { max: numeric(options.retries) },
-    preemptible: options.preemptible,
-    after: options.after?.map(dependency),
-    grace: options.grace,
-    model: modelOf(options, directory),
+    env: environment(given.env ?? []),
+    gang: { accelerators: numeric(given.accelerators) },
+    after: given.after?.map(dependency),
+    model: modelOf(given, directory),
   };
+  for (const option of options) {
+    const value = given[longName(option)];
+    if (option.field === undefined || value === undefined) continue;
+    const isNumber = /<(?:count|priority)>/.test(option.flags);
+    setField(document, option.field.split("."), isNumber ? numeric(value) : value);
+  }
   const reading = readDocument(withoutUndefined(document));
   if (reading.ok && reading.document.kind === "workload") return reading.document;
   const problems = reading.ok ? [] : reading.problems;
   const lines = problems.map(({ path: steps, message }) => {
     const field = pathText(steps);
-    return `${flags[field] ?? flagOf(steps) ?? field}: ${message}`;
+    const option = options.find((each) => each.field === field);
+    const flag = option === undefined ? (otherFlags[field] ?? flagOf(steps)) : `--${longName(option)}`;
+    return `${flag ?? field}: ${message}`;
   });
   throw new CliError(lines.join("\n"), exitCode.usage);
 }
@@ -104,9 +87,17 @@ function dependency(text: string): Record<string, unknown> {
   return on === undefined ? { workload } : { workload, on };
 }
 
+/** `gpus` of `--gpus <count>`: the option's name, as commander names its value. */
+const longName = ({ flags }: OptionDefinition): string => /--([a-z]+)/.exec(flags)?.[1] ?? "";
+
+function setField(document: Record<string, unknown>, [step = "", ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) document[step] = value;
+  else setField((document[step] ??= {}) as Record<string, unknown>, rest, value);
+}
+
 /** Only text that looks like a number becomes one; the reader reports other values. */
-function numeric(text: string | undefined): number | string | undefined {
-  return text !== undefined && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+function numeric(value: unknown): unknown {
+  return typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
 function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {

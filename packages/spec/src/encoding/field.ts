@@ -27,7 +27,7 @@ export interface Field<Written, Wire extends z.ZodType, Name extends string | nu
   readonly wire: Wire;
   readonly manifest: z.ZodType<Written>;
   readonly info: FieldInfo;
-  readonly notation: Pick<Notation<unknown, z.ZodType>, "kind"> & Partial<Parts>;
+  readonly notation: Pick<Notation<unknown, z.ZodType>, "kind" | "unit"> & Partial<Parts>;
   /** For the reference, as a manifest writes it; absent where there is none, or it is required. */
   readonly fallback?: unknown;
   readonly isRequired: boolean;

@@ -27,23 +27,10 @@ export const acceleratorTypes = notation.list(notation.name(names.acceleratorTyp
   orSingle: true,
 });
 
-/** One worker's needs. A resource that a worker asks of its node is declared here, and nowhere else outside the engine. */
-const workerFields = {
+/** Amounts that a worker asks of its node. A further one is declared here, and nowhere else outside the engine. */
+const amountFields = {
   accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
     description: "Accelerators for each worker, all on one node.",
-  }),
-  share: optional(notation.share("an accelerator", "whole accelerators"), {
-    wire: "shareMilli",
-    description:
-      "The part of one accelerator that is enough for a worker, in steps of a thousandth. `accelerators` is 1 then.",
-    examples: [0.5],
-    otherwise: "whole accelerators",
-  }),
-  profile: optional(notation.name(names.migProfile), {
-    description:
-      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share`.",
-    examples: ["1g.10gb", "3g.40gb"],
-    otherwise: "whole accelerators",
   }),
   // One core, so that an array of tasks that says nothing does not start all at once.
   cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
@@ -58,6 +45,25 @@ const workerFields = {
     examples: ["512MiB", "900GiB"],
   }),
 };
+
+/** A worker that has a part of one accelerator. */
+const partFields = {
+  share: optional(notation.share("an accelerator", "whole accelerators"), {
+    wire: "shareMilli",
+    description:
+      "The part of one accelerator that is enough for a worker, in steps of a thousandth. `accelerators` is 1 then.",
+    examples: [0.5],
+    otherwise: "whole accelerators",
+  }),
+  profile: optional(notation.name(names.migProfile), {
+    description:
+      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share`.",
+    examples: ["1g.10gb", "3g.40gb"],
+    otherwise: "whole accelerators",
+  }),
+};
+
+const workerFields = { ...amountFields, ...partFields };
 
 const meant = {
   gpus: "accelerators",
@@ -159,14 +165,13 @@ export function gangOfGroups(groups: TaskGroup[]): GangSpec {
   return { workers: all, ...largestNeeds(groups), ...(least < all ? { minWorkers: least } : {}), taskGroups: groups };
 }
 
-type Amounts = { [K in keyof WorkerShape as WorkerShape[K] extends number ? K : never]: number };
+type Amounts = z.output<z.ZodObject<WireShape<typeof amountFields>>>;
 
-/** Of each amount that every worker has. */
 function largestNeeds(groups: readonly TaskGroup[]): Amounts {
-  const amounts = Object.entries(workerFields).filter(([, field]) => "fallback" in field);
-  const largest = amounts.map(([name, field]): [string, number] => {
-    const amount = (field.wireName ?? name) as keyof Amounts;
-    return [amount, Math.max(...groups.map((group) => group[amount]))];
+  const amounts = Object.entries(amountFields).map(([name, field]) => (field.wireName ?? name) as keyof Amounts);
+  const largest = amounts.flatMap((amount): [string, number][] => {
+    const stated = groups.flatMap((group) => group[amount] ?? []);
+    return stated.length === 0 ? [] : [[amount, Math.max(...stated)]];
   });
   return Object.fromEntries(largest) as unknown as Amounts;
 }

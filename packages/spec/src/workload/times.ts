@@ -119,7 +119,7 @@ const startWindow = record(
   {
     maxPrice: optional(notation.energyPrice, {
       wire: "microUsdPerKwhMax",
-      description: "Started only while power costs at most this. What runs goes on when power is dearer.",
+      description: "Started only while power costs at most this. Running work goes on when power is dearer.",
       examples: ["0.10 USD/kWh"],
     }),
     maxCarbon: optional(notation.carbon, {

@@ -166,7 +166,7 @@ const common = {
       otherwise: "none",
     },
   ),
-  gang: nested(gang, { description: "What one worker needs, and how many of them start together." }),
+  gang: nested(gang, { description: "Needs of one worker, and how many workers start together." }),
   accelerator: defaulted(acceleratorTypes, [], {
     wire: "acceleratorTypes",
     description: "Accelerator types that will do, in order of preference. A gang never mixes types.",
@@ -183,7 +183,7 @@ const common = {
     examples: ["12h", "1h30m"],
     otherwise: "unlimited",
   }),
-  retries: nested(retries, { description: "What happens after a failure." }),
+  retries: nested(retries, { description: "Retries after a failure." }),
   grace: defaulted(notation.duration(0, limits.GRACE_MS_MAX), DEFAULT_GRACE_TIMEOUT_MS, {
     wire: "graceTimeoutMs",
     description: "Time between SIGTERM and SIGKILL when it is stopped.",
@@ -193,7 +193,7 @@ const common = {
   }),
   model: optional(model, {
     wire: null,
-    description: "What it trains: memory, plan and speed are checked before it is submitted.",
+    description: "The model that it trains: memory, plan and speed are checked before it is submitted.",
     otherwise: "not checked",
   }),
   elastic: optional(elastic, {
@@ -216,7 +216,7 @@ const common = {
     wire: null,
     description: "From which workloads it keeps away, and which may keep away from it.",
   }),
-  data: optional(workloadData, { description: "What it reads, and the rule of these data." }),
+  data: optional(workloadData, { description: "Data sets that it reads, and their data rule." }),
   ...timeFields,
 };
 

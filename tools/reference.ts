@@ -1,0 +1,35 @@
+/**
+ * `npm run reference`: writes what is generated from the declarations in packages/spec: docs/reference/ and the JSON Schema. With
+ * `--check` it writes nothing and fails where a file is stale; `npm run check` runs that.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { documentJsonSchema, referencePages } from "@headroom/spec";
+
+const root = path.resolve(import.meta.dirname, "..");
+const isCheck = process.argv.includes("--check");
+
+const files = [
+  ...referencePages().map(({ file, text }) => ({ file: `docs/reference/${file}`, text })),
+  { file: "schemas/headroom.schema.json", text: `${JSON.stringify(documentJsonSchema(), null, 2)}\n` },
+];
+
+function contentOf(file: string): string | null {
+  try {
+    return readFileSync(path.join(root, file), "utf8");
+  } catch {
+    return null;
+  }
+}
+
+const stale = files.filter(({ file, text }) => contentOf(file) !== text);
+if (isCheck) {
+  for (const { file } of stale) process.stdout.write(`${file} is stale: run npm run reference\n`);
+  process.exitCode = stale.length === 0 ? 0 : 1;
+} else {
+  mkdirSync(path.join(root, "docs/reference"), { recursive: true });
+  for (const { file, text } of stale) {
+    writeFileSync(path.join(root, file), text);
+    process.stdout.write(`wrote ${file}\n`);
+  }
+}
