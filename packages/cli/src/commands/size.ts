@@ -18,7 +18,11 @@ const tierOptions: readonly OptionDefinition[] = [
 
 const modelOptions: readonly OptionDefinition[] = [
   { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
-  { flags: "--accelerator <name>", description: "as the catalogue or people call it: H100, B200-SXM, MI300X …" },
+  {
+    flags: "--accelerator <name>",
+    description:
+      "as the catalogue or people call it: H100, B200-SXM, MI300X … (training without it: all, side by side)",
+  },
   { flags: "--profile <file>", description: "what `headroom calibrate` wrote for it", complete: "file" },
   {
     flags: "--catalogue <file>",
@@ -30,7 +34,7 @@ const modelOptions: readonly OptionDefinition[] = [
 
 const trainingOptions: readonly OptionDefinition[] = [
   ...modelOptions,
-  { flags: "--gpus <count>", description: "accelerators" },
+  { flags: "--gpus <count>", description: "accelerators (default: the fewest that hold it)" },
   { flags: "--gpus-per-node <count>", description: "accelerators per node (default: of the usual server)" },
   {
     flags: "--node-network <GB/s>",
@@ -38,8 +42,8 @@ const trainingOptions: readonly OptionDefinition[] = [
   },
   { flags: "--fabric <name>", description: "a fabric of the catalogue file, instead of --oversubscription" },
   { flags: "--oversubscription <ratio>", description: "down to up at the leaves (default: non-blocking)" },
-  { flags: "--sequence <tokens>", description: "tokens per sequence (default: 4096)" },
-  { flags: "--batch <sequences>", description: "sequences per optimizer step" },
+  { flags: "--sequence <tokens>", description: "tokens per sequence (default: of the model's recipe)" },
+  { flags: "--batch <sequences>", description: "sequences per optimizer step (default: of the model's recipe)" },
   { flags: "--tokens <count>", description: "tokens of the whole run: 15T" },
   { flags: "--precision <format>", description: "bf16 (default), fp8, mxfp8, nvfp4 …: operands of the linear layers" },
   {
@@ -100,7 +104,10 @@ const serveCommand = defineCommand<ServingOptions>({
   headroom size serve --model deepseek-v3 --accelerator H200 --weights fp8 --requests 5 --ttft 2s --tpot 50ms --layout tp=8,ep=8`,
   options: [
     ...modelOptions,
-    { flags: "--weights <format>", description: "bf16 (default), fp8, mxfp4, nvfp4, int4 …" },
+    {
+      flags: "--weights <format>",
+      description: "bf16, fp8, mxfp4, nvfp4, int4 … (default: the format of the published checkpoint)",
+    },
     { flags: "--kv <format>", description: "format of the cache (default: what such weights come with)" },
     { flags: "--prompt <tokens>", description: "mean prompt (default: 1000)" },
     { flags: "--output <tokens>", description: "mean answer (default: 250)" },

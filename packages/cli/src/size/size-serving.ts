@@ -54,11 +54,13 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   const share = (text: string | undefined, what: string, otherwise: number): number =>
     given(text, (value) => rate(value, what) / 10_000, otherwise);
   const profile = options.profile === undefined ? undefined : await jsonFile(context, options.profile);
+  const model = await modelChoice(context, options.model);
+  const { checkpointFormat } = await import("@headroom/perf");
   return {
-    model: await modelChoice(context, options.model),
+    model,
     accelerator: await acceleratorName(options.accelerator, profile),
     catalogue: await catalogueFile(context, options.catalogue),
-    weights: await numberFormat(options.weights, "--weights"),
+    weights: options.weights === undefined ? checkpointFormat(model) : await numberFormat(options.weights, "--weights"),
     kv: options.kv === undefined ? undefined : await numberFormat(options.kv, "--kv"),
     promptTokens: given(options.prompt, (text) => tokens(text, "--prompt"), 1000),
     outputTokens: given(options.output, (text) => tokens(text, "--output"), 250),

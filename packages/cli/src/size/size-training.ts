@@ -1,12 +1,13 @@
 /** `headroom size train` and `headroom size finetune`: plan, time, memory, failures and storage of a training run. */
-import type { ParallelPlan, TrainingSizing } from "@headroom/perf";
+import type { CompletedTraining, Impossible, OpenTrainingSizing, ParallelPlan, TrainingSizing } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
+import { plural } from "../output/amounts.ts";
 import { settings, wholeNumber } from "../simulate/amount-options.ts";
-import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
+import { acceleratorName, catalogueFile, jsonFile, modelChoice, numberFormat } from "./model-options.ts";
 import { given, positive, positiveDuration, quantity } from "./quantities.ts";
 import { storageTiers } from "./size-storage.ts";
-import { trainingLines } from "./training-text.ts";
+import { comparisonLines, trainingLines } from "./training-text.ts";
 
 export interface TrainingOptions {
   readonly model?: string;
@@ -50,35 +51,75 @@ export async function runSizeTraining(
   kind: TrainingKind,
 ): Promise<ExitCode> {
   const perf = await import("@headroom/perf");
-  const answer = perf.sizeTraining(await questionOf(context, options, kind));
-  if (options.json === true) context.print(JSON.stringify(answer, null, 2));
+  const open = await questionOf(context, options, kind);
+  const { accelerator } = open;
+  if (accelerator === undefined) return showComparison(context, perf.compareTraining(open), options.json === true);
+  const completed = perf.completeTraining({ ...open, accelerator });
+  const answer = "answer" in completed ? completed.answer : completed;
+  if (options.json === true) {
+    const recipe = "recipe" in completed && completed.recipe !== null ? { recipe: completed.recipe } : {};
+    context.print(JSON.stringify({ ...answer, ...recipe }, null, 2));
+  }
   if (answer.kind === "impossible") {
     if (options.json !== true) context.note(`${answer.reason}. Nearest that works: ${answer.nearest}.`);
     return exitCode.unsatisfied;
   }
-  if (options.json !== true) context.print(...(await trainingLines(answer, context)));
+  if (options.json !== true && "answer" in completed)
+    context.print(...batchLines(completed), ...(await trainingLines(answer, context)));
   return exitCode.ok;
+}
+
+/** The batch, and whose it is where it was not stated. */
+function batchLines({ question, recipe }: CompletedTraining): string[] {
+  if (recipe === null) return [];
+  const { acceleratorCount, globalBatch, sequenceLength } = question;
+  return [
+    `On ${plural(acceleratorCount, "accelerator")} with ${globalBatch} sequences of ${sequenceLength} tokens a step (${recipe.source}).`,
+    "",
+  ];
+}
+
+/** All accelerators of the catalogue, side by side. */
+async function showComparison(
+  context: CommandContext,
+  compared: readonly CompletedTraining[] | Impossible,
+  isJson: boolean,
+): Promise<ExitCode> {
+  if (!Array.isArray(compared)) {
+    const { reason, nearest } = compared as Impossible;
+    context.note(`${reason}. Nearest that works: ${nearest}.`);
+    return exitCode.unsatisfied;
+  }
+  const all = compared as readonly CompletedTraining[];
+  if (isJson) {
+    const items = all.map(({ question, answer, recipe }) => ({ accelerator: question.accelerator, recipe, answer }));
+    context.print(JSON.stringify({ kind: "trainingByAccelerator", items }, null, 2));
+  } else context.print(...(await comparisonLines(all, context)));
+  return all.some(({ answer }) => answer.kind === "training") ? exitCode.ok : exitCode.unsatisfied;
 }
 
 async function questionOf(
   context: CommandContext,
   options: TrainingOptions,
   kind: TrainingKind,
-): Promise<TrainingSizing> {
+): Promise<OpenTrainingSizing> {
   const count = (text: string, what: string, max: number): number => wholeNumber(text, what, { min: 1, max });
   const oversubscription = given(options.oversubscription, (text) => positive(text, "--oversubscription"), undefined);
   const profile = options.profile === undefined ? undefined : await jsonFile(context, options.profile);
   return {
     model: await modelChoice(context, options.model),
-    accelerator: await acceleratorName(options.accelerator, profile),
+    accelerator:
+      options.accelerator === undefined && profile === undefined
+        ? undefined
+        : await acceleratorName(options.accelerator, profile),
     catalogue: await catalogueFile(context, options.catalogue),
-    acceleratorCount: count(needed(options.gpus, "--gpus", "64"), "--gpus", acceleratorsMax),
+    acceleratorCount: given(options.gpus, (text) => count(text, "--gpus", acceleratorsMax), undefined),
     acceleratorsPerNode: given(options.gpusPerNode, (text) => count(text, "--gpus-per-node", 1024), undefined),
     nodeNetworkGbPerS: await nodeNetwork(options.nodeNetwork),
     fabric: oversubscription === undefined ? undefined : { leafOversubscription: oversubscription },
     fabricName: options.fabric,
-    sequenceLength: given(options.sequence, (text) => count(text, "--sequence", sequenceMax), 4096),
-    globalBatch: count(needed(options.batch, "--batch", "512"), "--batch", batchMax),
+    sequenceLength: given(options.sequence, (text) => count(text, "--sequence", sequenceMax), undefined),
+    globalBatch: given(options.batch, (text) => count(text, "--batch", batchMax), undefined),
     tokens: given(options.tokens, (text) => quantity(text, "--tokens"), undefined),
     method: methodOf(options, kind),
     format: await numberFormat(options.precision, "--precision"),

@@ -214,6 +214,55 @@ describe("size train and finetune", () => {
   });
 });
 
+describe("what a question leaves out", () => {
+  interface Completed extends TrainingReport {
+    readonly recipe: { readonly source: string; readonly globalBatch: { readonly usual: number } };
+  }
+
+  it("takes the batch of the published recipe, the fewest accelerators that hold it, and says so", async () => {
+    const { code, stdout } = await size("train", "--model", "llama-3-405b", "--accelerator", "H100");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^On 128 accelerators with \d+ sequences of 8192 tokens a step \(Llama 3, arXiv 2407\.21783/,
+    );
+    const { recipe } = JSON.parse(
+      (await size("train", "--model", "deepseek-v3", "--accelerator", "H800", "--gpus", "2048", "--json")).stdout,
+    ) as Completed;
+    expect(recipe.globalBatch.usual).toBe(15_360);
+  });
+
+  it("prints the command that starts the plan", async () => {
+    const job = ["train", "--model", "llama-3-8b", "--accelerator", "H100", "--gpus", "8"];
+    expect((await size(...job, "--plan", "tp=2,mb=2")).stdout).toMatch(
+      /torchrun .*pretrain_gpt\.py --tensor-model-parallel-size 2 .*--micro-batch-size 2 /,
+    );
+    expect((await size(...job, "--stack", "eager")).stdout).toMatch(
+      /torchrun .*torchtitan\.train .*--parallelism\.data_parallel_shard_degree \d/,
+    );
+  });
+
+  it("compares all accelerators where none is named", async () => {
+    const { items } = JSON.parse((await size("train", "--model", "llama-3-8b", "--gpus", "64", "--json")).stdout) as {
+      items: { accelerator: string; answer: { kind: string; tokensPerSPerAccelerator: number } }[];
+    };
+    const rates = items.flatMap(({ answer }) => (answer.kind === "training" ? [answer.tokensPerSPerAccelerator] : []));
+    expect(rates.length).toBeGreaterThan(30);
+    expect(rates).toEqual(rates.toSorted((a, b) => b - a));
+    expect((await size("train", "--model", "llama-3-8b")).stdout).toContain("H100-SXM-80GB");
+  });
+
+  it("serves a checkpoint in the format in which it is published", async () => {
+    const serve = ["serve", "--model", "deepseek-v3", "--accelerator", "H200", "--requests", "5"];
+    const [usual, fp8, bf16] = await Promise.all([
+      size(...serve, "--price", "3", "--json"),
+      size(...serve, "--price", "3", "--json", "--weights", "fp8"),
+      size(...serve, "--price", "3", "--json", "--weights", "bf16"),
+    ]);
+    expect(usual.stdout).toBe(fp8.stdout);
+    expect(usual.stdout).not.toBe(bf16.stdout);
+  });
+});
+
 describe("size serve", () => {
   const chat = ["--model", "llama-3-70b", "--accelerator", "H100", "--weights", "fp8", "--prompt", "2000"];
 

@@ -1,5 +1,5 @@
 /** A training report for people: time and memory with their breakdown, and scaling. */
-import type { TrainingReport } from "@headroom/perf";
+import type { CompletedTraining, TrainingReport } from "@headroom/perf";
 import type { CommandContext } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
@@ -51,7 +51,45 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
     "",
     ...scalingLines(report, context),
     ...alternativeLines(report, describePlan, context),
+    ...(report.launch === null ? [] : ["", "Start it with (on every node):", `  ${report.launch}`]),
     ...warningLines(report, context),
+  ];
+}
+
+/** One line for each accelerator that holds it, and the names of those that do not. */
+export async function comparisonLines(
+  all: readonly CompletedTraining[],
+  { terminal, paint }: CommandContext,
+): Promise<string[]> {
+  const { describePlan } = await import("@headroom/perf");
+  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
+  const columns = [
+    { title: "ACCELERATOR" },
+    ...["GPUS", "BATCH", "STEP", "TOKENS/S", "PER GPU", "MEMORY"].map(right),
+    { title: "PLAN" },
+  ];
+  const rows = all.flatMap(({ question, answer }) =>
+    answer.kind === "impossible"
+      ? []
+      : [
+          [
+            question.accelerator,
+            String(question.acceleratorCount),
+            String(question.globalBatch),
+            `${significant(answer.step.seconds)} s`,
+            significant(answer.tokensPerS),
+            significant(answer.tokensPerSPerAccelerator),
+            `${significant(answer.memory.peakBytes / gib)} of ${significant(answer.memory.availableBytes / gib)} GiB`,
+            describePlan(answer.plan),
+          ],
+        ],
+  );
+  const none = all.flatMap(({ question, answer }) => (answer.kind === "impossible" ? [question.accelerator] : []));
+  const recipe = all.find((each) => each.recipe !== null)?.recipe;
+  return [
+    ...(rows.length === 0 ? [] : tableLines(columns, rows, terminal.stdout, paint)),
+    ...(recipe == null ? [] : ["", `Batch: ${recipe.source}.`]),
+    ...(none.length === 0 ? [] : ["", `No plan fits on: ${none.join(", ")}.`]),
   ];
 }
 

@@ -224,10 +224,15 @@ export const modelNames: readonly string[] = Object.keys(configs);
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
 
+/** The name of a preset without aliases and spellings; of anything else, the name as it would be looked up. */
+export function modelKey(name: string): string {
+  const wanted = normalised(name.split("/").at(-1) ?? name);
+  return aliases[wanted] ?? wanted;
+}
+
 /** A preset by name or alias, in any spelling ("Llama 3.1 8B", "meta-llama/Llama-3.1-8B" ends in one). */
 export function findModel(name: string): ModelArchitecture | undefined {
-  const wanted = normalised(name.split("/").at(-1) ?? name);
-  const key = aliases[wanted] ?? wanted;
+  const key = modelKey(name);
   const config = configs[key];
   if (config === undefined) return undefined;
   const reading = readModelConfig(config, key);

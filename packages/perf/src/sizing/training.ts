@@ -19,6 +19,7 @@ import { searchPareto } from "../training/search/pareto.ts";
 import { estimateStep, type StepBreakdown, type StepEstimate } from "../training/step.ts";
 import type { FailureReport } from "./failures.ts";
 import { chosenPlan } from "./plan-choice.ts";
+import { launchCommand } from "./launch-command.ts";
 import { isImpossible, type Impossible } from "./resolve.ts";
 import type { StorageReport } from "./storage.ts";
 import { failuresOf, storageOf } from "./training-losses.ts";
@@ -68,6 +69,8 @@ export interface TrainingReport {
   /** Plans that no other beats in time, memory and cost at once, the fastest first; empty unless they were asked for. */
   readonly alternatives: readonly AlternativePlan[];
   readonly warnings: readonly string[];
+  /** The command that starts it with this plan, by torchrun; `null`: no command line states such a plan. */
+  readonly launch: string | null;
 }
 
 /** One of the plans between which time is traded for memory and cost, on the size that was asked for or on parts of it. */
@@ -144,6 +147,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     run: runOf(question, tokensPerS, failures.goodputShare),
     scaling: correctedScaling(scalingOf(setting), correction.factor),
     alternatives: question.alternatives === true ? alternativesOf(setting, correction.factor) : [],
+    launch: launchCommand(job, plan),
     warnings: warningsOf(setting, { verdict, storage, failures, network, evidence }),
   };
 }

@@ -1,0 +1,91 @@
+/**
+ * The command that starts a plan: torchrun with Megatron-LM's arguments (megatron/training/arguments.py), or with torchtitan's
+ * (torchtitan/config) where PyTorch modules run under FSDP. The variables are those that every worker gets.
+ */
+import type { ModelArchitecture } from "../catalogue/model.ts";
+import type { ParallelPlan, TrainingJob } from "../training/job.ts";
+
+type Argument = readonly [flag: string, value?: number | string];
+
+const torchrun =
+  "torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK --master-addr $MASTER_ADDR --master-port $MASTER_PORT";
+
+/** `null` where no command line states the plan: JAX programs set their mesh in code, and adapters need a program of their own. */
+export function launchCommand(job: TrainingJob, plan: ParallelPlan): string | null {
+  if (job.software.stack === "compiled" || job.method.kind === "lora") return null;
+  if (job.software.stack === "eager") return written("-m torchtitan.train", titanArguments(job, plan));
+  return written("pretrain_gpt.py", [...megatronPlan(job, plan), ...megatronModel(job.model, job)]);
+}
+
+function written(program: string, all: readonly Argument[]): string {
+  const text = all.map(([flag, value]) => (value === undefined ? flag : `${flag} ${value}`));
+  return `${torchrun} ${program} ${text.join(" ")}`;
+}
+
+function megatronPlan(job: TrainingJob, plan: ParallelPlan): readonly Argument[] {
+  const when = (isSaid: boolean, ...argument: Argument): readonly Argument[] => (isSaid ? [argument] : []);
+  const chunkLayers = Math.floor(job.model.layerCount / (plan.pipeline * plan.virtualStages));
+  return [
+    ["--tensor-model-parallel-size", plan.tensor],
+    ["--pipeline-model-parallel-size", plan.pipeline],
+    ...when(plan.virtualStages > 1, "--num-layers-per-virtual-pipeline-stage", chunkLayers),
+    ...when(plan.context > 1, "--context-parallel-size", plan.context),
+    ...when(plan.expert > 1, "--expert-model-parallel-size", plan.expert),
+    ...when(plan.sequenceParallel, "--sequence-parallel"),
+    ["--micro-batch-size", plan.microBatch],
+    ["--global-batch-size", job.globalBatch],
+    ["--seq-length", job.sequenceLength],
+    ...when(plan.zeroStage >= 1, "--use-distributed-optimizer"),
+    ...when(job.precision.optimizerBytes < 12, "--use-precision-aware-optimizer"),
+    ["--bf16"],
+    ...when(job.precision.linear.includes("fp8"), "--fp8-format", "hybrid"),
+    ...recomputation(plan, chunkLayers),
+  ];
+}
+
+function recomputation({ recomputation: kind }: ParallelPlan, chunkLayers: number): readonly Argument[] {
+  if (kind === "none") return [];
+  if (kind === "selective") return [["--recompute-granularity", "selective"]];
+  return [
+    ["--recompute-granularity", "full"],
+    ["--recompute-method", kind === "full" ? "uniform" : "block"],
+    ["--recompute-num-layers", kind === "full" ? 1 : Math.max(1, Math.round(chunkLayers / 2))],
+  ];
+}
+
+function megatronModel(model: ModelArchitecture, { sequenceLength }: TrainingJob): readonly Argument[] {
+  const { attention, experts } = model;
+  const kvHeads = "kvHeadCount" in attention ? attention.kvHeadCount : attention.headCount;
+  return [
+    ["--num-layers", model.layerCount],
+    ["--hidden-size", model.hidden],
+    ...(model.ffnHidden > 0 ? [["--ffn-hidden-size", model.ffnHidden] as const] : []),
+    ["--num-attention-heads", attention.headCount],
+    ...(kvHeads < attention.headCount ? ([["--group-query-attention"], ["--num-query-groups", kvHeads]] as const) : []),
+    ["--max-position-embeddings", Math.max(sequenceLength, model.learnedPositions)],
+    ...(model.isFfnGated ? [["--swiglu"] as const] : []),
+    ...(experts === undefined
+      ? []
+      : ([
+          ["--num-experts", experts.count],
+          ["--moe-router-topk", experts.perToken],
+          ["--moe-ffn-hidden-size", experts.ffnHidden],
+        ] as const)),
+  ];
+}
+
+function titanArguments(job: TrainingJob, plan: ParallelPlan): readonly Argument[] {
+  const shards = plan.zeroStage === 3 ? plan.shardCount : plan.data;
+  const checkpointing = { none: "none", selective: "selective", partial: "selective", full: "full" } as const;
+  return [
+    ["--training.seq_len", job.sequenceLength],
+    ["--training.local_batch_size", plan.microBatch],
+    ["--training.global_batch_size", job.globalBatch],
+    ["--parallelism.data_parallel_shard_degree", shards],
+    ["--parallelism.data_parallel_replicate_degree", Math.max(1, plan.data / shards)],
+    ["--parallelism.tensor_parallel_degree", plan.tensor],
+    ["--parallelism.pipeline_parallel_degree", plan.pipeline],
+    ["--parallelism.context_parallel_degree", plan.context],
+    ["--activation_checkpoint.mode", checkpointing[plan.recomputation]],
+  ];
+}
