@@ -4,7 +4,7 @@
  * that it cannot judge (fabric placement, spreading, task groups, reserved topology, windows, other terminating work)
  * are skipped.
  */
-import { RESIZING_EXECUTORS, rulesOf, withAncestors } from "@headroom/engine/internals";
+import { canDo, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
@@ -108,5 +108,5 @@ function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;
   const { search } = rulesOf(state.policy).eviction;
-  return (search === "lowest-cost" || search === "kai") && executor !== undefined && RESIZING_EXECUTORS.has(executor);
+  return (search === "lowest-cost" || search === "kai") && executor !== undefined && canDo(state, executor, "resize");
 }

@@ -37,6 +37,7 @@ export { predictedRun } from "./usage/run-times.ts";
 export { rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";
 export * from "./state/state.ts";
+export { executorOf } from "./state/executors.ts";
 export { readEvents, readInputs } from "./state/upcast.ts";
 export { milliIn } from "./cluster/node-slot.ts";
 export { noticeOf } from "./state/notices.ts";

@@ -6,7 +6,8 @@
 import type {
   AttemptId,
   Effect,
-  ExecutorKind,
+  ExecutorCapabilities,
+  ExecutorId,
   LossCause,
   NodeSpec,
   Observation,
@@ -104,7 +105,11 @@ export type ExecutorInput = Observation | Signal;
 export type ExecutorListener = (input: ExecutorInput) => void | Promise<void>;
 
 export interface Executor {
-  readonly kind: ExecutorKind;
+  /** Pools name it. Of one control plane no two executors have the same. */
+  readonly id: ExecutorId;
+  /** The implementation, for people: several executors may be of one kind. */
+  readonly kind: string;
+  readonly capabilities: ExecutorCapabilities;
   /** What is there now. */
   inventory(): Promise<Inventory>;
   /**

@@ -93,6 +93,18 @@ const commandResult = z
 export const event = z
   .discriminatedUnion("kind", [
     fact("siteDefined", { site }),
+    fact("executorRegistered", {
+      executor: z.object({
+        id: z.string(),
+        kind: z.string(),
+        capabilities: z.object({
+          checkpointOnRequest: z.boolean(),
+          resize: z.boolean(),
+          replaceWorkers: z.boolean(),
+          logs: z.boolean(),
+        }),
+      }),
+    }),
     fact("poolDefined", { pool }),
     fact("nodeJoined", { node: nodeSpec }),
     fact("nodeChanged", { node: nodeSpec }),

@@ -9,7 +9,9 @@ const RUN_MIN_MS = 200;
 const BUSY_NODES = 64;
 
 export class BusyExecutor implements Executor {
+  readonly id = "simulated";
   readonly kind = "simulated";
+  readonly capabilities = { checkpointOnRequest: false, resize: false, replaceWorkers: false, logs: false };
   endedCount = 0;
   readonly #timers = new Set<NodeJS.Timeout>();
   #listener: (input: ExecutorInput) => void = () => undefined;
@@ -28,7 +30,7 @@ export class BusyExecutor implements Executor {
     const pool = {
       name: poolName("bench"),
       site: site.name,
-      executor: this.kind,
+      executor: this.id,
       acceleratorType: "H100",
       priceMicroUsdPerHour: 0,
     } as const;

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import path from "node:path";
 import { createEngine, teamName, waitingSummary } from "@headroom/engine";
-import type { ExecutorKind } from "@headroom/engine";
+import type { ExecutorId } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import { sqliteAddress, sqliteJournal } from "@headroom/journal";
 import { createApi } from "../src/api/app.ts";
@@ -48,7 +48,7 @@ await preload(driver, config.waitingCount, config.waitingWorkers ?? 1);
 const plane = {
   driver,
   telemetry,
-  executors: new Map<ExecutorKind, Executor>([[executor.kind, executor]]),
+  executors: new Map<ExecutorId, Executor>([[executor.id, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),

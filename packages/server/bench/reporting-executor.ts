@@ -22,7 +22,9 @@ interface Reporter {
 }
 
 export class ReportingExecutor implements Executor {
+  readonly id = "simulated";
   readonly kind = "simulated";
+  readonly capabilities = { checkpointOnRequest: false, resize: false, replaceWorkers: false, logs: false };
   readonly #attempts: number;
   readonly #reporters: Reporter[] = [];
   #listener: ExecutorListener = () => undefined;
@@ -45,7 +47,7 @@ export class ReportingExecutor implements Executor {
     const pool = {
       name: poolName("bench"),
       site: site.name,
-      executor: this.kind,
+      executor: this.id,
       acceleratorType: "H100",
       priceMicroUsdPerHour: 0,
     } as const;

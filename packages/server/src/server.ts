@@ -110,6 +110,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     driver = await openDriver({
       ...options.driver,
       telemetry,
+      registersExecutors: true,
       openJournal: sqliteJournal(journalDirectory(home), {
         acceptsLoss: options.acceptsJournalLoss ?? false,
         ...options.journal,
@@ -162,7 +163,7 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
   return {
     driver,
     telemetry,
-    executors: new Map(executors.map((executor) => [executor.kind, executor])),
+    executors: new Map(executors.map((executor) => [executor.id, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
     capacity: new CapacityService({ home, driver, log, nowMs }),

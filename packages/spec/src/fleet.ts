@@ -11,7 +11,6 @@ import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
 
 /** Devices whose division into MIG slices is known. */
 const migDevice = z.enum(["A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H200-141GB", "B200-180GB"]);
-export const executorKind = z.enum(["local", "simulated"]);
 
 /** Widest level first. A last level `node` is what every tree ends in and is not kept. */
 function readFabric(value: unknown): Reading<string[]> {
@@ -95,8 +94,8 @@ const siteFields = {
 /** What both encodings say of a pool. */
 const poolFields = {
   name: required(notation.name(names.poolName), { description: "Unique over all sites." }),
-  executor: defaulted(notation.choice(executorKind.options as ["local", "simulated"]), "local", {
-    description: "The executor that runs what is placed here.",
+  executor: defaulted(notation.name(names.executorId), "local", {
+    description: "The id of the executor that runs what is placed here; `simulated`: nodes are declared.",
   }),
   accelerator: optional(notation.name(names.acceleratorType), {
     wire: "acceleratorType",
@@ -177,7 +176,7 @@ const poolNotation = record(
         .strictObject({
           ...shape,
           site: names.siteName,
-          executor: executorKind,
+          executor: names.executorId,
           acceleratorType: z
             .union([names.acceleratorType, z.literal("")])
             .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
@@ -235,7 +234,7 @@ export interface FleetFromDocument {
 type WrittenFleet = WrittenFields<typeof fleet.parts>;
 type WrittenPool = WrittenFields<typeof poolNotation.parts>;
 
-const isSimulated = ({ executor: kind }: WrittenPool): boolean => kind === "simulated";
+const isSimulated = ({ executor }: WrittenPool): boolean => executor === "simulated";
 
 export function fleetOf({ sites: written }: WrittenFleet): FleetFromDocument {
   const pools = written.flatMap((each) => each.pools);

@@ -14,7 +14,6 @@ export type { Field, Fields, WireShape, WrittenFields } from "./encoding/field.t
 export { notAChoice } from "./encoding/read-values.ts";
 export { levelProblems, shapeProblems, type LevelProblem } from "./fabric-levels.ts";
 export {
-  executorKind,
   fleetDocument,
   pool,
   site,

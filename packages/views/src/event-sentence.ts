@@ -35,6 +35,8 @@ function sentenceOf(event: Event): string {
   switch (event.kind) {
     case "siteDefined":
       return `Site ${event.site.name} was defined.`;
+    case "executorRegistered":
+      return `Executor ${event.executor.id} (${event.executor.kind}) registered.`;
     case "poolDefined":
       return `Pool ${event.pool.name} was defined at ${event.pool.site}.`;
     case "nodeJoined":

@@ -40,6 +40,7 @@ export const eventTitles: Readonly<Record<EventKind, EventTitle>> = {
   workersJoined: of("Attempts", "Workers joined"),
   evictionPlanned: of("Attempts", "Preemption"),
   siteDefined: of("Nodes", "Site defined"),
+  executorRegistered: of("Nodes", "Executor registered"),
   poolDefined: of("Nodes", "Pool defined"),
   nodeJoined: of("Nodes", "Node joined"),
   nodeChanged: of("Nodes", "Node changed"),

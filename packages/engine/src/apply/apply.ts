@@ -74,6 +74,7 @@ function fold(world: WritableWorld, event: Event): void {
     case "windowEnded":
       return applyCalendarEvent(world, event);
     case "siteDefined":
+    case "executorRegistered":
     case "poolDefined":
     case "nodeJoined":
     case "nodeChanged":

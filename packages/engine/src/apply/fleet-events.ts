@@ -1,11 +1,14 @@
 import type { FleetEvent } from "../contract/events.ts";
-import type { NodeSpec, Pool } from "../model/fleet.ts";
+import type { ExecutorSpec, NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { invariant } from "../base/invariant.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
+import { workloadOf } from "../cluster/entities.ts";
+import { growthOf } from "../cluster/holdings.ts";
+import { executorsOf } from "../cluster/world.ts";
 import { unreachable } from "../base/unreachable.ts";
 
 export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
@@ -19,12 +22,15 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
       capacity.freedEpoch++;
       capacity.fleetEpoch++;
       return;
+    case "executorRegistered":
+      return register(world, event.executor);
     case "poolDefined":
       // The price may have changed.
       accrueAll(world);
       openOtherwise(world, event.pool);
       world.hotSparesStated += (event.pool.hotSpares ?? 0) - (state.pools.get(event.pool.name)?.hotSpares ?? 0);
       state.pools.set(event.pool.name, event.pool);
+      world.executors = executorsOf(state);
       divideOtherwise(world, event.pool);
       recountAccounts(world);
       return;
@@ -54,6 +60,16 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
       return;
     default:
       unreachable(event);
+  }
+}
+
+/** Its running gangs may grow now, or no longer. */
+function register(world: WritableWorld, executor: ExecutorSpec): void {
+  const { state, queue } = world;
+  state.executors.set(executor.id, executor);
+  for (const attempt of state.attempts.values()) {
+    const workload = workloadOf(world, attempt.workloadId);
+    queue.setGrowth(workload, attempt.id, growthOf(world, workload, attempt));
   }
 }
 

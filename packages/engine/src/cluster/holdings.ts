@@ -2,9 +2,9 @@
  * Books what attempts and nominations hold into the indexes: for `apply/`, for `indexState`, and for tentative plans.
  * Every booking has an exact inverse.
  */
-import { REPLACING_EXECUTORS, RESIZING_EXECUTORS } from "../model/fleet.ts";
-import type { ExecutorKind } from "../model/fleet.ts";
-import type { NodeId, WorkloadId } from "../model/ids.ts";
+import { canDo, executorOf } from "../state/executors.ts";
+import type { ExecutorCapabilities } from "../model/fleet.ts";
+import type { WorkloadId } from "../model/ids.ts";
 import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -145,21 +145,15 @@ export function growthOf(
 }
 
 /** Whether a gang may change its size while it runs. */
-export const canResize = (state: World["state"], attempt: Attempt): boolean =>
-  runsUnder(state, attempt, RESIZING_EXECUTORS);
+export const canResize = (state: World["state"], attempt: Attempt): boolean => runsUnder(state, attempt, "resize");
 
 /** Whether a gang's lost workers may be replaced on other nodes while it runs. */
 export const canReplace = (state: World["state"], attempt: Attempt): boolean =>
-  runsUnder(state, attempt, REPLACING_EXECUTORS);
+  runsUnder(state, attempt, "replaceWorkers");
 
-function runsUnder(
-  { nodes, pools }: World["state"],
-  { workers }: Attempt,
-  executors: ReadonlySet<ExecutorKind>,
-): boolean {
-  const node = nodes.get(workers[0]?.node as NodeId);
-  const pool = node === undefined ? undefined : pools.get(node.pool);
-  return pool !== undefined && executors.has(pool.executor);
+function runsUnder(state: World["state"], attempt: Attempt, capability: keyof ExecutorCapabilities): boolean {
+  const executor = executorOf(state, attempt);
+  return executor !== null && canDo(state, executor, capability);
 }
 
 /** Recomputes preemptible work and growth requests after their rules changed. */

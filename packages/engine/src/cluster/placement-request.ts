@@ -1,4 +1,5 @@
 /** What is to be placed at once, all of it or nothing. Requests are frozen: a variant is made by `with`. */
+import type { ExecutorId } from "../model/fleet.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -36,6 +37,8 @@ interface RequestFields {
   readonly group: number | null;
   /** The only nodes that may be used; `null`: all. */
   readonly among: ReadonlySet<NodeId> | null;
+  /** The only executor whose nodes may be used; `null`: any. */
+  readonly executor: ExecutorId | null;
   /** Data inputs that a node must hold. */
   readonly inputsHeldMin: number;
   /** Workers of the running gang that stay, where a plan evicts some of them; `undefined`: all. */
@@ -72,6 +75,7 @@ export class PlacementRequest implements RequestFields {
   readonly holds: Attempt | null;
   readonly group: number | null;
   readonly among: ReadonlySet<NodeId> | null;
+  readonly executor: ExecutorId | null;
   readonly inputsHeldMin: number;
   readonly ownKept: number | undefined;
   readonly beside: readonly WorkerAllocation[];
@@ -95,6 +99,7 @@ export class PlacementRequest implements RequestFields {
     this.holds = fields.holds;
     this.group = fields.group;
     this.among = fields.among;
+    this.executor = fields.executor;
     this.inputsHeldMin = fields.inputsHeldMin;
     this.ownKept = fields.ownKept;
     this.beside = fields.beside;
@@ -125,6 +130,7 @@ export class PlacementRequest implements RequestFields {
       holds,
       group,
       among: null,
+      executor: null,
       inputsHeldMin: 0,
       ownKept: undefined,
       beside: NO_WORKERS,

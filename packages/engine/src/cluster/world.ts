@@ -3,6 +3,7 @@ import type { ScheduleItem } from "../model/schedule.ts";
 import { nextDueMs } from "../model/time/due.ts";
 import { tariffEndMs } from "../model/calendar.ts";
 import type { Tariff, TimeWindow } from "../model/calendar.ts";
+import type { ExecutorId } from "../model/fleet.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Attempt, Nomination, Workload } from "../model/workload.ts";
 import { HOUR_MS } from "../policy/defragment-rules.ts";
@@ -57,6 +58,8 @@ export interface World {
   queueEventCount: number;
   /** Cache of the last lookups (`entities.ts`). */
   readonly recent: { workload: WorkloadEntity | null; attempt: Attempt | null };
+  /** Executors of the pools, in the order in which pools first named them. */
+  executors: readonly ExecutorId[];
   /** Declared number of hot spares of all pools. */
   hotSparesStated: number;
   /** Work that waits for the end of an active workload. */
@@ -71,6 +74,10 @@ export interface World {
 
 /** Changes whenever any allocation may have changed; queue-only events do not advance it. */
 export const bookedSequenceOf = ({ state, queueEventCount }: World): number => state.sequence - queueEventCount;
+
+export const executorsOf = ({ pools }: ReadonlyState): readonly ExecutorId[] => [
+  ...new Set([...pools.values()].map(({ executor }) => executor)),
+];
 
 const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
@@ -105,6 +112,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     scratch: new Scratch(),
     queueEventCount: 0,
     recent: { workload: null, attempt: null },
+    executors: executorsOf(state),
     hotSparesStated: hotSparesOf(state),
     dependents: new Map(),
     endedKept: [],

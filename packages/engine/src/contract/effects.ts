@@ -3,12 +3,12 @@
  * idempotent by attempt: launching an attempt that was ever claimed, or stopping one that has ended, does nothing.
  */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
-import type { ExecutorKind } from "../model/fleet.ts";
+import type { ExecutorId } from "../model/fleet.ts";
 import type { Artifact, StopReason, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
 
 export interface LaunchGang {
   readonly kind: "launchGang";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
   readonly task: number;
@@ -24,7 +24,7 @@ export interface LaunchGang {
 
 export interface StopGang {
   readonly kind: "stopGang";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   readonly graceTimeoutMs: number;
   readonly reason: StopReason;
@@ -33,7 +33,7 @@ export interface StopGang {
 /** Asks the gang to write and report a checkpoint; it continues meanwhile, and a separate `stopGang` stops it. */
 export interface CheckpointGang {
   readonly kind: "checkpointGang";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   /** How long the engine waits for the checkpoint. */
   readonly untilMs: number;
@@ -45,7 +45,7 @@ export interface CheckpointGang {
  */
 export interface GrowGang {
   readonly kind: "growGang";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
   readonly firstRank: number;
@@ -57,7 +57,7 @@ export interface GrowGang {
 /** The gang continues with its first `workers` workers; the others get SIGTERM and, after the grace period, SIGKILL. */
 export interface ShrinkGang {
   readonly kind: "shrinkGang";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   readonly workers: number;
   readonly graceTimeoutMs: number;
@@ -80,7 +80,7 @@ export interface ReplacedWorker {
  */
 export interface ReplaceWorkers {
   readonly kind: "replaceWorkers";
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
   readonly workers: readonly ReplacedWorker[];

@@ -4,7 +4,7 @@
  */
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { IdleChange, ProgressEstimate, UtilizationReport } from "./inputs.ts";
-import type { NodeSpec, Pool, Site } from "../model/fleet.ts";
+import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
 import type { Team } from "../model/team.ts";
 import type {
   Artifact,
@@ -33,6 +33,8 @@ interface Fact<Kind extends string, Version extends number = 1> {
 
 export type FleetEvent =
   | (Fact<"siteDefined"> & { readonly site: Site })
+  /** A new executor, or other capabilities of a known one. */
+  | (Fact<"executorRegistered"> & { readonly executor: ExecutorSpec })
   | (Fact<"poolDefined", 3> & { readonly pool: Pool })
   | (Fact<"nodeJoined", 2> & { readonly node: NodeSpec })
   | (Fact<"nodeChanged", 2> & { readonly node: NodeSpec })
@@ -274,6 +276,7 @@ export type EventKind = Event["kind"];
 /** The newest version of every kind that this engine writes; it reads all from 1 on. */
 export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly kind: Kind })["version"] } = {
   siteDefined: 1,
+  executorRegistered: 1,
   poolDefined: 3,
   nodeJoined: 2,
   nodeChanged: 2,

@@ -4,7 +4,7 @@
  * the edge.
  */
 import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
-import type { NodeSpec, Pool, Site } from "../model/fleet.ts";
+import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
 import type { Team } from "../model/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../model/workload.ts";
 import type { Schedule } from "../model/schedule.ts";
@@ -59,6 +59,8 @@ export type Command =
   | (CommandCommon & { readonly kind: "setPolicy"; readonly policy: Policy });
 
 export type Observation =
+  /** An executor introduces itself at each start of the control plane. */
+  | { readonly kind: "executorSeen"; readonly executor: ExecutorSpec }
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor's notice that the node goes at this instant; a later notice replaces an earlier one. */

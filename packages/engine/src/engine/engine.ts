@@ -176,6 +176,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "removeCalendarEntry":
     case "removeSchedule":
       return decideCommand(batch, input);
+    case "executorSeen":
     case "nodeSeen":
     case "nodeUnreachable":
     case "nodeNotice":

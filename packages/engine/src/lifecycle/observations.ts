@@ -1,7 +1,7 @@
 /** What executors saw. Reports about attempts that the engine no longer counts as active are old news and change nothing. */
 import type { Batch } from "../batch/batch.ts";
 import type { Observation } from "../contract/inputs.ts";
-import type { NodeSpec } from "../model/fleet.ts";
+import type { ExecutorSpec, NodeSpec } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
@@ -18,6 +18,8 @@ import { mayReplace, ranksOn } from "../cluster/lost-ranks.ts";
 
 export function decideObservation(batch: Batch, observation: Observation): void {
   switch (observation.kind) {
+    case "executorSeen":
+      return register(batch, observation.executor);
     case "nodeSeen":
       return seeNode(batch, observation.node);
     case "nodeUnreachable":
@@ -37,6 +39,13 @@ export function decideObservation(batch: Batch, observation: Observation): void 
     default:
       unreachable(observation);
   }
+}
+
+/** Nothing is recorded while an executor is what it was. */
+function register(batch: Batch, executor: ExecutorSpec): void {
+  const known = batch.world.state.executors.get(executor.id);
+  if (known !== undefined && canonicalJson(known) === canonicalJson(executor)) return;
+  batch.emit({ kind: "executorRegistered", version: 1, atMs: batch.nowMs, executor });
 }
 
 type AttemptObservation = Extract<Observation, { readonly attemptId: Attempt["id"] }>;

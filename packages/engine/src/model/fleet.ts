@@ -6,13 +6,27 @@ import type { DataPlace } from "./data.ts";
 import type { NodeId, PoolName, SiteName } from "./ids.ts";
 import type { MigDevice } from "./mig.ts";
 
-/** Who runs what is placed on a pool's nodes. `simulated` exists only under the simulator's driver. */
-export type ExecutorKind = "local" | "simulated";
+/** A pool names the executor that runs what is placed on its nodes. Journals from before executors registered name one of each kind. */
+export type ExecutorId = string;
 
-/** Executors that can give a gang that runs further workers, or take some away. Under the others it keeps the workers that it started with. */
-export const RESIZING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["local", "simulated"]);
-/** Executors that can start a worker anew on another node while its gang goes on: a local fleet is one machine, and lost as one. */
-export const REPLACING_EXECUTORS: ReadonlySet<ExecutorKind> = new Set<ExecutorKind>(["simulated"]);
+/** What an executor can do besides starting and stopping gangs. */
+export interface ExecutorCapabilities {
+  /** Passes a request for a checkpoint on to the workers. */
+  readonly checkpointOnRequest: boolean;
+  /** Gives a running gang further workers, and takes some away. */
+  readonly resize: boolean;
+  /** Starts workers that were lost with a node on other nodes while their gang goes on. */
+  readonly replaceWorkers: boolean;
+  /** Keeps the output of workers. */
+  readonly logs: boolean;
+}
+
+export interface ExecutorSpec {
+  readonly id: ExecutorId;
+  /** The implementation, such as `local`: for people; several executors may be of one kind. */
+  readonly kind: string;
+  readonly capabilities: ExecutorCapabilities;
+}
 
 export interface Site {
   readonly name: SiteName;
@@ -25,7 +39,7 @@ export interface Site {
 export interface Pool {
   readonly name: PoolName;
   readonly site: SiteName;
-  readonly executor: ExecutorKind;
+  readonly executor: ExecutorId;
   /** The one accelerator type of the pool, `""` where its nodes have none. */
   readonly acceleratorType: string;
   readonly priceMicroUsdPerHour: number;

@@ -3,7 +3,7 @@
  * ask again counts on the way, and what a plan in the making books does not count. So shares move only when work comes
  * and goes, and whatever is decided by them cannot be undone by the deciding.
  */
-import { RESIZING_EXECUTORS } from "../model/fleet.ts";
+import { canDo } from "../state/executors.ts";
 import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
@@ -98,7 +98,7 @@ function countHeldByType(world: World, demands: Demands): void {
 function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
   const mayGrow =
     rules.elastic.grow !== "never" &&
-    [...state.pools.values()].every(({ executor }) => RESIZING_EXECUTORS.has(executor));
+    [...state.pools.values()].every(({ executor }) => canDo(state, executor, "resize"));
   return mayGrow ? wholeParts : leastParts;
 }
 

@@ -10,6 +10,7 @@ import type { World } from "../cluster/world.ts";
 import { fabricChoices } from "./fabric-choice.ts";
 import { fewestDomains } from "./fabric-fewest.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, fitsEmptyFleet } from "./place-on-type.ts";
+import { withinOneExecutor } from "./filters/executor.ts";
 import { acceptedBy, isConstrainedAlone } from "./filters/filters.ts";
 import { emptied } from "./empty-fleet.ts";
 import { placeGroups } from "./place-groups.ts";
@@ -38,7 +39,7 @@ export function couldEverFit(world: World, { memo, request }: QueueBucket): bool
 
 /** The same of any request, worked out each time. */
 export function fitsUsableFleet(world: World, request: PlacementRequest): boolean {
-  const fits = (): boolean => couldHold(world, request);
+  const fits = (): boolean => withinOneExecutor(world, request).some((one) => couldHold(world, one));
   return fits() || choicesOfHotSpares(world, request).some((hotSpares) => world.capacity.opened(hotSpares, fits));
 }
 

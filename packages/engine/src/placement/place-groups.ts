@@ -13,6 +13,7 @@ import { amountHeld } from "../cluster/amounts.ts";
 import type { Layer } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
+import { withinOneExecutor } from "./filters/executor.ts";
 import { domainsFor } from "./group-domains.ts";
 import { placeOnType } from "./place-on-type.ts";
 import { acceptableTypes, growingAttempt, quotaReachedBy } from "../cluster/request.ts";
@@ -30,10 +31,11 @@ const TRIES_MAX = 64;
 
 export function placeGroups(world: World, request: PlacementRequest, where: GroupsWhere): Placement | null {
   if (request.isGrowth) return placeFurther(world, request, where);
-  for (const among of domainsFor(world, request)) {
-    const workers = new GroupPlacing(world, request, { ...where, among }).place();
-    if (workers !== null) return placementOf(world, request.spec, workers);
-  }
+  for (const one of withinOneExecutor(world, request))
+    for (const among of domainsFor(world, one)) {
+      const workers = new GroupPlacing(world, one, { ...where, among }).place();
+      if (workers !== null) return placementOf(world, one.spec, workers);
+    }
   return null;
 }
 

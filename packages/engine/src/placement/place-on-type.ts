@@ -6,6 +6,7 @@ import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { NodeSet } from "../base/collections/node-set.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
+import { withinOneExecutor } from "./filters/executor.ts";
 import { isUnconstrained } from "./filters/filters.ts";
 import { placeConstrained } from "./place-constrained.ts";
 import { isScored } from "./score/place-by-score.ts";
@@ -21,6 +22,14 @@ export interface Where {
 }
 
 export function placeOnType(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
+  for (const one of withinOneExecutor(world, request)) {
+    const workers = placeWithinOne(world, one, where);
+    if (workers !== null) return workers;
+  }
+  return null;
+}
+
+function placeWithinOne(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   if (where.layer !== "idle" || !isPlacedByCounts(world, request)) return placeConstrained(world, request, where);
   const { gang, workers: count } = request;
   const isPacking = world.rules.placement !== "spread";

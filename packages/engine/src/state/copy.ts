@@ -11,6 +11,7 @@ export function copyLiveState(live: ReadonlyState): ReadonlyState {
   const copy: State = {
     ...state,
     sites: new Map(state.sites),
+    executors: new Map(state.executors),
     pools: new Map(state.pools),
     teams: new Map(state.teams),
     nominations: new Map(state.nominations),

@@ -25,6 +25,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       teams: state.teams,
       // Absent while nothing is promised, so that what was recorded before there were promises keeps its digest.
       ...(state.nominations.size === 0 ? {} : { nominations: state.nominations }),
+      ...(state.executors.size === 0 ? {} : { executors: state.executors }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
       ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: state.decayedUsage }),
       ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),

@@ -6,7 +6,7 @@ import { CHAIN_START } from "../base/hash.ts";
 import type { Lanes } from "../base/hash.ts";
 import type { Account } from "../model/budget.ts";
 import type { CalendarItem } from "../model/calendar.ts";
-import type { Node, Pool, Site } from "../model/fleet.ts";
+import type { ExecutorId, ExecutorSpec, Node, Pool, Site } from "../model/fleet.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { DecayedUsage } from "../model/usage-history.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
@@ -38,6 +38,7 @@ export interface State extends ReadonlyState {
   chain: string;
   policy: Policy;
   readonly sites: Map<SiteName, Site>;
+  readonly executors: Map<ExecutorId, ExecutorSpec>;
   readonly pools: Map<PoolName, Pool>;
   readonly nodes: Map<NodeId, WritableNode>;
   readonly teams: Map<TeamName, Team>;
@@ -67,6 +68,7 @@ export function writableEmptyState(): State {
     chain: CHAIN_START,
     policy: genesisPolicy,
     sites: new Map(),
+    executors: new Map(),
     pools: new Map(),
     nodes: new Map(),
     teams: new Map([[DEFAULT_TEAM, { name: DEFAULT_TEAM, parent: null, limit: {} }]]),

@@ -3,6 +3,7 @@
  * forks travel in. Indexes are not part of it; they are rebuilt.
  */
 import type { Account } from "../model/budget.ts";
+import type { ExecutorSpec } from "../model/fleet.ts";
 import type { TeamName, WorkloadId } from "../model/ids.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
@@ -34,6 +35,7 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
       submittedCount: state.submittedCount,
       endedCount: state.endedCount,
       sites: [...state.sites.values()],
+      ...(state.executors.size === 0 ? {} : { executors: [...state.executors.values()] }),
       pools: [...state.pools.values()],
       nodes: [...state.nodes.values()].map(store),
       teams: [...state.teams.values()],
@@ -56,6 +58,8 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
 interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount"> {
   readonly format: number;
   readonly sites: readonly (State["sites"] extends Map<unknown, infer Value> ? Value : never)[];
+  /** Absent while none has registered. */
+  readonly executors?: readonly ExecutorSpec[];
   readonly pools: readonly (State["pools"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly nodes: readonly StoredNode[];
   readonly teams: readonly (State["teams"] extends Map<unknown, infer Value> ? Value : never)[];
@@ -115,6 +119,7 @@ export function decodeSnapshot(bytes: Uint8Array): ReadonlyState {
     submittedCount,
     endedCount,
     sites: new Map(keyed(stored.sites, ({ name }) => name)),
+    executors: new Map(keyed(stored.executors ?? [], ({ id }) => id)),
     pools: new Map(keyed(stored.pools, ({ name }) => name)),
     nodes: new Map(
       keyed(

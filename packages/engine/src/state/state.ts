@@ -5,7 +5,7 @@
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
 import type { CalendarItem } from "../model/calendar.ts";
-import type { Node, Pool, Site } from "../model/fleet.ts";
+import type { ExecutorId, ExecutorSpec, Node, Pool, Site } from "../model/fleet.ts";
 import { teamName } from "../model/ids.ts";
 import type { AttemptId, NodeId, PoolName, SiteName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Team } from "../model/team.ts";
@@ -36,6 +36,8 @@ export interface ReadonlyState {
   readonly chain: string;
   readonly policy: Policy;
   readonly sites: ReadonlyMap<SiteName, Site>;
+  /** Executors that registered, by id; empty in a simulation and in journals from before they registered. */
+  readonly executors: ReadonlyMap<ExecutorId, ExecutorSpec>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
   readonly teams: ReadonlyMap<TeamName, Team>;

@@ -10,7 +10,8 @@ import type {
   ShrinkGang,
   StopGang,
 } from "../contract/effects.ts";
-import type { ExecutorKind } from "../model/fleet.ts";
+import type { ExecutorId } from "../model/fleet.ts";
+import { executorOf as executorOfAttempt } from "../state/executors.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import { workloadOf } from "../cluster/entities.ts";
@@ -82,13 +83,8 @@ export function shrinkOf(world: World, attempt: Attempt): ShrinkGang {
   };
 }
 
-/**
- * The executor of the pool that the first worker's node belongs to. A driver runs one kind of executor today; placement has
- * to keep a gang within one before it runs several.
- */
-function executorOf({ capacity, state }: World, { id, workers }: Attempt): ExecutorKind {
-  const [first] = workers;
-  const pool = first === undefined ? undefined : state.pools.get(capacity.slot(first.node).node.pool);
-  if (pool === undefined) throw new InvariantError(`attempt ${id} runs in no pool`);
-  return pool.executor;
+function executorOf({ state }: World, attempt: Attempt): ExecutorId {
+  const executor = executorOfAttempt(state, attempt);
+  if (executor === null) throw new InvariantError(`attempt ${attempt.id} runs in no pool`);
+  return executor;
 }

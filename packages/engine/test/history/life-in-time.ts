@@ -156,3 +156,13 @@ export function report(drive: Drive): void {
   );
   drive.receive({ kind: "idleChangesReported", changes: [[id, null]] });
 }
+
+/** An executor registers, and again with other capabilities. */
+export function register(drive: Drive): void {
+  const capabilities = { checkpointOnRequest: true, resize: true, replaceWorkers: false, logs: true };
+  drive.receive({ kind: "executorSeen", executor: { id: "zweiter", kind: "local", capabilities } });
+  drive.receive({
+    kind: "executorSeen",
+    executor: { id: "zweiter", kind: "local", capabilities: { ...capabilities, resize: false } },
+  });
+}

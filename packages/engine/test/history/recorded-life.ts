@@ -7,7 +7,7 @@ import type { JournalGroup, Policy } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { clearNode, plan, relabel, replace, save } from "./life-by-right.ts";
-import { divide, foresee, keepTime, predict, report } from "./life-in-time.ts";
+import { divide, foresee, keepTime, predict, register, report } from "./life-in-time.ts";
 import { gather, heedNotice, keepData, keepHotSpares, makeWay, placeGroups } from "./life-of-nodes.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
@@ -45,6 +45,7 @@ export function recordLife(): RecordedLife {
   clearNode(drive);
   runAgain(drive);
   report(drive);
+  register(drive);
   const groups = drive.groups.map(({ firstSequence, count, text, chain }) => ({ firstSequence, count, text, chain }));
   return { groups, snapshot, digest: drive.engine.digest() };
 }

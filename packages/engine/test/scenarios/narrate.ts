@@ -186,6 +186,8 @@ function otherEvent(event: OtherEvent): string {
   switch (event.kind) {
     case "siteDefined":
       return `site ${event.site.name} defined`;
+    case "executorRegistered":
+      return `executor ${event.executor.id} registered`;
     case "poolDefined":
       return `pool ${event.pool.name} defined`;
     case "nodeJoined":

@@ -6,7 +6,7 @@ import path from "node:path";
 import type {
   AttemptId,
   CheckpointGang,
-  ExecutorKind,
+  ExecutorId,
   GrowGang,
   LaunchGang,
   ShrinkGang,
@@ -19,7 +19,7 @@ import { Observer } from "./observer.ts";
 
 /** How to make the executor under test. */
 export interface ConformanceSubject {
-  readonly kind: ExecutorKind;
+  readonly id: ExecutorId;
   /** A new instance on a home that may have been used by others before it, which logs rotate at 64 KiB and 3 files. */
   open(homeDir: string): Executor;
 }
@@ -74,7 +74,7 @@ export class ConformanceWorld {
     const accelerators = options.accelerators ?? Array.from({ length: options.workers ?? 1 }, () => "");
     return {
       kind: "launchGang",
-      executor: this.#subject.kind,
+      executor: this.#subject.id,
       attemptId: id,
       workloadId: workloadId(`w${this.#count}`),
       task: 0,
@@ -138,7 +138,7 @@ export class ConformanceWorld {
     for (const id of active) {
       last.perform({
         kind: "stopGang",
-        executor: this.#subject.kind,
+        executor: this.#subject.id,
         attemptId: id,
         graceTimeoutMs: 0,
         reason: "cancelled",

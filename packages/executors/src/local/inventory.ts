@@ -4,6 +4,7 @@ import type { NodeId, Pool, PoolName } from "@headroom/engine";
 import { nodeId, poolName, siteName } from "@headroom/engine";
 import type { Inventory } from "../executor.ts";
 import type { FoundAccelerator } from "./accelerators.ts";
+import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 
 /** A node's accelerators as the vendor numbers them, in the order of the node's own indices. */
@@ -57,7 +58,7 @@ export function describeMachine(
   const pools = groups.map(({ type, count }, position): Pool => ({
     name: poolOf(options, suffixes[position]),
     site: site.name,
-    executor: "local",
+    executor: options.id ?? LOCAL_EXECUTOR_ID,
     acceleratorType: count > 0 ? type : "",
     priceMicroUsdPerHour: 0,
   }));

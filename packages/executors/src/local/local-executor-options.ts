@@ -1,5 +1,11 @@
 /** How the executor on this machine is set up; every field but `homeDir` has a default. */
+import type { ExecutorId } from "@headroom/engine";
+
+export const LOCAL_EXECUTOR_ID: ExecutorId = "local";
+
 export interface LocalExecutorOptions {
+  /** Pools of this executor name it. Two local executors need different ids, directories, pool names and node names. Default `local`. */
+  readonly id?: ExecutorId;
   /** Absolute; attempts live in `attempts/`, checkpoints of workloads without a directory of their own in `checkpoints/`. */
   readonly homeDir: string;
   /** Default `local`. */

@@ -6,7 +6,7 @@ import { createLocalExecutor } from "./local-executor.ts";
 const problems: string[] = [];
 
 const subject: ConformanceSubject = {
-  kind: "local",
+  id: "local",
   open: (homeDir) =>
     createLocalExecutor({
       homeDir,

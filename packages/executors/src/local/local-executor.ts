@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { AttemptId, Effect, NodeId, WorkerAllocation } from "@headroom/engine";
+import type { AttemptId, Effect, ExecutorCapabilities, ExecutorId, NodeId, WorkerAllocation } from "@headroom/engine";
 import type {
   AttemptUsage,
   Executor,
@@ -24,6 +24,7 @@ import { EffectQueue } from "./effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
 import { describeMachine, readMachine } from "./inventory.ts";
 import { Launcher } from "./launcher.ts";
+import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 import { readLogs } from "./log-reader.ts";
 import { Resizer } from "./resizer.ts";
@@ -43,7 +44,15 @@ export function createLocalExecutor(options: LocalExecutorOptions): Executor {
 }
 
 class LocalExecutor implements Executor {
+  readonly id: ExecutorId;
   readonly kind = "local";
+  readonly capabilities: ExecutorCapabilities = {
+    checkpointOnRequest: true,
+    resize: true,
+    // A local fleet is one machine: no worker is lost without the others.
+    replaceWorkers: false,
+    logs: true,
+  };
   readonly #options: LocalExecutorOptions;
   readonly #store: AttemptStore;
   readonly #bootId: string;
@@ -64,6 +73,7 @@ class LocalExecutor implements Executor {
       throw new OperationalError("unsupportedPlatform", message, { retryable: false });
     }
     this.#options = options;
+    this.id = options.id ?? LOCAL_EXECUTOR_ID;
     const homeDir = path.resolve(options.homeDir);
     this.#bootId = options.bootId ?? readBootId();
     const onProblem = options.onProblem ?? ((message: string) => process.emitWarning(message));

@@ -16,7 +16,7 @@ let world: ConformanceWorld;
 
 beforeEach(async () => {
   world = await ConformanceWorld.create({
-    kind: "local",
+    id: "local",
     open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared" }),
   });
 });
@@ -197,7 +197,7 @@ describe("a launch that was interrupted", () => {
   /** As a control plane leaves it that is killed between the launch record and the supervisor. */
   async function interruptedBeforeClaim(launch: LaunchGang): Promise<void> {
     const maker = await ConformanceWorld.create({
-      kind: "local",
+      id: "local",
       open: (homeDir) => createLocalExecutor({ homeDir, accelerators: "declared" }),
     });
     const { executor, observer } = maker.watched();

@@ -16,7 +16,7 @@ const problems: string[] = [];
 beforeEach(async () => {
   problems.length = 0;
   world = await ConformanceWorld.create({
-    kind: "local",
+    id: "local",
     open: (homeDir) =>
       createLocalExecutor({ homeDir, accelerators: "declared", onProblem: (message) => problems.push(message) }),
   });

@@ -6,7 +6,7 @@ import { visibleDevices, workerEnvironments } from "./worker-environment.ts";
 /** Used for its launches alone: nothing is opened, so nothing is written. */
 const world = new ConformanceWorld(
   {
-    kind: "local",
+    id: "local",
     open: () => {
       throw new Error("not opened here");
     },

@@ -1,16 +1,13 @@
+import { executorOf as executorIdOf } from "@headroom/engine";
 import type { WorkerAllocation } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** Who runs (or ran) an attempt: the executor of its nodes' pool; `null` where this control plane has none of that kind. */
+/** The executor of the attempt's pool; `null` where this control plane does not have it. */
 export async function executorOf(
   { driver, executors }: ControlPlane,
   workers: readonly WorkerAllocation[],
 ): Promise<Executor | null> {
-  const kind = await driver.read(({ state }) => {
-    const [first] = workers;
-    const node = first === undefined ? undefined : state.nodes.get(first.node);
-    return node === undefined ? undefined : state.pools.get(node.pool)?.executor;
-  });
-  return kind === undefined ? null : (executors.get(kind) ?? null);
+  const id = await driver.read(({ state }) => executorIdOf(state, { workers }));
+  return id === null ? null : (executors.get(id) ?? null);
 }

@@ -1,5 +1,5 @@
 /** What the API stands on: everything that a handler may reach. */
-import type { ExecutorKind } from "@headroom/engine";
+import type { ExecutorId } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -13,7 +13,7 @@ import type { SizingService } from "../sizing/sizing-service.ts";
 export interface ControlPlane {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
-  readonly executors: ReadonlyMap<ExecutorKind, Executor>;
+  readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;
   readonly capacity: CapacityService;

@@ -394,12 +394,12 @@ export class BatchDriver implements Driver {
 
   #perform(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      const executor = this.#parts.executors.find(({ kind }) => kind === effect.executor);
+      const executor = this.#parts.executors.find(({ id }) => id === effect.executor);
       if (executor !== undefined) {
         executor.perform(effect);
         continue;
       }
-      const detail = `this control plane has no executor of kind "${effect.executor}"`;
+      const detail = `this control plane has no executor "${effect.executor}"`;
       this.#parts.log.warn(`${effect.kind} of ${effect.attemptId}: ${detail}`);
       void this.observe({ kind: "attemptLost", attemptId: effect.attemptId, detail });
     }

@@ -2,10 +2,13 @@
  * Start: take the directory, fold the journal, ask every executor what really runs, hand the differences to the engine,
  * and only then take commands. Refuses with an `OperationalError` that says what to do; until then nothing was started.
  */
-import type { Executor } from "@headroom/executors";
+import { executorOf } from "@headroom/engine";
+import type { ReadonlyState } from "@headroom/engine";
+import type { Executor, ExecutorInput } from "@headroom/executors";
 import type { FaultHook } from "../faults/fault-points.ts";
 import { journalOlderThan } from "@headroom/journal";
 import type { OpenJournal } from "@headroom/journal";
+import { OperationalError } from "@headroom/platform";
 import { newestKnown, reconcile } from "../recovery/reconcile.ts";
 import type { ExecutorReport } from "../recovery/reconcile.ts";
 import { BatchDriver } from "./batch-driver.ts";
@@ -20,8 +23,10 @@ import type { Clock } from "./steady-clock.ts";
 
 export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
-  /** One for each kind; the caller closes them after the driver. */
+  /** Each with an id of its own; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
+  /** Records id, kind and capabilities of the executors before anything is decided; default false, for tests that count events. */
+  readonly registersExecutors?: boolean;
   /** Default: reports are shown as long as the process lives, and not stored. */
   readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
@@ -43,6 +48,7 @@ const noFaults: FaultHook = () => undefined;
 
 export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   const { executors, log, clock = systemClock } = options;
+  refuseSameIds(executors);
   const beganMs = clock.monotonicMs();
   const { journal, engine, snapshotSequence, warnings } = await options.openJournal(Math.floor(clock.wallMs()));
   for (const warning of warnings) log.warn(warning);
@@ -75,9 +81,12 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
+    for (const { id, kind, capabilities } of options.registersExecutors === true ? executors : [])
+      void driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
     // At most one for each attempt and node: nobody decides yet, so there is nothing to wait for.
     for (const observation of observations) void driver.observe(observation);
-    for (const executor of executors) executor.watch((input) => driver.observe(input));
+    for (const executor of executors)
+      executor.watch((input) => (speaksFor(engine.state, executor, input) ? driver.observe(input) : undefined));
     driver.start([...engine.outstandingEffects(), ...effects]);
     log.info(
       `journal ${journal.journalId} at event ${sequence}, folded from ${snapshotSequence} in ${Math.round(recoveryMs)} ms`,
@@ -89,15 +98,29 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   }
 }
 
+/** An executor that runs what another one should run, after a repair by hand say, must not end it there. */
+function speaksFor(state: ReadonlyState, { id }: Executor, input: ExecutorInput): boolean {
+  const attempt = "attemptId" in input ? state.attempts.get(input.attemptId) : undefined;
+  return attempt === undefined || (executorOf(state, attempt) ?? id) === id;
+}
+
+function refuseSameIds(executors: readonly Executor[]): void {
+  const ids = executors.map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice === undefined) return;
+  const advice = "Give each executor an id of its own: pools name their executor by it.";
+  throw new OperationalError("executorIdTwice", `Two executors have the id ${twice}. ${advice}`);
+}
+
 /** What runs must be known before anything is decided; which nodes there are can also come later. */
 async function report(executor: Executor, log: DriverLog): Promise<ExecutorReport> {
   const attempts = await executor.attempts();
   try {
-    return { kind: executor.kind, attempts, nodes: (await executor.inventory()).nodes };
+    return { id: executor.id, attempts, nodes: (await executor.inventory()).nodes };
   } catch (error) {
     log.warn(
-      `the ${executor.kind} executor cannot list its nodes: ${error instanceof Error ? error.message : String(error)}`,
+      `the executor ${executor.id} cannot list its nodes: ${error instanceof Error ? error.message : String(error)}`,
     );
-    return { kind: executor.kind, attempts, nodes: null };
+    return { id: executor.id, attempts, nodes: null };
   }
 }

@@ -46,7 +46,7 @@ const known = (id: string, phase: KnownAttemptPhase, sequence = 1): KnownAttempt
 });
 
 const report = (node: NodeSpec, ...attempts: readonly KnownAttempt[]): readonly ExecutorReport[] => [
-  { kind: "local", attempts, nodes: [node] },
+  { id: "local", attempts, nodes: [node] },
 ];
 
 describe("after a restart", () => {
@@ -112,6 +112,19 @@ describe("after a restart", () => {
     expect(effects.map((each) => `${each.kind} ${each.attemptId}`)).toEqual(["stopGang old.1", "stopGang old.2"]);
   });
 
+  it("compares each executor with what it runs itself", async () => {
+    const { engine, node } = await scene();
+    const running = { kind: "running" } as const;
+    const { observations, effects } = reconcile(engine.state, [
+      { id: "local", attempts: [known("w1.1", running), known("w2.1", running)], nodes: [node] },
+      { id: "other", attempts: [known("w3.1", running)], nodes: [] },
+    ]);
+    // The attempt of `local` that `other` runs is stopped there, and lost where it should be.
+    expect(effects).toMatchObject([{ kind: "stopGang", executor: "other", attemptId: "w3.1" }]);
+    expect(observations.filter(({ kind }) => kind === "attemptLost")).toMatchObject([{ attemptId: "w3.1" }]);
+    expect(observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);
+  });
+
   it("reports nodes that are gone, and no nodes where the executor could not be asked", async () => {
     const { engine, node } = await scene();
     const other = { ...node, id: nodeId("n2") };
@@ -119,7 +132,7 @@ describe("after a restart", () => {
       { kind: "nodeSeen", node: other },
       { kind: "nodeUnreachable", nodeId: "n1", detail: expect.any(String) },
     ]);
-    const silent = reconcile(engine.state, [{ kind: "local", attempts: [], nodes: null }]);
+    const silent = reconcile(engine.state, [{ id: "local", attempts: [], nodes: null }]);
     expect(silent.observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);
   });
 

@@ -3,11 +3,12 @@
  * observations for the engine to decide about, and as stops for what it no longer knows. What runs is adopted by doing
  * nothing; only launches that never reported anything are asked again, and executors launch an attempt at most once.
  */
+import { executorOf } from "@headroom/engine";
 import type {
   Attempt,
   AttemptId,
   Effect,
-  ExecutorKind,
+  ExecutorId,
   NodeId,
   NodeSpec,
   Observation,
@@ -18,7 +19,7 @@ import { labelled } from "../node-labels.ts";
 
 /** What one executor said of itself. */
 export interface ExecutorReport {
-  readonly kind: ExecutorKind;
+  readonly id: ExecutorId;
   readonly attempts: readonly KnownAttempt[];
   /** `null`: it could not be asked; its nodes are left as they were. */
   readonly nodes: readonly NodeSpec[] | null;
@@ -37,18 +38,24 @@ export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport
   const effects: Effect[] = [];
   const known = new Set<AttemptId>();
   for (const report of reports) {
-    for (const attempt of report.attempts) {
-      known.add(attempt.attemptId);
-      if (state.attempts.has(attempt.attemptId)) observations.push(...observationsOf(attempt));
-      else if (mayRun(attempt)) effects.push(stopOf(attempt.attemptId, report.kind));
-    }
+    for (const attempt of report.attempts)
+      if (isOwn(state, report.id, attempt.attemptId)) {
+        known.add(attempt.attemptId);
+        observations.push(...observationsOf(attempt));
+      } else if (mayRun(attempt)) effects.push(stopOf(attempt.attemptId, report.id));
   }
   for (const attempt of state.attempts.values()) {
     if (!known.has(attempt.id) && attempt.phase !== "launching") observations.push(vanished(attempt));
   }
   for (const report of reports)
-    if (report.nodes !== null) observations.push(...observeNodes(state, report.kind, report.nodes));
+    if (report.nodes !== null) observations.push(...observeNodes(state, report.id, report.nodes));
   return { observations, effects };
+}
+
+/** Whether the attempt is active under this executor: what another one runs under its name is no part of it. */
+function isOwn(state: ReadonlyState, id: ExecutorId, attemptId: AttemptId): boolean {
+  const attempt = state.attempts.get(attemptId);
+  return attempt !== undefined && (executorOf(state, attempt) ?? id) === id;
 }
 
 /** The newest attempt that an executor knows: a witness of how far the journal once reached. */
@@ -79,7 +86,7 @@ function observationsOf({ attemptId, phase }: KnownAttempt): readonly Observatio
 
 const mayRun = ({ phase }: KnownAttempt): boolean => phase.kind === "launching" || phase.kind === "running";
 
-function stopOf(attemptId: AttemptId, executor: ExecutorKind): Effect {
+function stopOf(attemptId: AttemptId, executor: ExecutorId): Effect {
   return { kind: "stopGang", executor, attemptId, graceTimeoutMs: UNKNOWN_GRACE_MS, reason: "cancelled" };
 }
 
@@ -88,18 +95,18 @@ function vanished({ id, phase }: Attempt): Observation {
   return { kind: "attemptLost", attemptId: id, detail };
 }
 
-function observeNodes(state: ReadonlyState, kind: ExecutorKind, nodes: readonly NodeSpec[]): Observation[] {
+function observeNodes(state: ReadonlyState, id: ExecutorId, nodes: readonly NodeSpec[]): Observation[] {
   const observations: Observation[] = [];
   const seen = new Set<NodeId>();
   for (const node of nodes) {
     seen.add(node.id);
     // A node of a pool that nobody declared yet comes in once the pool is there.
-    if (state.pools.get(node.pool)?.executor === kind) {
+    if (state.pools.get(node.pool)?.executor === id) {
       observations.push({ kind: "nodeSeen", node: labelled(state, node) });
     }
   }
   for (const node of state.nodes.values()) {
-    if (seen.has(node.id) || node.health === "lost" || state.pools.get(node.pool)?.executor !== kind) continue;
+    if (seen.has(node.id) || node.health === "lost" || state.pools.get(node.pool)?.executor !== id) continue;
     observations.push({ kind: "nodeUnreachable", nodeId: node.id, detail: "the executor no longer lists it" });
   }
   return observations;

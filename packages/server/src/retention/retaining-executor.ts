@@ -29,7 +29,9 @@ export interface RetainingExecutorOptions {
 const BATCH_MAX = 50;
 
 export class RetainingExecutor implements Executor {
+  readonly id: Executor["id"];
   readonly kind: Executor["kind"];
+  readonly capabilities: Executor["capabilities"];
   readonly #options: RetainingExecutorOptions;
   readonly #inner: Executor;
   readonly #store: AttemptStore;
@@ -40,7 +42,9 @@ export class RetainingExecutor implements Executor {
   constructor(options: RetainingExecutorOptions) {
     this.#options = options;
     this.#inner = options.executor;
+    this.id = options.executor.id;
     this.kind = options.executor.kind;
+    this.capabilities = options.executor.capabilities;
     this.#store = new AttemptStore(options.rules);
   }
 

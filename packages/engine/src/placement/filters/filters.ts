@@ -9,6 +9,7 @@ import { antiAffinity } from "./anti-affinity.ts";
 import { calendarWindows } from "./calendar-windows.ts";
 import { dataInputs } from "./data-inputs.ts";
 import { dataRule } from "./data-rule.ts";
+import { executor } from "./executor.ts";
 import { fabric } from "./fabric.ts";
 import type { Filter, FilterBasis, NodeCheck } from "./filter.ts";
 import { hotSpares } from "./hot-spares.ts";
@@ -30,6 +31,7 @@ export const filters: readonly Filter[] = [
   resources,
   nodeSelector,
   namedNodes,
+  executor,
   dataInputs,
   fabric,
   spread,

@@ -8,6 +8,7 @@ import { checkPart, slicesOf } from "./part-checks.ts";
 import { checkGroups } from "./group-checks.ts";
 import { growingAttempt } from "../../cluster/request.ts";
 import type { Placement } from "../../cluster/request.ts";
+import { executorOfNode } from "../../state/executors.ts";
 import { InvariantError, invariant } from "../../base/invariant.ts";
 import type { WorkerAllocation, WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
@@ -27,7 +28,10 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
     throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
+  const [first] = [...(growingAttempt(world, request)?.workers ?? []), ...workers];
+  const executor = first === undefined ? null : executorOfNode(world.state, first.node);
   for (const worker of workers) {
+    invariant(executorOfNode(world.state, worker.node) === executor, `${who} is spread over executors`);
     const node = world.state.nodes.get(worker.node);
     if (node === undefined || node.health !== "up" || node.draining || node.hotSpare === true)
       throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);

@@ -43,7 +43,9 @@ const testPool = {
 } as const;
 
 export class FileExecutor implements Executor {
+  readonly id = "local";
   readonly kind = "local";
+  readonly capabilities = { checkpointOnRequest: false, resize: true, replaceWorkers: false, logs: false };
   readonly #options: FileExecutorOptions;
   readonly #attemptsDirectory: string;
   readonly #startsPath: string;

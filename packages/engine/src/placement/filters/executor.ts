@@ -1,0 +1,38 @@
+/**
+ * A gang lies within one executor: no executor can start half of a gang and let it meet the other half. Placing tries one executor
+ * after the other; further workers of a gang go where it runs.
+ */
+import type { ExecutorId } from "../../model/fleet.ts";
+import type { PlacementRequest } from "../../cluster/placement-request.ts";
+import { growingAttempt } from "../../cluster/request.ts";
+import type { World } from "../../cluster/world.ts";
+import { executorOf, executorOfNode } from "../../state/executors.ts";
+import type { Filter } from "./filter.ts";
+
+export const executor: Filter = {
+  name: "executor",
+  signature: () => undefined,
+  basis: "fleet",
+  appliesTo: (world, request) => world.executors.length > 1 && isTiedToOne(request),
+  check: (world, request) => {
+    const wanted = executorWanted(world, request);
+    return ({ node }) => wanted === null || executorOfNode(world.state, node.id) === wanted;
+  },
+  wakeOn: ["poolDefined"],
+};
+
+const isTiedToOne = ({ workers, grows, gang, executor: named }: PlacementRequest): boolean =>
+  named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
+
+/** The executor of the gang's other workers, or the one that is tried; `null`: any. */
+function executorWanted(world: World, request: PlacementRequest): ExecutorId | null {
+  const attempt = growingAttempt(world, request);
+  const workers = attempt === null || attempt.workers.length === 0 ? request.beside : attempt.workers;
+  return workers.length > 0 ? executorOf(world.state, { workers }) : request.executor;
+}
+
+/** The request once for each executor, where its gang might otherwise be spread over several. */
+export function withinOneExecutor(world: World, request: PlacementRequest): readonly PlacementRequest[] {
+  if (world.executors.length < 2 || !isTiedToOne(request) || executorWanted(world, request) !== null) return [request];
+  return world.executors.map((id) => request.with({ executor: id }));
+}
