@@ -34,8 +34,8 @@ export interface SignalGateSetup {
   tell(signal: Signal): void;
 }
 
-/** News gathers for so long: a recorded round for each of thousands of attempts would cost more than the news. */
-const GATHER_MS = 1_000;
+/** News gathers for so long: each append costs pages of the journal, and no decision needs an end to the minute. */
+const GATHER_MS = 60_000;
 /** Attempts in one input: keeps a round within milliseconds. */
 const ATTEMPTS_PER_INPUT = 2_000;
 /** The first reports of a run measure its start-up, and an estimate replaces an earlier one this soon at most. */

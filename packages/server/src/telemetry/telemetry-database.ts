@@ -2,7 +2,7 @@
  * The telemetry of attempts in SQLite: one row for each attempt, with its rolled-up series as text. Nothing here is a fact that a
  * decision needs, so commits are not synced, and a database that cannot be used is put aside and made new.
  */
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/engine";
 import type { AttemptMetrics, Page } from "@headroom/protocol";
@@ -33,7 +33,8 @@ const REMOVED_AT_ONCE = 256;
 const TRIMMED_TO = 0.9;
 /** In memory, where no file can be used. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
-const PAGE_COUNT_MAX = 100;
+const OWNER_ALONE = 0o600;
+const TRIM_TURNS_MAX = 100;
 
 interface Gathered {
   readonly workloadId: string;
@@ -167,7 +168,7 @@ export class TelemetryDatabase {
     remove.run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
     const bytesMax = this.#isInMemory ? Math.min(MEMORY_BYTES_MAX, this.#rules.bytesMax) : this.#rules.bytesMax;
     if (this.bytes() <= bytesMax) return;
-    for (let turn = 0; turn < PAGE_COUNT_MAX && this.bytes() > bytesMax * TRIMMED_TO; turn++)
+    for (let turn = 0; turn < TRIM_TURNS_MAX && this.bytes() > bytesMax * TRIMMED_TO; turn++)
       if (remove.run(Number.MAX_SAFE_INTEGER, REMOVED_AT_ONCE).changes === 0) return;
   }
 
@@ -206,6 +207,8 @@ export class TelemetryDatabase {
 }
 
 function openFile(file: string): DatabaseSync {
+  // SQLite gives the files beside it the same mode.
+  closeSync(openSync(file, "a", OWNER_ALONE));
   const database = new DatabaseSync(file);
   try {
     database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 4194304");
