@@ -19,7 +19,7 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/teams": (page) => page.getByRole("link", { name: "research", exact: true }),
   "/calendar": (page) =>
     page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),
-  "/policy": (page) => page.getByRole("button", { name: "Put fifo in force" }),
+  "/policy": (page) => page.getByRole("button", { name: "Activate fifo", exact: true }),
   "/what-if": (page) => page.getByRole("button", { name: "Play" }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
   "/waste": (page) => page.getByRole("region", { name: "Findings" }),
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await rowsOf(page, "Queue").getByRole("link").click();
       await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
-      await page.getByRole("button", { name: "When will it start, and what would start it now?" }).click();
+      await page.getByRole("button", { name: "What would start it now?" }).click();
       await page.getByText(/^It starts in /).waitFor({ timeout: PATIENCE_MS });
       await page
         .getByRole("region", { name: "What would start it now" })

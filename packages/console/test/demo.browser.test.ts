@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const waits = page.getByRole("region", { name: "Why it waits" });
     await waits.getByText(/^It needs .*; even with nothing else running/).waitFor();
     const ask = waits.getByRole("button");
-    expect(await ask.textContent()).toBe("When will it start, and what would start it now?");
+    expect(await ask.textContent()).toBe("What would start it now?");
     await ask.click();
     const estimate = waits.getByRole("region", { name: "When it will start" });
     await estimate
@@ -181,10 +181,10 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
 
   it("changes the policy after a question, and the queue says so", async () => {
     const page = await open("/policy");
-    await page.getByRole("button", { name: "Put fifo in force" }).click();
+    await page.getByRole("button", { name: "Activate fifo", exact: true }).click();
     // The notification is visible for a few seconds only.
-    const said = expectShown(page.getByRole("status").getByText("Policy fifo is in force."));
-    await Promise.all([page.getByRole("alertdialog").getByRole("button", { name: "Put in force" }).click(), said]);
+    const said = expectShown(page.getByRole("status").getByText("Policy fifo is active."));
+    await Promise.all([page.getByRole("alertdialog").getByRole("button", { name: "Activate" }).click(), said]);
     await page
       .getByRole("link", { name: /^Queue/ })
       .first()

@@ -72,6 +72,11 @@ export interface ExpectedStartQuery extends PageRequest {
 
 export interface WorkloadQuery extends QueueQuery {
   readonly phase?: WorkloadPhase | undefined;
+  /** Who submitted it. */
+  readonly actor?: string | undefined;
+  /** A node on which an attempt of it is or was. */
+  readonly node?: string | undefined;
+  readonly submittedFromMs?: number | undefined;
   /** Default `newest`. */
   readonly order?: "newest" | "oldest" | undefined;
 }

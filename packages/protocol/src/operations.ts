@@ -75,6 +75,9 @@ const queueQuery = pageQuery.extend({
 
 const workloadQuery = queueQuery.extend({
   phase: workloadPhase.optional(),
+  actor: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Who submitted it." }),
+  node: names.opaqueId.optional().meta({ description: "A node on which an attempt of it is or was, as far as kept." }),
+  submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
   order: z.enum(["newest", "oldest"]).optional(),
 });
 

@@ -35,6 +35,9 @@ const taskCounts = z
   })
   .meta({ id: "TaskCounts" });
 
+/** As many as a row of a list can name. */
+const SUMMARY_NODES_MAX = 8;
+
 const summaryFields = {
   id: z.string(),
   name: z.string(),
@@ -47,6 +50,15 @@ const summaryFields = {
   acceleratorTypes: z.array(z.string()),
   tasks: taskCounts,
   stopRequested: z.boolean(),
+  held: z
+    .literal(true)
+    .optional()
+    .meta({ description: "Nothing more of it starts until it is released; absent: it is not held." }),
+  nodes: z.array(z.string()).meta({ description: `Nodes of its active attempts, at most ${SUMMARY_NODES_MAX}.` }),
+  acceleratorMs: z.number().nonnegative().meta({
+    description:
+      "Accelerators times milliseconds since placement, of its active attempts and the ended ones that are kept.",
+  }),
   submittedAtMs: instantMs,
   firstStartedAtMs: instantMs.nullable(),
   endedAtMs: instantMs.nullable(),

@@ -28,6 +28,12 @@ describe("the list of workloads", () => {
     expect(names({})).toEqual(["Llama-eval", "llama-ft", "tokenize"]);
     expect(names({ order: "oldest" })).toEqual(["tokenize", "llama-ft", "Llama-eval"]);
     expect(names({ phase: "running" })).toEqual(["tokenize"]);
+    const [running] = workloadList(fleet.engine, { phase: "running" }).items;
+    expect(names({ node: running?.nodes[0] })).toEqual(["tokenize"]);
+    expect(names({ node: "elsewhere" })).toEqual([]);
+    expect(names({ actor: running?.actor })).toEqual(["Llama-eval", "llama-ft", "tokenize"]);
+    expect(names({ actor: "somebody-else" })).toEqual([]);
+    expect(names({ submittedFromMs: (running?.submittedAtMs ?? 0) + 1_000_000_000 })).toEqual([]);
     expect(names({ kind: "batch" })).toEqual(["tokenize"]);
     expect(names({ name: "llama-ft" })).toEqual(["llama-ft"]);
     expect(names({ search: "LLAMA" })).toEqual(["Llama-eval", "llama-ft"]);

@@ -34,8 +34,12 @@ export function workloadList(engine: Engine, query: WorkloadQuery, reports?: Rep
 }
 
 /** Whether a workload matches the filter. */
-export function matcher(state: ReadonlyState, { phase, team, kind, name, search }: WorkloadQuery): Matches {
+export function matcher(state: ReadonlyState, query: WorkloadQuery): Matches {
+  const { phase, team, kind, name, search, actor, node, submittedFromMs } = query;
   const tests: Matches[] = [];
+  if (actor !== undefined) tests.push((workload) => workload.actor === actor);
+  if (submittedFromMs !== undefined) tests.push((workload) => workload.submittedAtMs >= submittedFromMs);
+  if (node !== undefined) tests.push((workload) => wasOn(state, workload, node));
   if (phase !== undefined) tests.push((workload) => workload.phase === phase);
   if (kind !== undefined) tests.push((workload) => workload.spec.kind === kind);
   if (name !== undefined) tests.push((workload) => workload.spec.name === name);
@@ -50,6 +54,12 @@ export function matcher(state: ReadonlyState, { phase, team, kind, name, search 
     );
   }
   return (workload) => tests.every((test) => test(workload));
+}
+
+function wasOn(state: ReadonlyState, { activeAttempts, endedAttempts }: Workload, node: string): boolean {
+  const isThere = ({ workers }: { readonly workers: readonly { readonly node: string }[] }): boolean =>
+    workers.some((worker) => worker.node === node);
+  return endedAttempts.some(isThere) || activeAttempts.some((id) => isThere(state.attempts.get(id) ?? { workers: [] }));
 }
 
 function teamAndBelow(state: ReadonlyState, name: string): ReadonlySet<string> {

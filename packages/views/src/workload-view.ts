@@ -1,5 +1,5 @@
 /** Workloads of the engine as the API's resources. */
-import { canRerun, predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
+import { acceleratorsIn, canRerun, partsOf, predictedRun, rulesOf, taskCountOf } from "@headroom/engine";
 import type {
   Attempt as EngineAttempt,
   AttemptProgress,
@@ -79,6 +79,27 @@ function newestProgress(state: ReadonlyState, workload: EngineWorkload, reports:
   return newest;
 }
 
+const SUMMARY_NODES_MAX = 8;
+
+function placeSummary(
+  state: ReadonlyState,
+  { spec, activeAttempts, endedAttempts }: EngineWorkload,
+): Pick<WorkloadSummary, "nodes" | "acceleratorMs"> {
+  const nodes = new Set<string>();
+  let acceleratorMs = 0;
+  const add = (workers: EndedAttempt["workers"], spanMs: number): void => {
+    acceleratorMs += acceleratorsIn(partsOf(spec.gang, workers)) * Math.max(0, spanMs);
+  };
+  for (const { workers, placedAtMs, endedAtMs } of endedAttempts) add(workers, endedAtMs - placedAtMs);
+  for (const id of activeAttempts) {
+    const attempt = state.attempts.get(id);
+    if (attempt === undefined) continue;
+    add(attempt.workers, state.nowMs - attempt.placedAtMs);
+    for (const { node } of attempt.workers) if (nodes.size < SUMMARY_NODES_MAX) nodes.add(node);
+  }
+  return { nodes: [...nodes], acceleratorMs };
+}
+
 export function workloadSummary(
   state: ReadonlyState,
   workload: EngineWorkload,
@@ -103,6 +124,8 @@ export function workloadSummary(
       failed: workload.failedCount,
     },
     stopRequested: workload.stopRequested,
+    ...(workload.held === true ? { held: true as const } : {}),
+    ...placeSummary(state, workload),
     submittedAtMs: workload.submittedAtMs,
     firstStartedAtMs: workload.firstStartedAtMs,
     endedAtMs: workload.endedAtMs,

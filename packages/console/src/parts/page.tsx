@@ -23,7 +23,7 @@ export function Page({ title, summary, actions, toolbar, layout, children }: Pag
           </h1>
           {summary === undefined ? null : <div className="mt-0.5 text-ink-2">{summary}</div>}
         </div>
-        {actions === undefined ? null : <div className="flex items-center gap-2">{actions}</div>}
+        {actions === undefined ? null : <div className="flex flex-wrap items-center gap-2">{actions}</div>}
       </header>
       {toolbar === undefined ? null : (
         <div className="flex flex-wrap items-center gap-2 px-4 pb-3 md:px-6">{toolbar}</div>

@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly cell: (row: Row, index: number) => ReactNode;
   /** Alignment, and the widths at which the column is shown; the same for header and cells. */
   readonly className?: string;
+  /** Only for screen readers, where the cells explain themselves. */
+  readonly isHeaderHidden?: boolean;
   /** Two lines of text, if one is not enough. */
   readonly isWrapping?: boolean;
 }
@@ -70,7 +72,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
                 role="columnheader"
                 className={`truncate py-2 text-xs font-medium text-ink-3 ${column.className ?? ""}`}
               >
-                {column.header}
+                {column.isHeaderHidden === true ? <span className="sr-only">{column.header}</span> : column.header}
               </span>
             ))}
           </div>

@@ -11,7 +11,15 @@ import { Loading } from "../parts/states.tsx";
 import { Shell } from "../shell/shell.tsx";
 import { NotFound } from "../shell/not-found.tsx";
 import { RouteFailure } from "../shell/route-failure.tsx";
-import { eventsSearch, fleetSearch, queueSearch, sizeSearch, whatIfSearch, workloadsSearch } from "./search-params.ts";
+import {
+  eventsSearch,
+  fleetSearch,
+  newWorkloadSearch,
+  queueSearch,
+  sizeSearch,
+  whatIfSearch,
+  workloadsSearch,
+} from "./search-params.ts";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -36,6 +44,7 @@ const workloads = createRoute({
 const submit = createRoute({
   getParentRoute: () => root,
   path: "/workloads/new",
+  validateSearch: newWorkloadSearch,
   component: lazyRouteComponent(() => import("../pages/submit/submit-page.tsx"), "SubmitPage"),
 });
 const workload = createRoute({

@@ -47,12 +47,32 @@ export interface QueueSearch {
 export const queueSearch = (search: Search): QueueSearch =>
   present({ team: text(search["team"]), search: text(search["search"]) });
 
+/** Hours back from now. */
+export const timeRanges = ["1", "24", "168"] as const;
+export type TimeRange = (typeof timeRanges)[number];
+
 export interface WorkloadsSearch extends QueueSearch {
   readonly phase?: WorkloadPhase | undefined;
+  readonly user?: string | undefined;
+  readonly node?: string | undefined;
+  readonly range?: TimeRange | undefined;
 }
 
+export interface NewWorkloadSearch {
+  /** The id of the workload to start from. */
+  readonly from?: string | undefined;
+}
+
+export const newWorkloadSearch = (search: Search): NewWorkloadSearch => present({ from: text(search["from"]) });
+
 export const workloadsSearch = (search: Search): WorkloadsSearch =>
-  present({ ...queueSearch(search), phase: choice(search["phase"], workloadPhases) });
+  present({
+    ...queueSearch(search),
+    phase: choice(search["phase"], workloadPhases),
+    user: text(search["user"]),
+    node: text(search["node"]),
+    range: choice(String(search["range"]), timeRanges),
+  });
 
 export interface EventsSearch extends QueueSearch {
   /** A kind of event, or what events are about. */

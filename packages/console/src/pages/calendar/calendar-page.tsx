@@ -9,6 +9,7 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Page, Panel } from "../../parts/page.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { SchedulesPanel } from "./schedules-panel.tsx";
+import { TimelinePanel } from "./timeline-panel.tsx";
 import { WindowsPanel } from "./windows-panel.tsx";
 
 /** Long interval: usage changes with every start, but windows lie hours ahead. */
@@ -22,11 +23,7 @@ export function CalendarPage(): ReactElement {
   useLiveQuery({ queryKey: ["schedules"], matters: changesSchedules, everyMs: EVERY_MS });
   const error = planned.error ?? schedules.error;
   return (
-    <Page
-      title="Calendar"
-      layout="flow"
-      summary="Nodes that will be away or are kept for somebody, and work by the clock"
-    >
+    <Page title="Calendar" layout="flow" summary="Maintenance windows, reservations and schedules">
       {planned.data === undefined || schedules.data === undefined ? (
         error === null ? (
           <Loading label="Loading the calendar" />
@@ -37,6 +34,7 @@ export function CalendarPage(): ReactElement {
         <>
           {error === null ? null : <StaleNotice error={error} />}
           <div className="flex max-w-6xl flex-col gap-4 px-4 pb-6 md:px-6">
+            <TimelinePanel items={planned.data.items} schedules={schedules.data.items} />
             <WindowsPanel items={planned.data.items} />
             <SchedulesPanel items={schedules.data.items} />
             <TariffsPanel items={planned.data.items} />

@@ -13,6 +13,7 @@ import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { colouringDefault, type Colouring, type FleetSearch } from "../../routes/search-params.ts";
 import { categoryOfTeams } from "./cell-colours.ts";
+import { CapacityPanel } from "./capacity-panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { FleetMap } from "./fleet-map.tsx";
 import { FleetNumbers } from "./fleet-numbers.tsx";
@@ -79,6 +80,7 @@ export function FleetPage(): ReactElement {
           {fleet.data === undefined || status.data === undefined || teams.data === undefined ? null : (
             <FirstSteps fleet={fleet.data} status={status.data} teams={teams.data} />
           )}
+          <CapacityPanel />
           <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
           <div className="grid items-start gap-4 lg:grid-cols-2">
             <RunningPanel />

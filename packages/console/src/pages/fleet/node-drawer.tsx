@@ -29,7 +29,6 @@ export function NodeDrawer({ node, onClose }: NodeDrawerProps): ReactElement {
 }
 
 function NodeDetails({ node }: { readonly node: Node }): ReactElement {
-  const workloads = new Map(node.holders.map((holder) => [holder.attemptId, holder]));
   return (
     <>
       <Facts
@@ -52,11 +51,17 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
         ]}
       />
       <NodeActions node={node} />
+      <section aria-label="Telemetry" className="border-t border-line px-4 py-3">
+        <h3 className="pb-1 font-semibold">Telemetry</h3>
+        <p className="text-ink-2">
+          No telemetry yet: nothing reports utilization, memory, temperature, power or errors of these accelerators.
+        </p>
+      </section>
       <section aria-label="On this node" className="border-t border-line">
         <h3 className="px-4 pt-3 pb-1 font-semibold">On this node</h3>
-        {workloads.size === 0 ? <p className="px-4 pb-4 text-ink-2">Nothing runs here.</p> : null}
+        {node.holders.length === 0 ? <p className="px-4 pb-4 text-ink-2">Nothing runs here.</p> : null}
         <ul>
-          {[...workloads.values()].map((holder) => (
+          {node.holders.map((holder) => (
             <li key={`${holder.attemptId} ${holder.worker}`} className="border-b border-line px-4 py-2 last:border-0">
               <div className="flex items-baseline justify-between gap-3">
                 <Link

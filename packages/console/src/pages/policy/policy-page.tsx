@@ -1,6 +1,4 @@
 import type { Policy } from "@headroom/protocol";
-import { canonicalJson, presetPurposes, presets as shipped } from "@headroom/engine";
-import { policyLines, type PolicyLine } from "@headroom/views";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -9,11 +7,11 @@ import { policyQuery, presetsQuery } from "../../data/queries.ts";
 import { changesPolicy } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/dialog.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Badge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading } from "../../parts/states.tsx";
+import { LastWeek } from "./last-week.tsx";
+import { PolicyTable, isSamePolicy, linesByName } from "./policy-table.tsx";
 
 export function PolicyPage(): ReactElement {
   const client = useClient();
@@ -26,13 +24,17 @@ export function PolicyPage(): ReactElement {
   const set = useMutation({
     mutationFn: (preset: string) => client.setPolicy({ preset }),
     onSuccess: ({ name, warnings = [] }) =>
-      announcer.say([`Policy ${name} is in force.`, ...warnings.map(({ message }) => message)].join(" ")),
+      announcer.say([`Policy ${name} is active.`, ...warnings.map(({ message }) => message)].join(" ")),
     onError: (error) => announcer.fail(error),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ["policy"] }),
   });
   const error = inForce.error ?? presets.error;
   return (
-    <Page title="Policy" layout="flow" summary="Who goes first, and what happens when that does not fit">
+    <Page
+      title="Policy"
+      layout="flow"
+      summary="The active policy beside the others; settings that differ from it are marked"
+    >
       {inForce.data === undefined || presets.data === undefined ? (
         error === null ? (
           <Loading label="Loading the policies" />
@@ -40,9 +42,9 @@ export function PolicyPage(): ReactElement {
           <Failure error={error} onRetry={() => void Promise.all([inForce.refetch(), presets.refetch()])} />
         )
       ) : (
-        <PolicyList
+        <PolicyTable
           policies={withOwn(inForce.data, presets.data.items)}
-          inForce={inForce.data}
+          active={inForce.data}
           isBusy={set.isPending}
           onChoose={setChosen}
         />
@@ -51,90 +53,48 @@ export function PolicyPage(): ReactElement {
         isOpen={chosen !== null}
         onClose={() => setChosen(null)}
         onConfirm={() => chosen !== null && set.mutate(chosen.name)}
-        title={`Put ${chosen?.name ?? ""} in force?`}
-        action="Put in force"
+        title={`Activate policy ${chosen?.name ?? ""}?`}
+        action="Activate"
       >
-        What waits is considered in the new order from the next decision on. What runs goes on.
+        {chosen === null || inForce.data === undefined ? null : (
+          <>
+            <p>The next decision uses it for all waiting work. Running work goes on.</p>
+            <Differences before={inForce.data} after={chosen} />
+            <LastWeek preset={chosen.name} />
+          </>
+        )}
       </Confirm>
     </Page>
   );
 }
 
-/** Compared by content: a user's policy may have a preset's name, and an older preset differs from today's. */
-const isSame = (left: Policy, right: Policy): boolean => canonicalJson(left) === canonicalJson(right);
-
 /** An active policy that is no preset is listed first. */
 function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
-  return presets.some((preset) => isSame(preset, inForce)) ? presets : [inForce, ...presets];
+  return presets.some((preset) => isSamePolicy(preset, inForce)) ? presets : [inForce, ...presets];
 }
 
-interface PolicyListProps {
-  readonly policies: readonly Policy[];
-  readonly inForce: Policy;
-  readonly isBusy: boolean;
-  readonly onChoose: (policy: Policy) => void;
-}
+const DIFFERENCES_SHOWN = 8;
 
-function PolicyList({ policies, inForce, isBusy, onChoose }: PolicyListProps): ReactElement {
+function Differences({ before, after }: { readonly before: Policy; readonly after: Policy }): ReactElement {
+  const [old, now] = [linesByName(before), linesByName(after)];
+  const names = [...new Set([...old.keys(), ...now.keys()])].filter((name) => old.get(name) !== now.get(name));
   return (
-    <ul className="grid max-w-6xl gap-4 px-4 pb-6 md:px-6 lg:grid-cols-2">
-      {policies.map((policy) => {
-        const isInForce = isSame(policy, inForce);
-        return (
-          <li
-            key={canonicalJson(policy)}
-            className={`flex flex-col rounded-lg border bg-surface p-4 ${isInForce ? "border-accent" : "border-line"}`}
-          >
-            <div className="flex items-center justify-between gap-2">
-              <h2 className="font-mono text-base font-semibold">{policy.name}</h2>
-              {isInForce ? (
-                <Badge tone="good">In force</Badge>
-              ) : (
-                <Button disabled={isBusy} onClick={() => onChoose(policy)}>
-                  <span>
-                    Put <span className="sr-only">{policy.name} </span>in force
-                  </span>
-                </Button>
-              )}
-            </div>
-            <p className="mt-1 text-base text-ink-2">{purposeOf(policy)}</p>
-            <PolicySections lines={policyLines(policy)} />
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
-const purposeOf = (policy: Policy): string => {
-  const preset = shipped.get(policy.name);
-  const isPreset = preset !== undefined && canonicalJson(preset) === canonicalJson(policy);
-  return (isPreset ? presetPurposes[policy.name] : undefined) ?? "A policy of your own, or one of an older version.";
-};
-
-/** Only the most important section is open at first. */
-function PolicySections({ lines }: { readonly lines: readonly PolicyLine[] }): ReactElement {
-  const isMain = ({ section }: PolicyLine): boolean => section === "Order" || section === "Round";
-  return (
-    <>
-      <PolicyLines lines={lines.filter(isMain)} />
-      <details className="mt-3 border-t border-line pt-2">
-        <summary className="font-medium text-ink-2 hover:text-ink">Teams, eviction, fabric and the rest</summary>
-        <PolicyLines lines={lines.filter((line) => !isMain(line))} />
-      </details>
-    </>
-  );
-}
-
-function PolicyLines({ lines }: { readonly lines: readonly PolicyLine[] }): ReactElement {
-  return (
-    <dl className="mt-3 grid gap-x-4 gap-y-1 sm:grid-cols-[11.5rem_1fr]">
-      {lines.map(({ section, knob, text }) => (
-        <div key={`${section} ${knob}`} className="contents">
-          <dt className="text-ink-3">{section === "Order" || section === "Round" ? knob : `${section}: ${knob}`}</dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
+    <section aria-label="Differences" className="mt-3">
+      <dl className="flex flex-col gap-1">
+        {names.slice(0, DIFFERENCES_SHOWN).map((name) => (
+          <div key={name}>
+            <dt className="text-xs text-ink-3">{name}</dt>
+            <dd>
+              <del className="text-ink-3">{old.get(name) ?? "none"}</del>
+              <span aria-hidden="true"> → </span>
+              <ins className="font-medium text-ink no-underline">{now.get(name) ?? "none"}</ins>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {names.length > DIFFERENCES_SHOWN ? (
+        <p className="mt-1 text-xs text-ink-3">and {names.length - DIFFERENCES_SHOWN} more settings</p>
+      ) : null}
+    </section>
   );
 }

@@ -1,9 +1,9 @@
 /** The queue in scheduling order, each entry with its reason in numbers. */
-import type { QueueEntry, QueuePage as QueueAnswer } from "@headroom/protocol";
+import type { QueueEntry, QueuePage as QueueAnswer, StartEstimate } from "@headroom/protocol";
 import { grouped, plural } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { policyQuery } from "../../data/queries.ts";
@@ -15,20 +15,16 @@ import { SearchInput } from "../../parts/controls.tsx";
 import { TeamFilter } from "../../parts/team-filter.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
-import { Span } from "../../parts/time-text.tsx";
+import { Badge } from "../../parts/phase-badge.tsx";
+import { Moment, Span } from "../../parts/time-text.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
 import type { QueueSearch } from "../../routes/search-params.ts";
+import { canNeverStart, foldedRows, type QueueRow } from "./folded-rows.ts";
 import { matchesQueueFilter, reasonBrief } from "./queue-reason.ts";
 
 const route = getRouteApi("/queue");
 const QUEUE_KEY = ["queue"];
 const idOf = ({ workload }: QueueEntry): string => workload.id;
-
-interface QueueRow {
-  readonly entry: QueueEntry;
-  /** Its position in the unfiltered list. */
-  readonly index: number;
-}
 
 export function QueuePage(): ReactElement {
   const client = useClient();
@@ -41,21 +37,32 @@ export function QueuePage(): ReactElement {
     isAllWanted: isFiltered,
   });
   useLiveQuery({ queryKey: QUEUE_KEY, matters: changesQueue });
-  const rows = useMemo(
-    () =>
-      list.items.flatMap((entry, index): QueueRow[] =>
-        matchesQueueFilter(entry, { team, search }) ? [{ entry, index }] : [],
-      ),
+  const [isFolding, setIsFolding] = useState(true);
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const matching = useMemo(
+    () => list.items.flatMap((entry, index) => (matchesQueueFilter(entry, { team, search }) ? [{ entry, index }] : [])),
     [list.items, team, search],
   );
+  const rows = useMemo(
+    () => (isFolding ? foldedRows(matching, opened) : matching.map((each) => ({ ...each, alike: [] }))),
+    [matching, opened, isFolding],
+  );
+  const hiddenCount = matching.length - rows.length;
+  const starts = useExpectedStarts();
   return (
     <Page
       title="Queue"
       layout="fill"
-      summary={<QueueSummary list={list} shownCount={isFiltered ? rows.length : null} />}
-      toolbar={<Filters />}
+      summary={<QueueSummary list={list} shownCount={isFiltered ? matching.length : null} />}
+      toolbar={<Filters isFolding={isFolding} onFolding={setIsFolding} />}
     >
-      <QueueTable list={list} rows={rows} isFiltered={isFiltered} />
+      <QueueTable
+        list={list}
+        rows={rows}
+        hiddenCount={hiddenCount}
+        isFiltered={isFiltered}
+        columns={queueColumns({ starts, open: (id) => setOpened((now) => new Set([...now, id])) })}
+      />
     </Page>
   );
 }
@@ -86,7 +93,12 @@ function QueueSummary({ list, shownCount }: QueueSummaryProps): ReactElement {
   );
 }
 
-function Filters(): ReactElement {
+interface FiltersProps {
+  readonly isFolding: boolean;
+  readonly onFolding: (isFolding: boolean) => void;
+}
+
+function Filters({ isFolding, onFolding }: FiltersProps): ReactElement {
   const { team, search } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<QueueSearch>): void =>
@@ -100,6 +112,15 @@ function Filters(): ReactElement {
         onValue={(value) => change({ search: value.trim() === "" ? undefined : value.trim() })}
       />
       <TeamFilter team={team} onTeam={(chosen) => change({ team: chosen })} />
+      <label className="flex items-center gap-2 text-ink-2">
+        <input
+          type="checkbox"
+          className="accent-accent"
+          checked={isFolding}
+          onChange={({ target }) => onFolding(target.checked)}
+        />
+        Fold identical reasons
+      </label>
     </>
   );
 }
@@ -107,13 +128,17 @@ function Filters(): ReactElement {
 interface QueueTableProps {
   readonly list: PagedList<QueueEntry, QueueAnswer>;
   readonly rows: readonly QueueRow[];
+  /** Entries that are folded into other rows. */
+  readonly hiddenCount: number;
   readonly isFiltered: boolean;
+  readonly columns: readonly Column<QueueRow>[];
 }
 
-function QueueTable({ list, rows, isFiltered }: QueueTableProps): ReactElement {
+function QueueTable({ list, rows, hiddenCount, isFiltered, columns }: QueueTableProps): ReactElement {
   const { show } = list;
   const onShow = useCallback(
-    (first: number, last: number) => show(rows[first]?.index ?? 0, rows[last]?.index ?? 0),
+    (first: number, last: number) =>
+      show(rows[first]?.index ?? 0, (rows[last]?.index ?? 0) + (rows[last]?.alike.length ?? 0)),
     [show, rows],
   );
   if (list.head === undefined) {
@@ -141,10 +166,10 @@ function QueueTable({ list, rows, isFiltered }: QueueTableProps): ReactElement {
         <VirtualTable
           label="Queue"
           rows={rows}
-          rowCount={isFiltered ? rows.length : list.head.waiting.workloads}
+          rowCount={isFiltered ? rows.length : list.head.waiting.workloads - hiddenCount}
           keyOf={({ entry }) => entry.workload.id}
           columns={columns}
-          template="grid-cols-[2.5rem_1fr_auto] md:grid-cols-[3rem_minmax(9rem,1.1fr)_minmax(7rem,0.8fr)_4.5rem_6rem_6.5rem_minmax(0,3fr)]"
+          template="grid-cols-[2.5rem_1fr_auto] md:grid-cols-[2.5rem_minmax(8rem,1.1fr)_minmax(6rem,0.8fr)_minmax(5rem,0.6fr)_4rem_5rem_7rem_6.5rem_minmax(0,2.4fr)]"
           onShow={onShow}
           footer={
             list.isComplete ? null : (
@@ -160,27 +185,9 @@ function QueueTable({ list, rows, isFiltered }: QueueTableProps): ReactElement {
   );
 }
 
-const columns: readonly Column<QueueRow>[] = [
-  { id: "position", header: "#", className: "text-ink-3", cell: ({ entry }) => grouped(entry.position + 1) },
-  {
-    id: "name",
-    header: "Workload",
-    cell: ({ entry: { workload, reason } }) => (
-      <>
-        <Link
-          to="/workloads/$workloadId"
-          params={{ workloadId: workload.id }}
-          className="block truncate font-medium hover:underline"
-        >
-          {workload.name}
-        </Link>
-        <span className="block truncate text-xs text-ink-2 md:hidden">
-          {reason?.sentence ?? "It starts within a moment."}
-        </span>
-      </>
-    ),
-  },
+const sizeColumns: readonly Column<QueueRow>[] = [
   { id: "team", header: "Team", className: "hidden md:block text-ink-2", cell: ({ entry }) => entry.workload.team },
+  { id: "user", header: "User", className: "hidden md:block text-ink-2", cell: ({ entry }) => entry.workload.actor },
   {
     id: "gang",
     header: "Gang",
@@ -193,6 +200,9 @@ const columns: readonly Column<QueueRow>[] = [
     className: "text-right md:text-left",
     cell: ({ entry }) => <Span fromMs={entry.workload.submittedAtMs} />,
   },
+];
+
+const reasonColumns: readonly Column<QueueRow>[] = [
   {
     id: "kind",
     header: "Needs / has",
@@ -221,3 +231,101 @@ const columns: readonly Column<QueueRow>[] = [
     ),
   },
 ];
+
+interface ColumnNeeds {
+  readonly starts: ReadonlyMap<string, StartEstimate> | null;
+  readonly open: (id: string) => void;
+}
+
+const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[] => [
+  { id: "position", header: "#", className: "text-ink-3", cell: ({ entry }) => grouped(entry.position + 1) },
+  {
+    id: "name",
+    header: "Workload",
+    cell: ({ entry: { workload, reason }, alike }) => (
+      <>
+        <span className="flex items-center gap-2">
+          <Link
+            to="/workloads/$workloadId"
+            params={{ workloadId: workload.id }}
+            className="min-w-0 truncate font-medium hover:underline"
+          >
+            {workload.name}
+          </Link>
+          {alike.length === 0 ? null : (
+            <button
+              type="button"
+              className="min-h-6 shrink-0 rounded-sm bg-accent-soft px-1.5 text-xs text-accent hover:underline"
+              onClick={() => open(workload.id)}
+            >
+              and {grouped(alike.length)} alike
+            </button>
+          )}
+        </span>
+        <span className="block truncate text-xs text-ink-2 md:hidden">
+          {reason?.sentence ?? "It starts within a moment."}
+        </span>
+      </>
+    ),
+  },
+  ...sizeColumns,
+  {
+    id: "start",
+    header: "Expected start",
+    className: "hidden md:block",
+    cell: ({ entry }) => <ExpectedStartCell entry={entry} starts={starts} />,
+  },
+  ...reasonColumns,
+];
+
+interface ExpectedStartCellProps {
+  readonly entry: QueueEntry;
+  readonly starts: ReadonlyMap<string, StartEstimate> | null;
+}
+
+function ExpectedStartCell({ entry, starts }: ExpectedStartCellProps): ReactElement {
+  if (canNeverStart(entry)) return <Badge tone="bad">Cannot start</Badge>;
+  const estimate = starts?.get(entry.workload.id);
+  if (estimate === undefined) return <span className="text-ink-3">{starts === null ? "…" : "–"}</span>;
+  if (estimate.p50AtMs === null) return <span className="text-ink-3">beyond forecast</span>;
+  return (
+    <span title={estimate.sentence}>
+      <Moment atMs={estimate.p50AtMs} />
+    </span>
+  );
+}
+
+/** Forward runs of the whole fleet: one answer for all rows, asked again rarely. */
+const FORECAST_EVERY_MS = 60_000;
+const FORECASTS_MAX = 500;
+/** A page that is left at once costs no forecast. */
+const GLANCE_MS = 1_000;
+
+function unlessLeft(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, GLANCE_MS);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new Error("the queue was left"));
+    });
+  });
+}
+
+/** `null`: not answered yet. */
+function useExpectedStarts(): ReadonlyMap<string, StartEstimate> | null {
+  const client = useClient();
+  const queryKey = ["expected starts"];
+  const { data, error } = useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      await unlessLeft(signal);
+      return client.expectedStarts({ limit: FORECASTS_MAX }, { signal });
+    },
+    retry: false,
+  });
+  useLiveQuery({ queryKey, matters: changesQueue, everyMs: FORECAST_EVERY_MS });
+  return useMemo(() => {
+    if (data === undefined) return error === null ? null : new Map();
+    return new Map(data.items.map(({ workload, estimate }) => [workload.id, estimate]));
+  }, [data, error]);
+}

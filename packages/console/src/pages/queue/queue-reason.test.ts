@@ -14,6 +14,8 @@ const entry: QueueEntry = {
     priority: 0,
     gang: { workers: 4, accelerators: 8, coresMilli: 0, memoryMib: 0 },
     acceleratorTypes: [],
+    nodes: [],
+    acceleratorMs: 0,
     tasks: { total: 1, waiting: 1, active: 0, succeeded: 0, failed: 0 },
     stopRequested: false,
     submittedAtMs: 0,

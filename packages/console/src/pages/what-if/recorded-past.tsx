@@ -1,4 +1,4 @@
-import type { HeadroomClient, ReplayGroup, ReplayQuestionInput, ReplayReport } from "@headroom/protocol";
+import type { ReplayGroup, ReplayReport } from "@headroom/protocol";
 import { grouped } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -12,37 +12,11 @@ import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, teamChanges } from "./change.ts";
+import { replayed } from "./replayed.ts";
 import type { Situation } from "./situation.ts";
 
 const DAY_MS = 86_400_000;
 const periods = ["1", "7", "30"] as const;
-const LOOK_EVERY_MS = 300;
-
-const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
-
-/** Polls until the replay is done; leaving the page or cancelling ends the replay. */
-async function played(
-  client: HeadroomClient,
-  question: ReplayQuestionInput,
-  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (progress: number) => void },
-): Promise<ReplayReport | null> {
-  const { id } = await client.startReplay(question);
-  for (;;) {
-    if (signal.aborted) {
-      await client.cancelReplay(id);
-      return null;
-    }
-    const replay = await client.replay(id);
-    if (replay.phase === "done") return replay.report;
-    if (replay.phase === "failed") throw new Error(replay.detail);
-    onProgress(replay.progress);
-    await pause(LOOK_EVERY_MS);
-  }
-}
-
 export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situation }: Situation): ReactElement {
   const client = useClient();
   const [days, setDays] = useState<(typeof periods)[number]>("7");
@@ -60,7 +34,7 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
         teams: teamChanges(change, situation.teams),
         ...(change.policy === null ? {} : { policy: { preset: change.policy } }),
       };
-      return played(client, question, { signal: controller.signal, onProgress: setProgress });
+      return replayed(client, question, { signal: controller.signal, onProgress: setProgress });
     },
   });
   return (

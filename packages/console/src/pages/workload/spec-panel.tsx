@@ -2,6 +2,7 @@ import type { Workload, WorkloadSpec } from "@headroom/protocol";
 import { durationText, plural, specTerms } from "@headroom/views";
 import type { ReactElement } from "react";
 import { gangSentence, workerNeedText } from "../../format/amounts.ts";
+import { download } from "../../format/download.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Facts, type Fact } from "../../parts/facts.tsx";
@@ -30,9 +31,12 @@ export function SpecPanel({ workload }: { readonly workload: Workload }): ReactE
           >
             {json}
           </pre>
-          <Button icon="copy" className="absolute top-2 right-2" onClick={copy}>
-            Copy
-          </Button>
+          <div className="absolute top-2 right-2 flex gap-2">
+            <Button onClick={() => download(`${workload.name}.json`, `${json}\n`)}>Download</Button>
+            <Button icon="copy" onClick={copy}>
+              Copy
+            </Button>
+          </div>
         </div>
       </details>
     </Panel>

@@ -12,13 +12,13 @@ import { Loading } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 
 /**
- * Expected start, and changes that would start it now. Both take seconds on a large fleet, so they are computed only on
- * request.
+ * The expected start at once, and on request the changes that would start it now: each of those is tried on a fork, which
+ * takes seconds on a large fleet.
  */
 export function StartForecast({ workloadId }: { readonly workloadId: string }): ReactElement {
   const client = useClient();
   const [isAsked, setIsAsked] = useState(false);
-  const estimate = useQuery({ ...startEstimateQuery(client, workloadId), enabled: isAsked });
+  const estimate = useQuery(startEstimateQuery(client, workloadId));
   const changes = useQuery({ ...startingChangesQuery(client, workloadId), enabled: isAsked });
   const isAsking = estimate.isFetching || changes.isFetching;
   const askAgain = (): void => {
@@ -28,19 +28,21 @@ export function StartForecast({ workloadId }: { readonly workloadId: string }): 
   };
   return (
     <div className="flex flex-col gap-3 border-t border-line px-4 py-3">
+      <div aria-live="polite" aria-busy={estimate.isFetching}>
+        <Part title="When it will start" query={estimate}>
+          {(found) => <Estimate estimate={found} />}
+        </Part>
+      </div>
       {/* The button stays, so that it keeps the focus; while a request runs it does nothing. */}
       <Button
         className="self-start max-w-full whitespace-normal!"
-        aria-disabled={isAsking}
+        aria-disabled={isAsked && isAsking}
         onClick={isAsked ? askAgain : () => setIsAsked(true)}
       >
-        {isAsking ? "Asking the scheduler" : isAsked ? "Ask again" : "When will it start, and what would start it now?"}
+        {isAsked && isAsking ? "Asking the scheduler" : isAsked ? "Ask again" : "What would start it now?"}
       </Button>
       {isAsked ? (
-        <div className="flex flex-col gap-4" aria-live="polite" aria-busy={isAsking}>
-          <Part title="When it will start" query={estimate}>
-            {(found) => <Estimate estimate={found} />}
-          </Part>
+        <div aria-live="polite" aria-busy={changes.isFetching}>
           <Part title="What would start it now" query={changes}>
             {({ items }) => <Changes items={items} />}
           </Part>

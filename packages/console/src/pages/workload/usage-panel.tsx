@@ -1,5 +1,7 @@
 import { grouped, memoryText } from "@headroom/views";
+import type { WorkloadUsage } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { usageQuery } from "../../data/queries.ts";
@@ -10,11 +12,30 @@ import { Panel } from "../../parts/page.tsx";
 const EVERY_MS = 5_000;
 const WORKERS_SHOWN_MAX = 16;
 
+/** Cores that a worker used on average between the last two answers. */
+function useCoresUsed(data: WorkloadUsage | undefined): (key: string, cpuMs: number) => string {
+  const [pair, setPair] = useState<{ readonly before?: WorkloadUsage; readonly now?: WorkloadUsage }>({});
+  if (data !== undefined && data !== pair.now)
+    setPair({ ...(pair.now === undefined ? {} : { before: pair.now }), now: data });
+  const { before } = pair;
+  const earlier = new Map<string, number>(
+    (before?.attempts ?? []).flatMap(({ attemptId, workers }) =>
+      workers.map(({ worker, cpuMs }) => [`${attemptId} ${worker}`, cpuMs] as const),
+    ),
+  );
+  return (key, cpuMs) => {
+    const was = earlier.get(key);
+    const spanMs = (data?.atMs ?? 0) - (before?.atMs ?? 0);
+    return was === undefined || spanMs <= 0 ? "–" : ((cpuMs - was) / spanMs).toFixed(1);
+  };
+}
+
 export function UsagePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const { data } = useQuery({ ...usageQuery(useClient(), workloadId), refetchInterval: EVERY_MS, retry: false });
   const rows = (data?.attempts ?? []).flatMap(({ attemptId, task, workers }) =>
     workers.map((usage) => ({ ...usage, attemptId, task })),
   );
+  const coresUsed = useCoresUsed(data);
   if (rows.length === 0) return null;
   return (
     <Panel title="Use">
@@ -22,7 +43,7 @@ export function UsagePanel({ workloadId }: { readonly workloadId: string }): Rea
         <table className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>
-              {["Worker", "Processor time", "Memory", "Peak"].map((name) => (
+              {["Worker", "Cores used", "Processor time", "Memory", "Peak"].map((name) => (
                 <th key={name} scope="col" className="px-4 pt-2 font-medium">
                   {name}
                 </th>
@@ -35,6 +56,7 @@ export function UsagePanel({ workloadId }: { readonly workloadId: string }): Rea
                 <th scope="row" className="px-4 py-1 font-normal">
                   {task > 0 ? `${task}.${worker}` : worker}
                 </th>
+                <td className="px-4 py-1">{coresUsed(`${attemptId} ${worker}`, cpuMs)}</td>
                 <td className="px-4 py-1">{spanText(cpuMs)}</td>
                 <td className="px-4 py-1">{memoryText(rssMib)}</td>
                 <td className="px-4 py-1 text-ink-2">{memoryText(peakRssMib)}</td>

@@ -1,19 +1,16 @@
 /** One workload: specification, verdict or progress, logs, history. */
 import type { Workload } from "@headroom/protocol";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import type { ReactElement } from "react";
 import { useClient, useSession } from "../../connect/session.ts";
 import { workloadQuery } from "../../data/queries.ts";
 import { changesWorkload } from "../../live/interest.ts";
 import { REPORTS_POLL_MS, useLiveQuery } from "../../live/use-live-query.ts";
-import { useAnnouncer } from "../../parts/announcer.tsx";
-import { Button } from "../../parts/button.tsx";
-import { Confirm } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
-import { PhaseBadge } from "../../parts/phase-badge.tsx";
+import { Badge, PhaseBadge } from "../../parts/phase-badge.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { AttemptsPanel } from "./attempts-panel.tsx";
@@ -23,6 +20,8 @@ import { useHistory } from "./history/use-history.ts";
 import { LogsPanel } from "./logs/logs-panel.tsx";
 import { SpecPanel } from "./spec-panel.tsx";
 import { UsagePanel } from "./usage-panel.tsx";
+import { FailurePanel } from "./failure-panel.tsx";
+import { WorkloadActions } from "./workload-actions.tsx";
 import { WastePanel } from "./waste-panel.tsx";
 import { WaitingPanel } from "./waiting-panel.tsx";
 
@@ -55,7 +54,7 @@ function WorkloadOf({ workloadId }: { readonly workloadId: string }): ReactEleme
       title={data.name}
       layout="flow"
       summary={<Summary workload={data} />}
-      actions={<StopButton workload={data} />}
+      actions={<WorkloadActions workload={data} />}
     >
       {error === null ? null : <StaleNotice error={error} />}
       <Panels workload={data} />
@@ -64,10 +63,11 @@ function WorkloadOf({ workloadId }: { readonly workloadId: string }): ReactEleme
 }
 
 function Summary({ workload }: { readonly workload: Workload }): ReactElement {
-  const { phase, team, kind, id, endSentence } = workload;
+  const { phase, team, kind, endSentence, held } = workload;
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <PhaseBadge phase={phase} />
+      {held === true ? <Badge tone="stop">Held</Badge> : null}
       <span>
         {kind === "train" ? "Training run" : "Batch array"} of{" "}
         <Link
@@ -78,7 +78,6 @@ function Summary({ workload }: { readonly workload: Workload }): ReactElement {
           {team}
         </Link>
       </span>
-      <span className="font-mono text-xs text-ink-3">{id}</span>
       {endSentence === null ? null : <span>{endSentence}</span>}
     </div>
   );
@@ -91,6 +90,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
   return (
     <div className="grid items-start gap-4 px-4 pb-6 md:px-6 xl:grid-cols-[minmax(0,1fr)_22rem]">
       <div className="flex min-w-0 flex-col gap-4">
+        <FailurePanel workload={workload} />
         {isOver ? null : <WastePanel workloadId={workload.id} />}
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
@@ -126,6 +126,8 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
                   ),
               },
               ...(isOver ? [{ name: "Ended", value: <Moment atMs={workload.endedAtMs ?? 0} /> }] : []),
+              { name: "Accelerator-hours", value: (workload.acceleratorMs / 3_600_000).toFixed(1) },
+              { name: "Id", value: workload.id },
               { name: "Priority", value: String(workload.priority) },
             ]}
           />
@@ -134,39 +136,5 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
         <SpecPanel workload={workload} />
       </div>
     </div>
-  );
-}
-
-function StopButton({ workload }: { readonly workload: Workload }): ReactElement | null {
-  const client = useClient();
-  const announcer = useAnnouncer();
-  const queryClient = useQueryClient();
-  const [isAsking, setIsAsking] = useState(false);
-  const stop = useMutation({
-    mutationFn: () => client.stopWorkload(workload.id),
-    onSuccess: () => announcer.say(`${workload.name} is being stopped.`),
-    onError: (error) => announcer.fail(error),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ["workload", workload.id] }),
-  });
-  if (workload.endedAtMs !== null) return null;
-  const isStopping = workload.stopRequested || stop.isPending;
-  return (
-    <>
-      <Button icon="stop" disabled={isStopping} onClick={() => setIsAsking(true)}>
-        {isStopping ? "Stopping" : "Stop"}
-      </Button>
-      <Confirm
-        isOpen={isAsking}
-        onClose={() => setIsAsking(false)}
-        onConfirm={() => stop.mutate()}
-        title={`Stop ${workload.name}?`}
-        action="Stop"
-        isDangerous
-      >
-        {workload.tasks.active === 0
-          ? "It leaves the queue and does not start."
-          : `Its workers get SIGTERM and ${workload.spec.graceTimeoutMs / 1000} s to write a checkpoint, then SIGKILL. It does not start again.`}
-      </Confirm>
-    </>
   );
 }

@@ -3,12 +3,13 @@ import type { Page as Answer, WorkloadPhase, WorkloadSummary } from "@headroom/p
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
+import { useNow } from "../../connect/use-now.ts";
 import { usePagedList } from "../../data/use-paged-list.ts";
 import { gangSentence, gangText, percentText } from "../../format/amounts.ts";
 import { changesWorkloads } from "../../live/interest.ts";
 import { REPORTS_POLL_MS, useLiveQuery } from "../../live/use-live-query.ts";
 import { buttonClass } from "../../parts/button.tsx";
-import { SearchInput, Segments } from "../../parts/controls.tsx";
+import { SearchInput, Segments, Select, inputClass } from "../../parts/controls.tsx";
 import { TeamFilter } from "../../parts/team-filter.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -17,26 +18,31 @@ import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
-import type { WorkloadsSearch } from "../../routes/search-params.ts";
+import { timeRanges, type WorkloadsSearch } from "../../routes/search-params.ts";
+import { BulkStop, useSelection, type ChosenWorkloads } from "./bulk-stop.tsx";
 
 const route = getRouteApi("/workloads");
 const idOf = ({ id }: WorkloadSummary): string => id;
 
 export function WorkloadsPage(): ReactElement {
+  const selection = useSelection();
   return (
     <Page
       title="Workloads"
       layout="fill"
       summary="Training runs and batch arrays, the newest first"
       actions={
-        <Link to="/workloads/new" className={buttonClass("primary")}>
-          <Icon name="plus" size={14} />
-          New workload
-        </Link>
+        <>
+          <BulkStop selection={selection} />
+          <Link to="/workloads/new" className={buttonClass("primary")}>
+            <Icon name="plus" size={14} />
+            New workload
+          </Link>
+        </>
       }
       toolbar={<Filters />}
     >
-      <WorkloadTable />
+      <WorkloadTable selection={selection} />
     </Page>
   );
 }
@@ -51,7 +57,7 @@ const phases: readonly { readonly value: WorkloadPhase | "all"; readonly label: 
 ];
 
 function Filters(): ReactElement {
-  const { team, search, phase } = route.useSearch();
+  const { team, search, phase, user, node, range } = route.useSearch();
   const navigate = route.useNavigate();
   const change = (next: Partial<WorkloadsSearch>): void =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: true });
@@ -66,21 +72,78 @@ function Filters(): ReactElement {
       />
       <SearchInput
         label="Name or id"
-        className="w-full sm:w-60"
+        className="w-full sm:w-44"
         defaultValue={search ?? ""}
         onValue={(value) => change({ search: value.trim() === "" ? undefined : value.trim() })}
       />
       <TeamFilter team={team} onTeam={(chosen) => change({ team: chosen })} />
+      <Select
+        label="Submitted"
+        value={range ?? ""}
+        options={[
+          { value: "", label: "Any time" },
+          { value: "1", label: "Last hour" },
+          { value: "24", label: "Last 24 hours" },
+          { value: "168", label: "Last 7 days" },
+        ]}
+        onValue={(value) => change({ range: timeRanges.find((each) => each === value) })}
+      />
+      <TextFilter label="User" value={user} onValue={(value) => change({ user: value })} />
+      <TextFilter label="Node" value={node} onValue={(value) => change({ node: value })} />
     </>
   );
 }
 
-function WorkloadTable(): ReactElement {
+interface TextFilterProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onValue: (value: string | undefined) => void;
+}
+
+/** An exact name, so it applies on Enter or when the field is left, not with every letter. */
+function TextFilter({ label, value, onValue }: TextFilterProps): ReactElement {
+  const take = (text: string): void => onValue(text.trim() === "" ? undefined : text.trim());
+  return (
+    <input
+      key={value ?? ""}
+      aria-label={label}
+      placeholder={label}
+      defaultValue={value ?? ""}
+      autoComplete="off"
+      spellCheck={false}
+      className={`${inputClass} w-24`}
+      onBlur={({ target }) => take(target.value)}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === "Enter") take(currentTarget.value);
+      }}
+    />
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Rounded down to the minute, so that the query stays the same from one render to the next. */
+function useSubmittedFrom(range: WorkloadsSearch["range"]): number | undefined {
+  const nowMs = useNow();
+  return range === undefined ? undefined : Math.floor((nowMs - Number(range) * HOUR_MS) / 60_000) * 60_000;
+}
+
+function WorkloadTable({ selection }: { readonly selection: ChosenWorkloads }): ReactElement {
   const client = useClient();
-  const { team, search, phase } = route.useSearch();
+  const { team, search, phase, user, node, range } = route.useSearch();
+  const submittedFromMs = useSubmittedFrom(range);
   const list = usePagedList<WorkloadSummary, Answer<WorkloadSummary>>({
-    queryKey: ["workloads", phase ?? "", team ?? "", search ?? ""],
-    fetchPage: (page, signal) => client.listWorkloads({ ...page, phase, team, search }, { signal }),
+    queryKey: [
+      "workloads",
+      phase ?? "",
+      team ?? "",
+      search ?? "",
+      user ?? "",
+      node ?? "",
+      String(submittedFromMs ?? ""),
+    ],
+    fetchPage: (page, signal) =>
+      client.listWorkloads({ ...page, phase, team, search, actor: user, node, submittedFromMs }, { signal }),
     idOf,
   });
   useLiveQuery({ queryKey: ["workloads"], matters: changesWorkloads, pollMs: REPORTS_POLL_MS });
@@ -92,7 +155,7 @@ function WorkloadTable(): ReactElement {
     );
   }
   if (list.items.length === 0 && list.isComplete)
-    return <NoWorkloads isFiltered={(team ?? search ?? phase) !== undefined} />;
+    return <NoWorkloads isFiltered={(team ?? search ?? phase ?? user ?? node ?? range) !== undefined} />;
   return (
     <div className="flex h-full flex-col">
       {list.error === null ? null : <StaleNotice error={list.error} />}
@@ -102,8 +165,8 @@ function WorkloadTable(): ReactElement {
           rows={list.items}
           rowCount={list.isComplete ? list.items.length : -2}
           keyOf={idOf}
-          columns={columns}
-          template="grid-cols-[1fr_auto] md:grid-cols-[minmax(9rem,1.4fr)_6.5rem_minmax(7rem,1fr)_4.5rem_minmax(7rem,1.2fr)_7rem_6.5rem]"
+          columns={columnsWith(selection)}
+          template="grid-cols-[1.5rem_1fr_auto] md:grid-cols-[1.5rem_minmax(8rem,1.4fr)_6.5rem_minmax(6rem,1fr)_minmax(4.5rem,0.7fr)_4.5rem_minmax(6rem,1.1fr)_minmax(5rem,0.8fr)_4.5rem_7rem_5.5rem]"
           onShow={list.show}
           rowHeightPx={44}
         />
@@ -129,6 +192,25 @@ function NoWorkloads({ isFiltered }: { readonly isFiltered: boolean }): ReactEle
   );
 }
 
+const columnsWith = ({ chosen, toggle }: ChosenWorkloads): readonly Column<WorkloadSummary>[] => [
+  {
+    id: "select",
+    header: "Select",
+    isHeaderHidden: true,
+    cell: (workload) =>
+      workload.endedAtMs === null ? (
+        <input
+          type="checkbox"
+          aria-label={`Select ${workload.name}`}
+          className="accent-accent"
+          checked={chosen.has(workload.id)}
+          onChange={() => toggle(workload)}
+        />
+      ) : null,
+  },
+  ...columns,
+];
+
 const columns: readonly Column<WorkloadSummary>[] = [
   {
     id: "name",
@@ -148,6 +230,7 @@ const columns: readonly Column<WorkloadSummary>[] = [
   },
   { id: "state", header: "State", cell: ({ phase }) => <PhaseBadge phase={phase} /> },
   { id: "team", header: "Team", className: "hidden md:block text-ink-2", cell: ({ team }) => team },
+  { id: "user", header: "User", className: "hidden md:block text-ink-2", cell: ({ actor }) => actor },
   {
     id: "gang",
     header: "Gang",
@@ -159,6 +242,23 @@ const columns: readonly Column<WorkloadSummary>[] = [
     header: "Progress",
     className: "hidden md:block",
     cell: (workload) => <RowProgress workload={workload} />,
+  },
+  {
+    id: "node",
+    header: "Node",
+    className: "hidden md:block text-ink-2",
+    cell: ({ nodes }) =>
+      nodes.length === 0 ? (
+        "–"
+      ) : (
+        <span title={nodes.join(", ")}>{nodes.length === 1 ? nodes[0] : `${nodes[0] ?? ""} +${nodes.length - 1}`}</span>
+      ),
+  },
+  {
+    id: "hours",
+    header: "Acc.-hours",
+    className: "hidden md:block text-right pr-2",
+    cell: ({ acceleratorMs }) => (acceleratorMs / HOUR_MS).toFixed(1),
   },
   {
     id: "submitted",

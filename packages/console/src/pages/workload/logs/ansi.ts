@@ -93,3 +93,13 @@ function applyCodes(style: Style, codes: string): void {
     else if (code === 38 || code === 48) index += numbers[index + 1] === 5 ? 2 : 4;
   }
 }
+
+/** The lines of a log as plain text: no escape sequences, no overwritten progress bars, no empty end. */
+export function plainLines(text: string): readonly string[] {
+  const lines = text.split("\n").map((line) =>
+    parseAnsi(afterCarriageReturns(line))
+      .map((span) => span.text)
+      .join(""),
+  );
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}

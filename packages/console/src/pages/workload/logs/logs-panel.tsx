@@ -2,6 +2,10 @@ import type { Attempt, Workload } from "@headroom/protocol";
 import { grouped } from "@headroom/views";
 import { useDeferredValue, useMemo, useState } from "react";
 import type { KeyboardEvent, ReactElement } from "react";
+import { useClient } from "../../../connect/session.ts";
+import { download } from "../../../format/download.ts";
+import { useAnnouncer } from "../../../parts/announcer.tsx";
+import { plainLines } from "./ansi.ts";
 import { Button, IconButton } from "../../../parts/button.tsx";
 import { SearchInput, Select } from "../../../parts/controls.tsx";
 import { Panel } from "../../../parts/page.tsx";
@@ -23,6 +27,7 @@ export function LogsPanel({ workload }: { readonly workload: Workload }): ReactE
   const shown = frozen ?? live;
   const [isFollowing, setIsFollowing] = useState(true);
   const search = useSearchIn(shown);
+  const saveLog = useLogDownload(workload, { attempt, worker });
   const { workers } = workload.gang;
   return (
     <Panel title="Logs" aside={<LogStatus live={live} isPaused={frozen !== null} newCount={newLines(live, frozen)} />}>
@@ -44,6 +49,7 @@ export function LogsPanel({ workload }: { readonly workload: Workload }): ReactE
         <Button icon={frozen === null ? "pause" : "play"} onClick={() => setFrozen(frozen === null ? live : null)}>
           {frozen === null ? "Pause" : "Continue"}
         </Button>
+        <Button onClick={() => void saveLog()}>Download</Button>
         <Button icon="down" aria-pressed={isFollowing} onClick={() => setIsFollowing(true)} disabled={isFollowing}>
           Follow
         </Button>
@@ -65,6 +71,26 @@ export function LogsPanel({ workload }: { readonly workload: Workload }): ReactE
       )}
     </Panel>
   );
+}
+
+/** The whole log as a file: of the chosen attempt and worker, without escape sequences. */
+function useLogDownload(
+  workload: Workload,
+  chosen: { readonly attempt: string; readonly worker: string },
+): () => Promise<void> {
+  const client = useClient();
+  const announcer = useAnnouncer();
+  return async () => {
+    const attempt = chosen.attempt === "" ? undefined : chosen.attempt;
+    const worker = chosen.worker === "" ? undefined : Number(chosen.worker);
+    const parts: string[] = [];
+    try {
+      for await (const { text } of client.logs(workload.id, { attempt, worker })) parts.push(text);
+      download(`${workload.name}.log`, `${plainLines(parts.join("")).join("\n")}\n`);
+    } catch (error) {
+      announcer.fail(error);
+    }
+  };
 }
 
 const workerOptions = (workers: number): { value: string; label: string }[] => [

@@ -1,0 +1,72 @@
+/** Pages that an operator compares and plans with, on the demo. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accessibilityViolations } from "./accessibility.ts";
+import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
+import { serveConsole, type StaticServer } from "./static-server.ts";
+
+describe.skipIf(chromiumPath === null)("the operator's pages", () => {
+  let server: StaticServer;
+  let browser: OpenBrowser;
+  let page: Page;
+
+  beforeAll(async () => {
+    buildConsole();
+    server = await serveConsole();
+    browser = await openBrowser({ width: 1440, height: 900, colorScheme: "dark" });
+    ({ page } = browser);
+    await page.goto(`${server.url}/?demo`);
+    await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
+    await page.getByRole("button", { name: "Pause simulated time" }).click();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  const visit = async (address: string, heading: string): Promise<void> => {
+    await page.evaluate((to) => window.location.assign(`#${to}`), address);
+    await expectShown(page.getByRole("heading", { level: 1, name: heading }));
+  };
+
+  it("shows a day of used, queued and lost capacity above the map", async () => {
+    const day = page.getByRole("region", { name: "Last 24 hours" });
+    await expectShown(
+      day.getByRole("img", { name: /used: \d+ to \d+, now \d+; out of service: .*; queued: .*; capacity: 512/ }),
+    );
+    const map = await page.getByRole("application", { name: "Fleet map" }).boundingBox();
+    expect((await day.boundingBox())?.y).toBeLessThan(map?.y ?? 0);
+  });
+
+  it("lists the user and the expected start of everything that waits", async () => {
+    await visit("/queue", "Queue");
+    const rows = page.getByRole("table", { name: "Queue" }).locator("[data-row]");
+    await expectShown(rows.first().getByText(/-user$/));
+    await expectShown(rows.locator("time").first());
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
+  it("compares policies with the active one, and replays the last week before it activates another", async () => {
+    await visit("/policy", "Policy");
+    const table = page.getByRole("region", { name: "Policies compared" });
+    await expectShown(table.getByText("(differs from the active policy)").first());
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await table.getByRole("button", { name: "Activate fifo", exact: true }).click();
+    const question = page.getByRole("alertdialog");
+    await expectShown(question.getByRole("region", { name: "Differences" }).locator("ins").first());
+    await expectShown(
+      question.getByRole("region", { name: "Replay of the last week" }).getByText(/cannot be replayed here/),
+    );
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+  });
+
+  it("draws the calendar as a timeline", async () => {
+    await visit("/calendar", "Calendar");
+    const timeline = page.getByRole("region", { name: "Next 14 days" });
+    await expectShown(timeline.getByRole("img", { name: /^switch-repair, maintenance: .* to / }));
+    await expectShown(timeline.getByRole("img", { name: /^index-refresh, schedule: / }));
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+/** A run from its failure to its rerun, and the list of workloads: on a control plane with real processes. */
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { accessibilityViolations } from "./accessibility.ts";
+import { buildConsole, chromiumPath, openBrowser, expectShown, type OpenBrowser } from "./browser.ts";
+import { newHome, removeHome, startControlPlane, type ControlPlane } from "./control-plane.ts";
+
+const failing = "echo starting; echo 'loss is NaN at step 17' >&2; exit 3";
+
+describe.skipIf(chromiumPath === null)("a run on a control plane", () => {
+  const home = newHome();
+  let plane: ControlPlane;
+  let browser: OpenBrowser;
+  let page: Page;
+
+  beforeAll(async () => {
+    buildConsole();
+    plane = await startControlPlane(home);
+    browser = await openBrowser({ width: 1440, height: 900 });
+    ({ page } = browser);
+    await page.goto(plane.loginUrl);
+    await expectShown(page.getByRole("heading", { level: 1, name: "Fleet" }));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await plane.stopWork();
+    await plane.stop();
+    removeHome(home);
+  });
+
+  const submit = async (name: string, run: string, accelerators = 1): Promise<string> => {
+    const spec = { kind: "train" as const, name, run, gang: { workers: 1, accelerators }, retries: { max: 0 } };
+    const { workloadId } = await plane.client.submitWorkload(spec);
+    return workloadId;
+  };
+
+  it("shows first how the failing worker ended and what it wrote last, and reruns", async () => {
+    const id = await submit("breaks", failing);
+    await page.goto(`${plane.url}/workloads/${id}`);
+    const failure = page.getByRole("region", { name: "Attempt 1 failed" });
+    await expectShown(failure.getByText("Worker 0 exited with code 3."));
+    await expectShown(
+      failure.getByRole("region", { name: "Last lines of worker 0" }).getByText(/loss is NaN at step 17/),
+    );
+    // Before everything else on the page.
+    expect(await page.locator("main section").first().getAttribute("aria-label")).toBe("Attempt 1 failed");
+    expect(await accessibilityViolations(page)).toEqual([]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("region", { name: "Logs", exact: true }).getByRole("button", { name: "Download" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("breaks.log");
+    await page.getByRole("button", { name: "Rerun" }).click();
+    await expectShown(page.getByRole("region", { name: "Attempt 2 failed" }));
+  });
+
+  it("forecasts the start without a click, and holds and releases", async () => {
+    await submit("occupies", "sleep 600", 4);
+    const id = await submit("waits", "sleep 600", 4);
+    await page.goto(`${plane.url}/workloads/${id}`);
+    const waits = page.getByRole("region", { name: "Why it waits" });
+    await expectShown(
+      waits.getByRole("region", { name: "When it will start" }).getByText("half before", { exact: true }),
+    );
+    await page.getByRole("button", { name: "Hold" }).click();
+    await expectShown(page.getByText("Held", { exact: true }).first());
+    await page.getByRole("button", { name: "Release" }).click();
+    await expectShown(page.getByRole("button", { name: "Hold" }));
+  });
+
+  it("lists user, node and accelerator-hours, filters by them, and stops what is selected", async () => {
+    await page.goto(`${plane.url}/workloads`);
+    const table = page.getByRole("table", { name: "Workloads" });
+    const { nodes, actor } = await plane.client
+      .listWorkloads({ phase: "running" })
+      .then(({ items: [running] }) => ({ nodes: running?.nodes ?? [], actor: running?.actor ?? "" }));
+    await expectShown(table.getByRole("row", { name: /occupies/ }).getByText(nodes[0] ?? "no node", { exact: true }));
+    await expectShown(table.getByRole("row", { name: /occupies/ }).getByText(actor, { exact: true }));
+    await page.getByRole("textbox", { name: "User" }).fill("nobody-else");
+    await page.keyboard.press("Enter");
+    await expectShown(page.getByText("No workload matches"));
+    await page.getByRole("textbox", { name: "User" }).fill("");
+    await page.keyboard.press("Enter");
+    await page.getByRole("combobox", { name: "Submitted" }).selectOption("Last hour");
+    await page.getByRole("checkbox", { name: "Select occupies" }).check();
+    await page.getByRole("checkbox", { name: "Select waits" }).check();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Stop 2 selected" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Stop 2" }).click();
+    await expectShown(table.getByRole("row", { name: /waits/ }).getByText("Cancelled", { exact: true }));
+  });
+
+  it("lists every worker of a gang on its node", async () => {
+    const { items } = await plane.client.listWorkloads({ phase: "running" });
+    await Promise.all(items.map(({ id }) => plane.client.stopWorkload(id)));
+    await plane.client.submitWorkload({
+      kind: "train",
+      name: "pair",
+      run: "sleep 600",
+      gang: { workers: 2, accelerators: 1 },
+    });
+    await expect
+      .poll(
+        async () =>
+          (await plane.client.listNodes()).items[0]?.holders.filter(({ workloadName }) => workloadName === "pair")
+            .length,
+      )
+      .toBe(2);
+    const node = (await plane.client.listNodes()).items[0]?.id ?? "";
+    await page.goto(`${plane.url}/?node=${node}`);
+    const here = page.getByRole("dialog").getByRole("region", { name: "On this node" });
+    await expectShown(here.getByText(/worker 0, /));
+    await expectShown(here.getByText(/worker 1, /));
+    await expectShown(page.getByRole("dialog").getByText(/^No telemetry yet/));
+  });
+});
