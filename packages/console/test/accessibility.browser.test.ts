@@ -20,7 +20,7 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/calendar": (page) =>
     page.getByRole("region", { name: "Maintenance and reservations" }).getByRole("listitem").first(),
   "/policy": (page) => page.getByRole("button", { name: "Activate fifo", exact: true }),
-  "/what-if": (page) => page.getByRole("button", { name: "Play" }),
+  "/what-if": (page) => page.getByRole("button", { name: "Simulate", exact: true }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
   "/waste": (page) => page.getByRole("region", { name: "Findings" }),
   "/size": (page) => page.getByRole("region", { name: "What it takes" }),

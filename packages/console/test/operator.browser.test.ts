@@ -69,4 +69,30 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     await expectShown(timeline.getByRole("img", { name: /^index-refresh, schedule: / }));
     expect(await accessibilityViolations(page)).toEqual([]);
   });
+
+  it("keeps form and YAML of a new workload in step, beside a dry run", async () => {
+    await visit("/workloads/new", "New workload");
+    await page.getByLabel("Name").fill("tiny");
+    const dryRun = page.getByRole("region", { name: "Dry run" });
+    await expectShown(dryRun.getByText(/^(Starts now|Waits)$/));
+    await page.getByLabel("Memory per worker").fill("much");
+    await page.getByRole("button", { name: "Submit" }).click();
+    await expectShown(page.locator("#submit-memory-error"));
+    await page.getByLabel("Memory per worker").fill("4GiB");
+    await page.getByText("YAML", { exact: true }).click();
+    const yaml = page.getByRole("textbox", { name: "Workload as YAML" });
+    expect(await yaml.inputValue()).toMatch(/name: tiny\n[\s\S]*memory: 4GiB/);
+    await yaml.fill("kind: train\nname: [");
+    await expectShown(page.getByText(/^The text is no YAML: /));
+    await yaml.fill(
+      "kind: train\nname: from-yaml\nrun: x\ngang: { workers: 3, accelerators: 1 }\nselector: { zone: a }\n",
+    );
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByText("Form", { exact: true }).click();
+    expect(await page.getByLabel("Workers", { exact: true }).inputValue()).toBe("3");
+    // Keys without a field of the form stay.
+    await page.getByLabel("Priority").fill("high");
+    await page.getByText("YAML", { exact: true }).click();
+    expect(await yaml.inputValue()).toMatch(/zone: a[\s\S]*priority: high/);
+  });
 });

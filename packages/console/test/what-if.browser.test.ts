@@ -26,22 +26,29 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor({ timeout: PATIENCE_MS });
     await page.getByRole("button", { name: "Pause simulated time" }).click();
     await page.evaluate(() => window.location.assign("#/what-if"));
-    await expectShown(page.getByRole("button", { name: "Play" }));
+    await expectShown(page.getByRole("button", { name: "Simulate", exact: true }));
   });
   afterAll(async () => {
     await browser.close();
     await server.close();
   });
 
-  it("plays nothing before something is otherwise", async () => {
-    expect(await page.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
-    await expectShown(page.getByText("Nothing is otherwise yet"));
+  it("simulates nothing before something is changed", async () => {
+    expect(await page.getByRole("button", { name: "Simulate", exact: true }).isDisabled()).toBe(true);
+    await expectShown(page.getByText("No change yet"));
   });
 
   it("shows the next hours beside each other, and whose start moves", async () => {
     await page.getByRole("spinbutton", { name: /^h100/ }).fill("-40");
-    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(page, /In the next 12 h, if nobody submits anything more: .* and [1-9]\d* later/);
+    // The result comes first: which teams lose, and how much.
+    const result = page.getByRole("region", { name: "Result" });
+    await expectShown(result.getByText(/^-[\d.]+ accelerators/).first());
+    expect((await result.boundingBox())?.y).toBeLessThan(
+      (await page.getByRole("region", { name: "Accelerators in use" }).boundingBox())?.y ?? 0,
+    );
+    await expectShown(page.getByText("Vertical: accelerators in use").first());
     const [use] = await page.getByRole("img", { name: /^Accelerators in use/ }).all();
     expect(await use?.getAttribute("aria-label")).toMatch(/as things are: .*; with the change: /);
     await expectShown(
@@ -66,7 +73,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     const figures = page.getByRole("group", { name: "research" });
     await figures.getByRole("spinbutton", { name: "Limit of H100-SXM" }).fill("8");
     await page.getByText("6 h", { exact: true }).click();
-    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(page, /In the next 6 h/);
     const row = page.getByRole("region", { name: "Accelerators by team" }).getByRole("row", { name: /^research / });
     expect(await row.getByRole("cell").last().textContent()).toMatch(/^-\d/);
@@ -101,7 +108,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
       .getByRole("link", { name: /^What if/ })
       .first()
       .click();
-    await expectShown(page.getByRole("button", { name: "Play" }));
+    await expectShown(page.getByRole("button", { name: "Simulate", exact: true }));
   });
   afterAll(async () => {
     await browser.close();
@@ -115,10 +122,10 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
     page.on("request", (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
     const playing = asked.filter.bind(asked, (each) => /snapshot|what-if/.test(each));
     await page.getByRole("spinbutton").first().fill("-1");
-    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(page, /0 waiting workloads would start earlier and 2 later/);
     await page.getByRole("spinbutton").first().fill("2");
-    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(page, /2 waiting workloads would start earlier and 0 later/);
     await expectShown(page.getByRole("cell", { name: /^in 0 s, earlier/ }).first());
     await expectShown(page.getByText(/^Computed in this browser, on the state as of event \d+\.$/));
@@ -146,9 +153,9 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
       route.fulfill({ status: refusal.status, contentType: "application/problem+json", json: refusal }),
     );
     await other.goto(`${plane.url}/what-if`);
-    await expectShown(other.getByRole("button", { name: "Play" }));
+    await expectShown(other.getByRole("button", { name: "Simulate", exact: true }));
     await other.getByRole("spinbutton").first().fill("2");
-    await other.getByRole("button", { name: "Play" }).click();
+    await other.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(other, /2 waiting workloads would start earlier and 0 later/);
     await expectShown(
       other.getByText(/^Computed by the control plane, .* \(100 MiB\) is more than a browser is given \(64 MiB\)\.$/),
@@ -162,9 +169,9 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
       route.fulfill({ headers: { "headroom-sequence": "1", "headroom-now-ms": "1" }, body: '{"format":1000}' }),
     );
     await other.goto(`${plane.url}/what-if`);
-    await expectShown(other.getByRole("button", { name: "Play" }));
+    await expectShown(other.getByRole("button", { name: "Simulate", exact: true }));
     await other.getByRole("spinbutton").first().fill("2");
-    await other.getByRole("button", { name: "Play" }).click();
+    await other.getByRole("button", { name: "Simulate", exact: true }).click();
     await answered(other, /2 waiting workloads would start earlier and 0 later/);
     await expectShown(other.getByText(/^Computed by the control plane, .*: this browser could not \(.*1000.*\)\.$/));
     await other.close();

@@ -24,6 +24,8 @@ interface TimeChartProps {
   /** The vertical axis reaches at least this. */
   readonly max?: number;
   readonly text: (value: number) => string;
+  /** Name of the newest time; default: now. */
+  readonly endLabel?: string;
 }
 
 const fills: Readonly<Record<ChartTone, string>> = {
@@ -48,7 +50,15 @@ const strokes: Readonly<Record<ChartTone, string>> = {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-export function TimeChart({ label, unit, atMs, series, max = 0, text }: TimeChartProps): ReactElement {
+export function TimeChart({
+  label,
+  unit,
+  atMs,
+  series,
+  max = 0,
+  text,
+  endLabel = "Now",
+}: TimeChartProps): ReactElement {
   const [chosen, setChosen] = useState<number | null>(null);
   const last = atMs.length - 1;
   const index = chosen === null ? last : Math.min(chosen, last);
@@ -64,7 +74,12 @@ export function TimeChart({ label, unit, atMs, series, max = 0, text }: TimeChar
   const reading = series.map(({ name, values }) => `${name} ${text(values[index] ?? 0)}`).join(", ");
   return (
     <figure className="px-4 pt-3 pb-3">
-      <Reading time={chosen === null ? "Now" : clockText(atMs[index] ?? 0)} series={series} index={index} text={text} />
+      <Reading
+        time={chosen === null ? endLabel : clockText(atMs[index] ?? 0)}
+        series={series}
+        index={index}
+        text={text}
+      />
       <div className="flex gap-2">
         <div
           aria-hidden="true"
@@ -76,7 +91,7 @@ export function TimeChart({ label, unit, atMs, series, max = 0, text }: TimeChar
         </div>
         <div className="relative h-40 min-w-0 flex-1" onPointerMove={point} onPointerLeave={() => setChosen(null)}>
           <Plot
-            label={`${label}. ${series.map(({ name, values }) => `${name}: ${range(values, text)}`).join("; ")}.`}
+            label={`${label}. ${series.map(({ name, values }) => `${name}: ${range(values, { text, endLabel })}`).join("; ")}.`}
             scale={{ atMs, top }}
             areas={areas}
             lines={lines}
@@ -252,8 +267,11 @@ function nearest(atMs: readonly number[], wantedMs: number): number {
   return best;
 }
 
-function range(values: readonly number[], text: (value: number) => string): string {
+function range(
+  values: readonly number[],
+  { text, endLabel }: Required<Pick<TimeChartProps, "text" | "endLabel">>,
+): string {
   const [first, last] = [values[0], values.at(-1)];
   if (first === undefined || last === undefined) return "nothing";
-  return `${text(Math.min(...values))} to ${text(Math.max(...values))}, now ${text(last)}`;
+  return `${text(Math.min(...values))} to ${text(Math.max(...values))}, ${endLabel.toLowerCase()} ${text(last)}`;
 }

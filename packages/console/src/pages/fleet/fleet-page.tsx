@@ -1,4 +1,4 @@
-import type { Node } from "@headroom/protocol";
+import type { Fleet, Node, Status } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy, useMemo } from "react";
@@ -13,8 +13,6 @@ import { Page } from "../../parts/page.tsx";
 import { Empty, Failure, Loading, StaleNotice } from "../../parts/states.tsx";
 import { colouringDefault, type Colouring, type FleetSearch } from "../../routes/search-params.ts";
 import { categoryOfTeams } from "./cell-colours.ts";
-import { CapacityPanel } from "./capacity-panel.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 import { FleetMap } from "./fleet-map.tsx";
 import { FleetNumbers } from "./fleet-numbers.tsx";
 import { Legend } from "./legend.tsx";
@@ -22,6 +20,8 @@ import { NextPanel, RunningPanel } from "./work-panels.tsx";
 
 const route = getRouteApi("/");
 
+const CapacityPanel = lazy(() => import("./capacity-panel.tsx").then((module) => ({ default: module.CapacityPanel })));
+const FirstSteps = lazy(() => import("./first-steps.tsx").then((module) => ({ default: module.FirstSteps })));
 const NodeTable = lazy(() => import("./node-table.tsx").then((module) => ({ default: module.NodeTable })));
 const NodeDrawer = lazy(() => import("./node-drawer.tsx").then((module) => ({ default: module.NodeDrawer })));
 
@@ -32,7 +32,6 @@ export function FleetPage(): ReactElement {
   const nodes = useQuery(nodesQuery(client));
   const fleet = useQuery(fleetQuery(client));
   const status = useQuery(statusQuery(client));
-  const teams = useQuery(teamsQuery(client));
   useLiveQuery({ queryKey: ["nodes"], matters: changesFleet });
   useLiveQuery({ queryKey: ["fleet"], matters: changesFleet });
   const change = (next: Partial<FleetSearch>): void =>
@@ -77,10 +76,7 @@ export function FleetPage(): ReactElement {
           {fleet.data === undefined || status.data === undefined ? null : (
             <FleetNumbers fleet={fleet.data} status={status.data} />
           )}
-          {fleet.data === undefined || status.data === undefined || teams.data === undefined ? null : (
-            <FirstSteps fleet={fleet.data} status={status.data} teams={teams.data} />
-          )}
-          <CapacityPanel />
+          <Overview fleet={fleet.data} status={status.data} />
           <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
           <div className="grid items-start gap-4 lg:grid-cols-2">
             <RunningPanel />
@@ -92,6 +88,23 @@ export function FleetPage(): ReactElement {
         <NodeDrawer node={open} onClose={() => change({ node: undefined })} />
       </OnDemand>
     </Page>
+  );
+}
+
+interface OverviewProps {
+  readonly fleet: Fleet | undefined;
+  readonly status: Status | undefined;
+}
+
+function Overview({ fleet, status }: OverviewProps): ReactElement {
+  const { data: teams } = useQuery(teamsQuery(useClient()));
+  return (
+    <Suspense fallback={null}>
+      {fleet === undefined || status === undefined || teams === undefined ? null : (
+        <FirstSteps fleet={fleet} status={status} teams={teams} />
+      )}
+      <CapacityPanel />
+    </Suspense>
   );
 }
 

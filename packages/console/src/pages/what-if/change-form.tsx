@@ -5,7 +5,7 @@ import type { ReactElement, ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Field, Select, inputClass } from "../../parts/controls.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { fieldNumber, usableCount, type Change, type TeamChange } from "./change.ts";
+import { domainsOf, fieldNumber, usableCount, type Change, type TeamChange } from "./change.ts";
 
 interface ChangeFormProps {
   readonly change: Change;
@@ -17,16 +17,33 @@ interface ChangeFormProps {
   readonly presets: readonly Policy[];
   readonly inForce: string;
   readonly children: ReactNode;
+  /** A site, switch or rack was chosen to be lost. */
+  readonly onLose?: (domain: string | null) => void;
 }
 
 const emptyTeamChange: TeamChange = { guarantee: {}, limit: {} };
 
 export function ChangeForm(props: ChangeFormProps): ReactElement {
   const { change, onChange, nodes, fleet, teams, presets, inForce, children } = props;
+  const onLose = props.onLose ?? ((lost: string | null): void => onChange({ ...change, lost }));
   const types = fleet.acceleratorTypes.map(({ type }) => type);
   return (
     <Panel title="What would be otherwise">
       <div className="flex flex-col gap-5 px-4 py-4">
+        {nodes === null ? null : (
+          <Field id="what-if-lost" label="Lose">
+            <Select
+              id="what-if-lost"
+              label="Lose"
+              value={change.lost ?? ""}
+              options={[
+                { value: "", label: "nothing" },
+                ...domainsOf(nodes).map((domain) => ({ value: domain, label: domain })),
+              ]}
+              onValue={(domain) => onLose(domain === "" ? null : domain)}
+            />
+          </Field>
+        )}
         {nodes === null ? null : (
           <PoolFields
             nodes={nodes}

@@ -1,6 +1,6 @@
 import type { Node, Team } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
-import { fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
+import { domainsOf, fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
 
 const node = (id: string, pool: string, health: Node["health"] = "up"): Node =>
   ({ id, pool, health }) as unknown as Node;
@@ -22,6 +22,19 @@ describe("what would be otherwise", () => {
     expect(nodeChanges(change, nodes)).toEqual({ addNodes: [{ like: "a1", count: 3 }], loseNodes: ["b2"] });
     expect(nodeChanges({ ...noChange, nodes: { b: -9 } }, nodes).loseNodes).toEqual(["b1", "b2"]);
     expect(nodeChanges({ ...noChange, nodes: { gone: 2 } }, nodes).addNodes).toEqual([]);
+  });
+
+  it("loses a domain of the fabric with everything below it", () => {
+    const placed = (id: string, fabric: string[]): Node =>
+      ({ id, pool: "a", health: "up", site: "s", fabric }) as unknown as Node;
+    const there = [
+      placed("n1", ["spine-1", "leaf-1"]),
+      placed("n2", ["spine-1", "leaf-2"]),
+      placed("n3", ["spine-2", "leaf-3"]),
+    ];
+    expect(domainsOf(there)).toContain("s / spine-1 / leaf-2");
+    expect(nodeChanges({ ...noChange, lost: "s / spine-1" }, there).loseNodes).toEqual(["n1", "n2"]);
+    expect(isChange({ ...noChange, lost: "s / spine-1 / leaf-2" })).toBe(true);
   });
 
   it("gives a team other figures and leaves the rest as it is", () => {

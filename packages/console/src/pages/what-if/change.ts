@@ -9,6 +9,8 @@ export interface TeamChange {
 }
 
 export interface Change {
+  /** A domain of the fabric that is lost, as `site / spine / leaf`; `null`: none. */
+  readonly lost: string | null;
   /** Difference by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
   /** By name; `null` removes a guarantee or a limit. */
@@ -17,10 +19,13 @@ export interface Change {
   readonly policy: string | null;
 }
 
-export const noChange: Change = { nodes: {}, teams: {}, policy: null };
+export const noChange: Change = { lost: null, nodes: {}, teams: {}, policy: null };
 
-export const isChange = ({ nodes, teams, policy }: Change): boolean =>
-  policy !== null || Object.keys(teams).length > 0 || Object.values(nodes).some((count) => count !== 0);
+export const isChange = ({ lost, nodes, teams, policy }: Change): boolean =>
+  lost !== null ||
+  policy !== null ||
+  Object.keys(teams).length > 0 ||
+  Object.values(nodes).some((count) => count !== 0);
 
 /** Nodes that can be removed or copied: those that are up, in the order of their names. */
 const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
@@ -30,15 +35,32 @@ const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>
 
 export const usableCount = (nodes: readonly Node[], pool: string): number => usable(nodes, pool).length;
 
+const domainName = (parts: readonly string[]): string => parts.join(" / ");
+
+/** Sites and every domain of their fabrics, widest first. */
+export function domainsOf(nodes: readonly Node[]): readonly string[] {
+  const domains = nodes.flatMap(({ site, fabric }) =>
+    [site, ...fabric].map((_, depth, path) => domainName(path.slice(0, depth + 1))),
+  );
+  return [...new Set(domains)].toSorted();
+}
+
+function nodesIn(nodes: readonly Node[], domain: string): readonly Node[] {
+  return nodes.filter(({ site, fabric, health }) => {
+    const name = domainName([site, ...fabric]);
+    return health === "up" && (name === domain || name.startsWith(`${domain} / `));
+  });
+}
+
 /** The last nodes of a pool are removed first. */
 export function nodeChanges(
-  { nodes: wanted }: Change,
+  { nodes: wanted, lost }: Change,
   nodes: readonly Node[],
 ): Pick<WhatIfQuestionInput, "addNodes" | "loseNodes"> {
   const addNodes: { like: string; count: number }[] = [];
-  const loseNodes: string[] = [];
+  const loseNodes = lost === null ? [] : nodesIn(nodes, lost).map(({ id }) => id);
   for (const [pool, count] of Object.entries(wanted)) {
-    const there = usable(nodes, pool);
+    const there = usable(nodes, pool).filter(({ id }) => !loseNodes.includes(id));
     const [first] = there;
     if (count > 0 && first !== undefined) addNodes.push({ like: first.id, count });
     if (count < 0) loseNodes.push(...there.slice(count).map(({ id }) => id));

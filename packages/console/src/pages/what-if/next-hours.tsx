@@ -7,12 +7,13 @@ import { useSession } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
-import { LinesChart } from "../../parts/lines-chart.tsx";
+import { TimeChart } from "../../parts/time-chart.tsx";
 import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
-import { isChange, nodeChanges, teamChanges } from "./change.ts";
+import { isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
+import { fittedChart } from "./fitted-chart.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
 import { WhatIfService, type PlacedAnswer } from "./what-if-service.ts";
@@ -26,19 +27,25 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
   useEffect(() => () => service.close(), [service]);
   const [hours, setHours] = useState<(typeof horizons)[number]>("12");
   const ask = useMutation({
-    mutationFn: () => {
+    mutationFn: (asked: Change) => {
       const question = {
         horizonMs: Number(hours) * HOUR_MS,
-        ...nodeChanges(change, situation.nodes),
-        teams: teamChanges(change, situation.teams),
-        ...(change.policy === null ? {} : { policy: { preset: change.policy } }),
+        ...nodeChanges(asked, situation.nodes),
+        teams: teamChanges(asked, situation.teams),
+        ...(asked.policy === null ? {} : { policy: { preset: asked.policy } }),
       };
       return service.ask(question);
     },
   });
+  /** The loss of a domain is a question of its own: it is answered at once. */
+  const lose = (lost: string | null): void => {
+    const next = { ...change, lost };
+    onChange(next);
+    if (isChange(next)) ask.mutate(next);
+  };
   return (
     <div className="grid max-w-7xl items-start gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[22rem_1fr]">
-      <ChangeForm change={change} onChange={onChange} {...situation}>
+      <ChangeForm change={change} onChange={onChange} onLose={lose} {...situation}>
         <div className="flex flex-wrap items-center justify-between gap-3">
           <Segments
             label="Hours ahead"
@@ -47,19 +54,19 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
             options={horizons.map((value) => ({ value, label: `${value} h` }))}
             onValue={setHours}
           />
-          <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate()}>
-            {ask.isPending ? "Playing" : "Play"}
+          <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate(change)}>
+            {ask.isPending ? "Simulating" : "Simulate"}
           </Button>
         </div>
       </ChangeForm>
       <div className="flex min-w-0 flex-col gap-4" aria-live="polite" aria-busy={ask.isPending}>
         {ask.error !== null ? (
-          <Failure error={ask.error} onRetry={() => ask.mutate()} />
+          <Failure error={ask.error} onRetry={() => ask.mutate(change)} />
         ) : ask.data === undefined ? (
           <Panel title="The next hours">
-            <Empty icon="whatIf" title="Nothing is otherwise yet">
-              Change nodes, teams or the policy, and play: the scheduler decides the next hours twice, as things are and
-              with the change.
+            <Empty icon="whatIf" title="No change yet">
+              Change nodes, teams or the policy, then simulate: the scheduler decides the next hours twice, as things
+              are and with the change.
             </Empty>
           </Panel>
         ) : (
@@ -80,31 +87,86 @@ function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
 
 function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
   const { present, changed, fromMs, horizonMs, sentence } = answer;
-  const lines = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
-    [
-      { name: "as things are", values: present.samples.map(of), look: "before" },
-      { name: "with the change", values: changed.samples.map(of), look: "after" },
-    ] as const;
-  const time = { fromMs, toMs: fromMs + horizonMs };
+  const chart = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
+    fittedChart(
+      [
+        { name: "as things are", values: present.samples.map(of), tone: "idle", kind: "line", isDashed: true },
+        { name: "with the change", values: changed.samples.map(of), tone: "run", kind: "line" },
+      ],
+      { fromMs, toMs: fromMs + horizonMs },
+    );
   return (
     <>
-      <Panel title="The next hours">
-        <p className="px-4 pt-3 text-base">{sentence}</p>
-        <p className="px-4 pt-1 text-ink-3">{placeText({ answer, elsewhere })}</p>
-        <LinesChart
+      <Panel title="Result">
+        <GainsAndLosses answer={answer} />
+        <p className="px-4 pt-2 text-base">{sentence}</p>
+        <p className="px-4 pt-1 pb-3 text-ink-3">{placeText({ answer, elsewhere })}</p>
+      </Panel>
+      <TeamShares answer={answer} />
+      <Panel title="Accelerators in use">
+        <TimeChart
           label="Accelerators in use"
-          {...time}
-          lines={lines(({ heldAccelerators }) => heldAccelerators)}
+          endLabel="At the end"
+          unit="accelerators in use"
+          {...chart(({ heldAccelerators }) => heldAccelerators)}
           text={amount}
         />
       </Panel>
       <Panel title="Workloads that wait">
-        <LinesChart label="Waiting" {...time} lines={lines(({ waitingWorkloads }) => waitingWorkloads)} text={amount} />
+        <TimeChart
+          label="Waiting"
+          endLabel="At the end"
+          unit="workloads that wait"
+          {...chart(({ waitingWorkloads }) => waitingWorkloads)}
+          text={amount}
+        />
       </Panel>
-      <TeamShares answer={answer} />
       <InterruptedWork answer={answer} />
       <MovedStarts answer={answer} />
     </>
+  );
+}
+
+/** Below this, a team's mean use counts as unchanged. */
+const NOTICEABLE = 0.05;
+
+/** The result in one look: which teams get more accelerators, which fewer, and how many. */
+function GainsAndLosses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
+  const shares = teamShares(answer).map(({ team, presentMean, changedMean }) => ({
+    team,
+    difference: changedMean - presentMean,
+  }));
+  const gains = shares.filter(({ difference }) => difference > NOTICEABLE);
+  const losses = shares.filter(({ difference }) => difference < -NOTICEABLE);
+  return (
+    <dl className="grid gap-x-6 gap-y-2 px-4 pt-3 sm:grid-cols-2">
+      <Outcome title="Gains" teams={gains} className="text-good" none="No team gains accelerators." />
+      <Outcome title="Loses" teams={losses} className="text-bad" none="No team loses accelerators." />
+    </dl>
+  );
+}
+
+interface OutcomeProps {
+  readonly title: string;
+  readonly teams: readonly { readonly team: string; readonly difference: number }[];
+  readonly className: string;
+  readonly none: string;
+}
+
+function Outcome({ title, teams, className, none }: OutcomeProps): ReactElement {
+  return (
+    <div>
+      <dt className="text-xs font-medium text-ink-3">{title}</dt>
+      {teams.length === 0 ? <dd className="text-ink-2">{none}</dd> : null}
+      {teams.map(({ team, difference }) => (
+        <dd key={team} className="flex justify-between gap-3">
+          <span>{team}</span>
+          <span className={`font-medium ${className}`}>
+            {signed(difference)} accelerators<span className="sr-only"> on average</span>
+          </span>
+        </dd>
+      ))}
+    </div>
   );
 }
 

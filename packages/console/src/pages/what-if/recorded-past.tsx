@@ -7,11 +7,12 @@ import { useClient } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
-import { LinesChart } from "../../parts/lines-chart.tsx";
+import { TimeChart } from "../../parts/time-chart.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, teamChanges } from "./change.ts";
+import { fittedChart } from "./fitted-chart.ts";
 import { replayed } from "./replayed.ts";
 import type { Situation } from "./situation.ts";
 
@@ -23,7 +24,7 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
   const [progress, setProgress] = useState(0);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
-  const change = { ...given, nodes: {} };
+  const change = { ...given, nodes: {}, lost: null };
   const ask = useMutation({
     mutationFn: () => {
       const controller = new AbortController();
@@ -79,32 +80,49 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
 }
 
 const timelines = [
-  { name: "recorded", label: "Recorded", look: "before" },
-  { name: "control", label: "Replayed as it was", look: "control" },
-  { name: "changed", label: "With the change", look: "after" },
+  { name: "recorded", label: "Recorded", tone: "idle", isDashed: true },
+  { name: "control", label: "Replayed as it was", tone: "stop", isDashed: true },
+  { name: "changed", label: "With the change", tone: "run", isDashed: false },
 ] as const;
 
 const whole = (value: number): string => grouped(Math.round(value));
 
 function Report({ report }: { readonly report: ReplayReport }): ReactElement {
-  const lines = (of: (sample: ReplayReport["changed"]["samples"][number]) => number) =>
-    timelines.map(({ name, label, look }) => ({ name: label, look, values: report[name].samples.map(of) }));
-  const time = { fromMs: report.fromMs, toMs: report.toMs };
+  const chart = (of: (sample: ReplayReport["changed"]["samples"][number]) => number) =>
+    fittedChart(
+      timelines.map(({ name, label, tone, isDashed }) => ({
+        name: label,
+        tone,
+        isDashed,
+        kind: "line" as const,
+        values: report[name].samples.map(of),
+      })),
+      { fromMs: report.fromMs, toMs: report.toMs },
+    );
   return (
     <>
-      <Panel title="What would have been">
-        <p className="px-4 pt-3 text-base">{report.sentence}</p>
-        <LinesChart
+      <Panel title="Result">
+        <p className="px-4 py-3 text-base">{report.sentence}</p>
+      </Panel>
+      <Groups title="By team" groups={report.teams} />
+      <Panel title="Accelerators in use">
+        <TimeChart
           label="Accelerators in use"
-          {...time}
-          lines={lines(({ heldAccelerators }) => heldAccelerators)}
+          endLabel="At the end"
+          unit="accelerators in use"
+          {...chart(({ heldAccelerators }) => heldAccelerators)}
           text={whole}
         />
       </Panel>
       <Panel title="Workloads that wait">
-        <LinesChart label="Waiting" {...time} lines={lines(({ waitingWorkloads }) => waitingWorkloads)} text={whole} />
+        <TimeChart
+          label="Waiting"
+          endLabel="At the end"
+          unit="workloads that wait"
+          {...chart(({ waitingWorkloads }) => waitingWorkloads)}
+          text={whole}
+        />
       </Panel>
-      <Groups title="By team" groups={report.teams} />
       <Groups title="By user" groups={report.users} />
       <Groups title="By size" groups={report.sizes} />
       <Panel title="What could not be known">

@@ -1,0 +1,89 @@
+/** The forecast of a submission that has not happened, updated while the form is filled in. */
+import type { SubmissionForecast, WorkloadSpec } from "@headroom/protocol";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { problemText } from "../../format/problem-text.ts";
+import { Panel } from "../../parts/page.tsx";
+import { Badge } from "../../parts/phase-badge.tsx";
+
+/** Nothing is asked while somebody types. */
+const SETTLED_MS = 700;
+
+function useSettled<T>(value: T): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+/** `spec`: `null` while the form is not complete. */
+export function DryRun({ spec }: { readonly spec: WorkloadSpec | null }): ReactElement {
+  const client = useClient();
+  const text = useSettled(spec === null ? null : JSON.stringify(spec));
+  const { data, error, isFetching } = useQuery({
+    queryKey: ["dry run", text],
+    enabled: text !== null,
+    retry: false,
+    gcTime: 0,
+    queryFn: ({ signal }) => client.forecastWorkload(JSON.parse(text ?? "{}") as WorkloadSpec, { signal }),
+  });
+  return (
+    <Panel title="Dry run" aside={<span className="text-xs text-ink-3">Nothing is submitted yet</span>}>
+      <div className="flex flex-col gap-2 px-4 py-3" aria-live="polite" aria-busy={isFetching}>
+        {spec === null ? (
+          <p className="text-ink-2">Fill in the fields that are marked. The result appears here.</p>
+        ) : error !== null ? (
+          <>
+            <p>
+              <Badge tone="bad">Refused</Badge>
+            </p>
+            <p className="text-base">{problemText(error).detail}</p>
+          </>
+        ) : data === undefined ? (
+          <p className="text-ink-2">Asking the scheduler.</p>
+        ) : (
+          <Forecast forecast={data} />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+const CHANGES_SHOWN = 3;
+
+function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): ReactElement {
+  if (forecast.kind === "starts") {
+    return (
+      <>
+        <p>
+          <Badge tone="good">Starts now</Badge>
+        </p>
+        <p className="text-base">{forecast.sentence}</p>
+      </>
+    );
+  }
+  const { estimate, changes, sentence } = forecast;
+  return (
+    <>
+      <p>
+        <Badge tone={estimate === null ? "bad" : "wait"}>{estimate === null ? "Cannot start" : "Waits"}</Badge>
+      </p>
+      <p className="text-base">{sentence}</p>
+      {estimate === null ? null : <p className="text-ink-2">{estimate.sentence}</p>}
+      {changes.length === 0 ? null : (
+        <>
+          <h3 className="mt-1 font-medium">Starts now if you</h3>
+          <ul className="list-disc pl-5">
+            {changes.slice(0, CHANGES_SHOWN).map(({ change }) => (
+              <li key={change.sentence}>{change.sentence}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
