@@ -26,6 +26,8 @@ export function copyRepository(): RepositoryCopy {
     cpSync(path.join(repositoryRoot, file), path.join(root, file), { recursive: true });
   }
   linkModules(root);
+  // Parts of the check ask git which files there are.
+  execFileSync("git", ["init", "--quiet"], { cwd: root });
   return {
     root,
     plant: (file, content) => {
