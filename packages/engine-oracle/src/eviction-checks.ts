@@ -6,7 +6,7 @@ import {
   ALL_ACCELERATORS,
   CORES,
   MEMORY,
-  isPreemptible,
+  preemptibilityOf,
   rulesOf,
   typesOfGroup,
   withAncestors,
@@ -105,7 +105,11 @@ function checkVictim(
   const refills = rulesOf(state.policy).phases.includes("rebalance");
   const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
-  findings.expect(isPreemptible(rulesOf(state.policy), spec), () => `${attemptId} is evicted and is not preemptible`);
+  const preemptibility = preemptibilityOf(rulesOf(state.policy), spec);
+  findings.expect(
+    preemptibility === "always" || (preemptibility === "aboveGuarantee" && plan.reason === "reclaimed"),
+    () => `${attemptId} is evicted (${plan.reason}) and is preemptible ${preemptibility}`,
+  );
   const ranMs = atMs - attempt.placedAtMs;
   findings.expect(
     ranMs >= (spec.minRuntimeMs ?? 0),

@@ -58,7 +58,7 @@ export {
 } from "./placement/verify/part-checks.ts";
 export { isGuaranteed } from "./policy/guaranteed.ts";
 export type { OrderKey, Policy } from "./policy/policy.ts";
-export { isPreemptible } from "./policy/preemptible.ts";
+export { isPreemptible, preemptibilityOf } from "./policy/preemptible.ts";
 export { mayEvict, rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";
 export { stateDigest } from "./state/digest.ts";

@@ -102,6 +102,10 @@ const evictionRules = z
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
       description: "Work that does not say whether it is preemptible is so below this priority; null: always.",
     }),
+    unstatedPreemptible: z.enum(["never", "aboveGuarantee"]).optional().meta({
+      description:
+        "What holds for work at or above `preemptibleBelowPriority` that does not say whether it is preemptible. `never`: it stays within its team's guarantee and is not preempted; so it is if left out. `aboveGuarantee`: it uses what is idle, and what its team holds above its guarantee can be reclaimed by a team that is below its own. For the search `lowest-cost`.",
+    }),
     nominations: z.enum(["kept", "forgotten"]).meta({
       description: "`kept`: a place is kept for whom it was freed. `forgotten`: it asks again in the next round.",
     }),

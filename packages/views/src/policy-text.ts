@@ -203,6 +203,7 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
     search,
     shareTests,
     preemptibleBelowPriority: below,
+    unstatedPreemptible,
     nominations,
     lazyPreemption,
     checkpointTimeoutMs,
@@ -213,6 +214,9 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
       ? [line("Tests of shares", shareTests.length === 0 ? "none" : shareTests.join(", then "))]
       : []),
     line("Preemptible unless work says so", below === null ? "all work" : `work below priority ${below}`),
+    ...(unstatedPreemptible === "aboveGuarantee"
+      ? [line("Other work", "is reclaimed only above its team's guarantee, by a team below its own")]
+      : []),
     line(
       "A place that becomes free",
       nominations === "kept" ? "is kept for whom it was freed" : "is open to all again",

@@ -137,6 +137,8 @@ function evictionTerms({
   const least = minRuntimeMs === undefined ? "" : `, not before it ran ${durationText(minRuntimeMs)}`;
   if (preemptible === false) terms.push({ name: "Preemptible", text: "no" });
   else if (preemptible === true) terms.push({ name: "Preemptible", text: `yes${least}` });
+  else if (preemptible === "aboveGuarantee")
+    terms.push({ name: "Preemptible", text: `above the guarantee of its team${least}` });
   else if (least !== "") terms.push({ name: "Preemptible", text: `as the policy says${least}` });
   if (onNodeLoss === "replace") terms.push({ name: "When a node is lost", text: "its workers are replaced" });
   if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written when it is asked for one" });

@@ -140,7 +140,7 @@ interface SpecCommon {
   /** What it reads, and the rule that this is under. */
   readonly data?: DataSpec;
   /** Whether it may be evicted for others; absent: as the policy says. */
-  readonly preemptible?: boolean;
+  readonly preemptible?: boolean | "aboveGuarantee";
   /** Not evicted before it ran this long. */
   readonly minRuntimeMs?: number;
   /** Work lost and time spent when it is evicted and starts again, beyond what its last checkpoint covers. */

@@ -137,6 +137,8 @@ export interface EvictionRules {
   readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */
   readonly preemptibleBelowPriority: number | null;
+  /** Work at or above that priority that says nothing: `aboveGuarantee`, or, also if absent, `never`. */
+  readonly unstatedPreemptible?: "never" | "aboveGuarantee";
   /** `kept`: the place is kept for the one that the plan was made for until it is free. `forgotten`: it asks again in the next round. */
   readonly nominations: "kept" | "forgotten";
   /** Work that has to give its cells to others of its team keeps running as a loan of idle accelerators, and is evicted only where it is in the way. */

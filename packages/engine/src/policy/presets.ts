@@ -23,6 +23,7 @@ const presetList = [
       search: "lowest-cost",
       shareTests: [],
       preemptibleBelowPriority: 0,
+      unstatedPreemptible: "aboveGuarantee",
       nominations: "kept",
       lazyPreemption: false,
       checkpointTimeoutMs: 120_000,

@@ -13,8 +13,10 @@ import { isSameList } from "../base/collections/same-list.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes } from "../cluster/request.ts";
+import { preemptibilityOf } from "../policy/preemptible.ts";
 import { evictionCost } from "./cost.ts";
-import { isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
+import { isWithinGuarantee, isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
+import type { Ground } from "./eligibility.ts";
 import type { VictimUnit } from "./plan.ts";
 
 export interface VictimCandidate extends VictimUnit {
@@ -22,6 +24,8 @@ export interface VictimCandidate extends VictimUnit {
   readonly cost: number;
   /** What its gang gets done less, by its curve, in thousandths of a worker; 0 where the policy does not ask. */
   readonly slowerMilli: number;
+  /** 1: work that only a guarantee has a right to is asked last. */
+  readonly guarded: 0 | 1;
 }
 
 interface VictimQuery {
@@ -34,6 +38,7 @@ interface VictimQuery {
 /** What is asked of whom: alike for all who may ask the same work to leave. */
 interface VictimGroup {
   readonly reason: EvictionReason;
+  readonly ground: Ground;
   readonly teams: readonly TeamName[];
   readonly types: readonly string[];
   /** What is preempted has a lower one than this. */
@@ -56,6 +61,7 @@ const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { sur
 
 const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): VictimGroup => ({
   reason,
+  ground: reason === "reclaimed" && isWithinGuarantee(world, preemptor) ? "guarantee" : "any",
   teams: donors,
   types: acceptableTypes(world, preemptor.request).map(({ type }) => type),
   priority: reason === "preempted" ? (preemptor.waiting.first() as Workload).spec.priority : 0,
@@ -63,6 +69,7 @@ const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): Vict
 
 const isSameGroup = (left: VictimGroup, right: VictimGroup): boolean =>
   left.reason === right.reason &&
+  left.ground === right.ground &&
   left.priority === right.priority &&
   isSameList(left.teams, right.teams) &&
   isSameList(left.types, right.types);
@@ -80,7 +87,7 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   const whole: VictimCandidate[] = [];
   for (const team of group.teams) {
     for (const attempt of world.evictable.get(team)?.attempts ?? []) {
-      if (!isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
+      if (!isEvictable(batch, attempt, group.ground) || !isOnAny(world, attempt, types)) continue;
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(head, workload)) continue;
       const core = coreOf(batch, workload, attempt);
@@ -93,10 +100,18 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   return { hotSpare: hotSpare.sort(steadily), whole: whole.sort(steadily) };
 }
 
+/** More than any work of one that may always be evicted: such work is asked first, also where whole nodes are weighed. */
+const GUARDED_COST = 2 ** 44;
+
+/** 1: only a guarantee of others has a right to it. */
+const guardedOf = ({ rules }: World, { spec }: Workload): 0 | 1 =>
+  preemptibilityOf(rules, spec) === "aboveGuarantee" ? 1 : 0;
+
 /** All that an attempt holds. */
 export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: Attempt): VictimCandidate {
-  const cost = evictionCost(world, attempt, nowMs);
-  return { attempt, workload, nomination: null, keeps: 0, upTo: attempt.workers.length, cost, slowerMilli: 0 };
+  const guarded = guardedOf(world, workload);
+  const cost = evictionCost(world, attempt, nowMs) + guarded * GUARDED_COST;
+  return { attempt, workload, nomination: null, keeps: 0, upTo: attempt.workers.length, cost, slowerMilli: 0, guarded };
 }
 
 /**
@@ -178,10 +193,14 @@ export class VictimCandidates {
 }
 
 const byCost = (left: VictimCandidate, right: VictimCandidate): number =>
-  left.workload.spec.priority - right.workload.spec.priority || left.cost - right.cost || steadily(left, right);
+  left.guarded - right.guarded ||
+  left.workload.spec.priority - right.workload.spec.priority ||
+  left.cost - right.cost ||
+  steadily(left, right);
 
 /** Whose gang misses it least, then the last placed first, of a gang its last worker. */
 export const steadily = (left: VictimCandidate, right: VictimCandidate): number =>
+  left.guarded - right.guarded ||
   left.workload.spec.priority - right.workload.spec.priority ||
   left.slowerMilli - right.slowerMilli ||
   right.attempt.placedSequence - left.attempt.placedSequence ||
@@ -194,12 +213,22 @@ export const steadily = (left: VictimCandidate, right: VictimCandidate): number 
 function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
   const { gang } = workload.spec;
   const victimCandidates: VictimCandidate[] = [];
+  const guarded = guardedOf(world, workload);
   let slowerMilli = 0;
   for (let last = upTo; last > core;) {
     const keeps = Math.max(core, withoutLast(workload.spec, attempt.workers, last));
     if (world.rules.elastic.by === "throughput")
       slowerMilli = Math.max(slowerMilli, Math.floor(lossOf(gang, keeps, last) / (last - keeps)));
-    victimCandidates.push({ attempt, workload, nomination: null, keeps, upTo: last, cost: 0, slowerMilli });
+    victimCandidates.push({
+      attempt,
+      workload,
+      nomination: null,
+      keeps,
+      upTo: last,
+      cost: guarded * GUARDED_COST,
+      slowerMilli,
+      guarded,
+    });
     last = keeps;
   }
   return victimCandidates;

@@ -2,22 +2,26 @@
 import type { Batch } from "../batch/batch.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt, EvictionReason, Workload } from "../model/workload.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
+import { preemptibilityOf } from "../policy/preemptible.ts";
 import { amountHeld } from "../cluster/amounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import { FIRST_TYPE_AT, amountAt } from "../cluster/team-node.ts";
+import { ACCELERATORS_AT, FIRST_TYPE_AT, amountAt } from "../cluster/team-node.ts";
 import type { Amount, TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../ordering/team-share.ts";
 import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
+/** What the eviction is for: a team's own guarantee, or anything else that a policy names. */
+export type Ground = "guarantee" | "any";
+
 /** Runs, may be evicted, and ran as long as it was promised to. */
-export function isEvictable({ world, nowMs }: Batch, attempt: Attempt): boolean {
+export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: Ground = "any"): boolean {
   if (attempt.stop !== null || attempt.terminating !== undefined || attempt.workers.length === 0) return false;
   const { spec } = workloadOf(world, attempt.workloadId);
-  if (!isPreemptible(world.rules, spec)) return false;
+  const preemptibility = preemptibilityOf(world.rules, spec);
+  if (preemptibility === "never" || (preemptibility === "aboveGuarantee" && ground !== "guarantee")) return false;
   return spec.minRuntimeMs === undefined || nowMs - attempt.placedAtMs >= spec.minRuntimeMs;
 }
 
@@ -71,6 +75,26 @@ export function firstBeyondEntitlement(
   return null;
 }
 
+/**
+ * Whether the team stays within its own guarantee with the request: of accelerators and their types, or, for a request without any,
+ * of cores and memory. A team that is guaranteed nothing of what is asked for has no such claim.
+ */
+export function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
+  const { teamUse } = world;
+  const request = amountCompared(world, preemptor.request);
+  const { used, guaranteed } = teamUse.node(preemptor.request.team);
+  const asked = teamUse.compared.filter((position) => amountAt(request, position) > 0);
+  const accelerators = asked.filter((position) => position >= ACCELERATORS_AT);
+  const bounded = (accelerators.length > 0 ? accelerators : asked).filter((at) => Number.isFinite(guaranteed[at]));
+  return (
+    bounded.length > 0 && bounded.every((at) => (used[at] ?? 0) + amountAt(request, at) <= (guaranteed[at] as number))
+  );
+}
+
+/** Whether a part of what would leave is above what the team itself is guaranteed. */
+const isAboveGuarantee = ({ used, guaranteed }: TeamNode, positions: readonly number[], given: Amount): boolean =>
+  positions.some((at) => amountAt(given, at) > 0 && (used[at] ?? 0) > (guaranteed[at] ?? Number.POSITIVE_INFINITY));
+
 export function isInScope({ teamUse }: World, { below }: PreemptionScope, team: TeamName): boolean {
   if (below === null) return true;
   for (let at = teamUse.node(team) as TeamNode | null; at !== null; at = at.parent) if (at === below) return true;
@@ -98,6 +122,11 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
   const side = path.at(-1);
   if (side === undefined) return false;
   const given = amountHeld(world, gang, { ...attempt, workers: attempt.workers.slice(keeps, upTo) });
+  if (
+    preemptibilityOf(world.rules, workload.spec) === "aboveGuarantee" &&
+    !isAboveGuarantee(teamUse.node(team), teamUse.compared, given)
+  )
+    return false;
   if (path.some((at) => holdsByRight(teamShares.get(at) as TeamShare, given))) return false;
   const teamShare = teamShares.get(side) as TeamShare;
   const request = amountCompared(world, preemptor.request);

@@ -2,7 +2,7 @@
 import type { EvictionReason } from "../model/workload.ts";
 import { wholeSlices } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
+import { preemptibilityOf } from "../policy/preemptible.ts";
 import type { Plan } from "./plan.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { invariant } from "../base/invariant.ts";
@@ -17,7 +17,11 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
     invariant(!seen.has(attempt.id), `${attempt.id} is a victim twice`);
     seen.add(attempt.id);
     invariant(attempt.stop === null, `${attempt.id} is to be evicted and is stopping already`);
-    invariant(isPreemptible(world.rules, spec), `${attempt.id} is to be ${reason} and is not preemptible`);
+    const preemptibility = preemptibilityOf(world.rules, spec);
+    invariant(
+      preemptibility === "always" || (preemptibility === "aboveGuarantee" && reason === "reclaimed"),
+      `${attempt.id} is to be ${reason} and is preemptible ${preemptibility}`,
+    );
     invariant(
       keeps === 0 || (keeps >= minWorkersOf(spec.gang) && keeps < attempt.workers.length),
       `${attempt.id} is to keep ${keeps} of ${attempt.workers.length} workers`,

@@ -73,12 +73,12 @@ describe("a larger amount of a team", () => {
 
   it("is a guarantee of the type, of work that may not be preempted, where the team names other types alone", () => {
     const byType = { kind: "largerGuarantee", team: "t", resource: "H100", from: null, to: 2 };
-    const alone = fleet({ guarantee: { A100: 8 } }, [accelerators(2)]);
+    const alone = fleet({ guarantee: { A100: 8 } }, [{ ...accelerators(2), preemptible: false }]);
     expect(changesFor(alone, "w1").filter(({ kind }) => kind === "largerGuarantee")).toEqual([byType]);
-    const beside = fleet({ guarantee: { A100: 8, accelerators: 1 } }, [accelerators(2)]);
+    const beside = fleet({ guarantee: { A100: 8, accelerators: 1 } }, [{ ...accelerators(2), preemptible: false }]);
     const ofAny = { ...byType, resource: "accelerators", from: 1 };
     expect(changesFor(beside, "w1").filter(({ kind }) => kind === "largerGuarantee")).toEqual([ofAny]);
-    const ofCores = fleet({ guarantee: { cores: 8000 } }, [accelerators(2)]);
+    const ofCores = fleet({ guarantee: { cores: 8000 } }, [{ ...accelerators(2), preemptible: false }]);
     expect(changesFor(ofCores, "w1")).toEqual([]);
   });
 

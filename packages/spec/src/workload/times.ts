@@ -94,16 +94,21 @@ const preemptibleTerms = record(
   { minRuntime: optional(span, minRuntime) },
   { meant: { grace: "grace, beside preemptible", after: "minRuntime", min: "minRuntime" } },
 );
-type Preemptible = boolean | WrittenFields<typeof preemptibleTerms.parts>;
+type Preemptible = boolean | "aboveGuarantee" | WrittenFields<typeof preemptibleTerms.parts>;
 
-const eitherPreemptible = z.union([z.boolean(), preemptibleTerms.schema], {
-  error: ({ input }) => `must be true, false or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
+const aboveGuarantee = z.literal("aboveGuarantee");
+
+const eitherPreemptible = z.union([z.boolean(), aboveGuarantee, preemptibleTerms.schema], {
+  error: ({ input }) =>
+    `must be true, false, aboveGuarantee or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
 });
 
 /** Yes, no, or yes with terms, which are fields of their own on the wire. */
-const preemptible: notation.Notation<Preemptible, z.ZodBoolean> = {
-  wire: z.boolean(),
-  kind: "`true`, `false`, or `{ minRuntime: 30m }`",
+const wirePreemptible = z.union([z.boolean(), aboveGuarantee]);
+
+const preemptible: notation.Notation<Preemptible, typeof wirePreemptible> = {
+  wire: wirePreemptible,
+  kind: "`true`, `false`, `aboveGuarantee`, or `{ minRuntime: 30m }`",
   editor: {},
   required: (hint) => eitherPreemptible.meta(hint),
   optional: (hint) =>
@@ -111,7 +116,7 @@ const preemptible: notation.Notation<Preemptible, z.ZodBoolean> = {
       .optional()
       .meta(hint)
       .transform((written): Preemptible | null => written ?? null),
-  toWire: (written) => written !== false,
+  toWire: (written) => (written === "aboveGuarantee" ? written : written !== false),
   toManifest: (wire) => wire,
 };
 
@@ -170,7 +175,8 @@ const startWindow = record(
 
 export const timeFields = {
   preemptible: optional(preemptible, {
-    description: "Whether it may be preempted.",
+    description:
+      "Whether it may be preempted. `aboveGuarantee`: only what its team holds above its guarantee, by a team that is below its own.",
     otherwise: "as the policy says",
   }),
   minRuntime: optional(span, { ...minRuntime, wire: "minRuntimeMs" }),

@@ -208,7 +208,10 @@ describe("workloads", () => {
       "fabric.slices[1].workers: must divide the workers of the slice around it, which is 6, got 4",
     ],
     [{ selector: { rack: 7 } }, "selector.rack: must be a name, got 7 (put it in quotes)"],
-    [{ preemptible: "yes" }, 'preemptible: must be true, false or a mapping like { minRuntime: 30m }, got "yes"'],
+    [
+      { preemptible: "yes" },
+      'preemptible: must be true, false, aboveGuarantee or a mapping like { minRuntime: 30m }, got "yes"',
+    ],
     [
       { preemptible: { minRuntime: "30m", grace: "2m" } },
       "preemptible.grace: unknown field; did you mean grace, beside preemptible?",

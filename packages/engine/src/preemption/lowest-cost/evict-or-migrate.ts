@@ -5,6 +5,7 @@
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
 import type { Attempt } from "../../model/workload.ts";
+import { preemptibilityOf } from "../../policy/preemptible.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
@@ -68,6 +69,8 @@ export function planFor(
   const staying = takeByRight(batch, search, merged(needed));
   if (staying.length === 0) return { preemptor, placement, victims: victimsOf(needed, []) };
   if (!isWorthMoves(world, preemptor.request)) return null;
+  // A guarantee also protects from being moved.
+  if (staying.some(({ workload }) => preemptibilityOf(world.rules, workload.spec) !== "always")) return null;
   if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
   if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
   const worker = staying.find(({ keeps }) => keeps > 0);

@@ -73,7 +73,7 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   };
   try {
     // Costs change with time. Whether there is a plan must not, or the round would never settle: an order that time leaves alone decides.
-    const steadily = { victimCandidates: steady, costOf: acceleratorsOfUnit };
+    const steadily = { victimCandidates: steady, costOf: stableCostOf };
     const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
     const oneByOne = new OneByOne(batch, among(steadily));
     const inTurn = yield oneByOne;
@@ -117,6 +117,12 @@ function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): bo
   }
   return false;
 }
+
+/** More accelerators than any node has. */
+const GUARDED_ACCELERATORS = 2 ** 30;
+
+/** By what time does not change; work that only a guarantee has a right to goes last. */
+const stableCostOf = (unit: VictimCandidate): number => acceleratorsOfUnit(unit) + unit.guarded * GUARDED_ACCELERATORS;
 
 /** Victims one by one, each as long as it is eligible, until the preemptor fits. */
 class OneByOne implements Search<VictimCandidate, Placement, Plan> {

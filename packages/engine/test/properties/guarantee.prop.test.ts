@@ -1,0 +1,122 @@
+/**
+ * A guarantee never makes a team worse off. Generated worlds under the default policy: from the same state, a round without
+ * a guarantee starts work of a team; with a guarantee for that team, the same round refuses none of it for a quota or for being
+ * preemptible or not. Every batch is checked by the oracle too: nothing feasible waits beside idle unreserved capacity within
+ * limits, and no work that is preemptible above a guarantee is evicted for anything but a guarantee.
+ */
+import { describe, expect, it } from "vitest";
+import { defaultPolicy, draw, explain } from "../../src/index.ts";
+import type { Input, Policy, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
+import { Drive } from "../lab/drive.ts";
+import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
+
+/** 2,000 take 75 s: `HEADROOM_WORLDS=2000 npm test -- guarantee`. */
+const WORLDS = Number(process.env["HEADROOM_WORLDS"] ?? 150);
+
+class Luck {
+  #count = 0;
+  readonly #seed: number;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  below(bound: number): number {
+    return draw(this.#seed, ++this.#count, "guarantee") % bound;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
+}
+
+const teamsOf = (guarantees: Readonly<Record<string, number>>): readonly Team[] =>
+  ["a", "b", "c"].map((name) => {
+    const accelerators = guarantees[name];
+    return accelerators === undefined ? team(name) : { ...team(name), guarantee: { accelerators } };
+  });
+
+function randomSpec(luck: Luck, name: string): WorkloadSpec {
+  const priority = luck.pick([0, 0, 0, -100, 100]);
+  const said = luck.pick([{}, {}, {}, { preemptible: "aboveGuarantee" as const }, { preemptible: true }]);
+  const gang = { accelerators: luck.pick([1, 1, 2, 4, 8]), workers: luck.pick([1, 1, 1, 2]) };
+  return spec(name, { team: luck.pick(["a", "b", "c"]), priority, gang, ...said });
+}
+
+/** The same inputs for every drive of a world, up to where it divides. */
+function prepared(seed: number, policy: Policy): { readonly drive: Drive; readonly luck: Luck } {
+  const luck = new Luck(seed);
+  const drive = new Drive();
+  const others = luck.below(3) === 0 ? { c: luck.pick([2, 4, 8]) } : {};
+  const nodes = Array.from({ length: 1 + luck.below(3) }, (_, at) => node(`n${at}`, "H100", { acceleratorCount: 8 }));
+  drive.receive(
+    applied({ sites: [site], pools: [pool("H100")], teams: teamsOf(others) }),
+    command({ kind: "setPolicy", policy }),
+    ...nodes.map((each): Input => ({ kind: "nodeSeen", node: each })),
+  );
+  for (let step = 0; step < 3 + luck.below(6); step++) {
+    drive.nowMs += 1_000 * luck.below(30);
+    drive.receive(command({ kind: "submitWorkload", spec: randomSpec(luck, `w-${step}`) }));
+    const running = [...drive.engine.state.attempts.values()];
+    if (running.length > 0 && luck.below(4) === 0) {
+      const exits = [{ kind: "exited", worker: 0, code: 0 } as const];
+      drive.receive({ kind: "attemptExited", attemptId: luck.pick(running).id, exits });
+    }
+  }
+  return { drive, luck };
+}
+
+/** The round that takes in new work; answers the team's work that it started or promised a place, and that is refused for a guarantee. */
+function lastRound(
+  seed: number,
+  guarantee: number | null,
+  policy = defaultPolicy,
+): { readonly given: Set<WorkloadId>; readonly refused: Set<WorkloadId> } {
+  const { drive, luck } = prepared(seed, policy);
+  const current = drive.engine.state.teams.get(team("a").name) as Team;
+  const next = Array.from({ length: 1 + luck.below(3) }, (_, at) => randomSpec(luck, `new-${at}`));
+  const changed = guarantee === null ? current : { ...current, guarantee: { accelerators: guarantee } };
+  const inputs = next.map((each) => command({ kind: "submitWorkload", spec: { ...each, team: current.name } }));
+  const { events } = drive.receive(applied({ teams: [changed] }), ...inputs);
+  const given = new Set<WorkloadId>();
+  for (const event of events) {
+    if (event.kind === "gangPlaced") given.add(event.workloadId);
+    if (event.kind === "placementNominated") given.add(event.nomination.workloadId);
+  }
+  const refused = new Set<WorkloadId>();
+  for (const { id, spec: each } of drive.engine.state.workloads.values()) {
+    const verdict = explain(drive.engine, id);
+    const reasons = verdict.kind === "blocked" ? verdict.reasons : [];
+    if (each.team === current.name && reasons.some((reason) => reason.kind === "teamLimit")) refused.add(id);
+  }
+  return { given, refused };
+}
+
+describe("a guarantee", () => {
+  it(`never makes a team worse off, in ${WORLDS} generated worlds`, { timeout: 300_000 }, () => {
+    let started = 0;
+    for (let seed = 1; seed <= WORLDS; seed++) {
+      const without = lastRound(seed, null);
+      const guarantee = 1 + (draw(seed, 0, "amount") % 12);
+      const { refused } = lastRound(seed, guarantee);
+      started += without.given.size;
+      const worse = [...without.given].filter((id) => refused.has(id));
+      expect(worse, `seed ${seed}, guarantee ${guarantee}`).toEqual([]);
+    }
+    // The worlds are not empty: most rounds start something.
+    expect(started).toBeGreaterThan(WORLDS);
+  });
+
+  it("made teams worse off where work that says nothing stays within it", () => {
+    const policy = {
+      ...defaultPolicy,
+      eviction: { ...defaultPolicy.eviction, unstatedPreemptible: "never" },
+    } as Policy;
+    const worse = Array.from({ length: 40 }, (_, at) => at + 1).filter((seed) => {
+      const { given } = lastRound(seed, null, policy);
+      const { refused } = lastRound(seed, 1, policy);
+      return [...given].some((id) => refused.has(id));
+    });
+    expect(worse.length).toBeGreaterThan(0);
+  });
+});
