@@ -2,7 +2,7 @@ import { defaultPolicy, nodeId, poolName, rulesOf, teamName } from "@headroom/en
 import { describe, expect, it } from "vitest";
 import { estimateView, forecastView, startingChangesView } from "./forecast-view.ts";
 import { beyondPlayed, estimateBounds } from "./forecast-words.ts";
-import { SmallFleet } from "./testing/small-fleet.ts";
+import { SmallFleet, specOf } from "./testing/small-fleet.ts";
 
 const kinds = (fleet: SmallFleet, id: string): string[] =>
   (startingChangesView(fleet.engine, id)?.items ?? []).map(({ change }) => change.kind);
@@ -220,5 +220,33 @@ it("says that an elastic gang which makes room goes on, and that no work is lost
       start: { displaced: [{ workloadId: elastic, workers: 1, keeps: 1, lostAcceleratorMs: 0 }] },
       sentence: "It would start on n1 after elastic (which goes on with 1 worker) made room, which costs no work.",
     },
+  });
+});
+
+describe("before it is submitted", () => {
+  const fleetWithGuarantees = (): SmallFleet => {
+    const fleet = SmallFleet.withNodes(1, 8);
+    fleet.command({ kind: "setPolicy", policy: defaultPolicy });
+    fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { accelerators: 4 } });
+    fleet.define({ name: "guest", parent: null, limit: {}, guarantee: { H100: 1 } });
+    return fleet;
+  };
+  const sentenceOf = (fleet: SmallFleet, team: string, more: object = {}): string => {
+    const spec = specOf("asked", { team, gang: { accelerators: 3 }, ...more });
+    const answer = forecastView(fleet.engine, { spec, actor: "ann" }, () => []);
+    return answer.kind === "forecast" ? answer.forecast.sentence : answer.kind;
+  };
+
+  it("says what could be reclaimed, by whom, and what a restart costs", () => {
+    const said = sentenceOf(fleetWithGuarantees(), "guest", { minRuntimeMs: 600_000, restartCostMs: 120_000 });
+    expect(said).toContain(
+      "Of its 3 accelerators, 2 would be above the guarantee of team guest: a team below its own guarantee can reclaim that after it ran 10 min. A restart costs the work since its last checkpoint and 2 min.",
+    );
+  });
+
+  it("says nothing of it where nothing can be reclaimed", () => {
+    const fleet = fleetWithGuarantees();
+    for (const said of [sentenceOf(fleet, "owner"), sentenceOf(fleet, "guest", { preemptible: false })])
+      expect(said).not.toContain("reclaim");
   });
 });

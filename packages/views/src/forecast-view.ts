@@ -22,6 +22,7 @@ import type {
 import { changeSentence } from "./change-text.ts";
 import { estimateSentence } from "./estimate-text.ts";
 import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
+import { reclaimSentence } from "./reclaim-text.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread of the live engine. */
@@ -59,7 +60,8 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   if (forecast.kind === "refused") return forecast;
   if (forecast.kind === "starts") {
     const start = startView(engine, forecast.start);
-    const sentence = `${start.sentence}${tasksSentence(taskCountOf(spec), forecast.startingTasks)}`;
+    const tasks = tasksSentence(taskCountOf(spec), forecast.startingTasks);
+    const sentence = `${start.sentence}${tasks}${reclaimSentence(engine, spec)}`;
     return { kind: "forecast", forecast: { kind: "starts", start, sentence } };
   }
   const verdict = verdictResource(
@@ -68,7 +70,7 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
     forecast.verdict,
   );
   const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
-  const sentence = `It would wait. ${verdict.sentence}`;
+  const sentence = `It would wait. ${verdict.sentence}${reclaimSentence(engine, spec)}`;
   return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
 }
 

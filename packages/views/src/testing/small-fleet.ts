@@ -125,7 +125,7 @@ export class SmallFleet {
   }
 }
 
-function specOf(name: string, { gang, taskCount, team = "default", ...changes }: Changes = {}): WorkloadSpec {
+export function specOf(name: string, { gang, taskCount, team = "default", ...changes }: Changes): WorkloadSpec {
   const common = {
     name,
     team: teamName(team),

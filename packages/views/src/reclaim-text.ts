@@ -1,0 +1,32 @@
+/** Capacity that others could reclaim from work that is not submitted yet, and the cost of a restart. */
+import { mayEvict, preemptibilityOf, rulesOf, taskCountOf, teamHoldsInAll } from "@headroom/engine";
+import type { Engine, Team, WorkloadSpec } from "@headroom/engine";
+import { durationText, plural } from "./plain-text.ts";
+
+/** `""`: nothing of it can be reclaimed, since nobody has a guarantee to reclaim it for, or it stays within its own. */
+export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
+  const { state } = engine;
+  const rules = rulesOf(state.policy);
+  const others = [...state.teams.values()].filter(
+    ({ name, guarantee }) => name !== spec.team && guarantee !== undefined,
+  );
+  const preemptibility = preemptibilityOf(rules, spec);
+  if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
+  const { workers, accelerators } = spec.gang;
+  const asked = Math.ceil((workers * accelerators * (spec.gang.shareMilli ?? 1000)) / 1000) * taskCountOf(spec);
+  const after = teamHoldsInAll(engine, spec.team).accelerators + asked;
+  const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
+  if (above === 0) return "";
+  const who = preemptibility === "always" ? "other teams within their entitlement" : "a team below its own guarantee";
+  const least = spec.minRuntimeMs === undefined ? "" : ` after it ran ${durationText(spec.minRuntimeMs)}`;
+  const more = spec.restartCostMs === undefined ? "" : ` and ${durationText(spec.restartCostMs)}`;
+  const lost =
+    spec.checkpointOnRequest === true ? "at most the last checkpoint's age" : "the work since its last checkpoint";
+  return ` Of its ${plural(asked, "accelerator")}, ${above} would be above the guarantee of team ${spec.team}: ${who} can reclaim that${least}. A restart costs ${lost}${more}.`;
+}
+
+/** Accelerators of any type; stated by type, their sum. */
+function guaranteedTo(team: Team | undefined): number {
+  const { accelerators, cores: _cores, memory: _memory, ...types } = (team?.guarantee ?? {}) as Record<string, number>;
+  return accelerators ?? Object.values(types).reduce((sum, count) => sum + count, 0);
+}
