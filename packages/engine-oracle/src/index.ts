@@ -8,3 +8,4 @@ export { feasibility } from "./recount.ts";
 export type { Feasibility, GangRequest } from "./recount.ts";
 export { checkState } from "./state-checks.ts";
 export { checkIndexes } from "./index-checks.ts";
+export { waivedInvariants } from "./waived-invariants.ts";

@@ -8,6 +8,7 @@ import { canDo, rulesOf, withAncestors } from "@headroom/engine/internals";
 import type { Attempt, AttemptId, Event, Findings, ReadonlyState, WorkloadSpec } from "@headroom/engine/internals";
 import { specOf } from "./held-by-team.ts";
 import { feasibility, requestOf } from "./recount.ts";
+import { waivedInvariants } from "./waived-invariants.ts";
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 
@@ -15,11 +16,7 @@ export function checkMinimal(findings: Findings, state: ReadonlyState, events: r
   const [plan, ...others] = events.filter((event): event is Planned => event.kind === "evictionPlanned");
   if (plan === undefined || others.length > 0 || plan.reason === "moved") return;
   const { teams, phases } = rulesOf(state.policy);
-  if (
-    state.policy.waivedInvariants?.includes(7) === true ||
-    phases.includes("rebalance") ||
-    teams.reservedTopology !== undefined
-  )
+  if (waivedInvariants(state.policy).has(7) || phases.includes("rebalance") || teams.reservedTopology !== undefined)
     return;
   const taken = takenBy(plan, events);
   const preemptor = state.workloads.get(plan.workloadId);

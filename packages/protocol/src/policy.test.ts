@@ -10,9 +10,9 @@ const least = {
 };
 const teams = {
   order: [],
-  share: "divide",
+
   nonPreemptible: "limit",
-  overGuarantee: "idle",
+
   usageHalfLifeMs: null,
 };
 const faults = (changes: object): string[] =>

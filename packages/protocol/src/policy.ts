@@ -3,6 +3,20 @@ import { z } from "zod";
 import { integer, limits, names, scheduleTimes } from "@headroom/spec";
 import { applyWarning } from "./apply-warning.ts";
 
+const strategies = [
+  "headroom",
+  "kai",
+  "volcano",
+  "armada",
+  "kueue-fair-sharing",
+  "kueue-fair-sharing-final",
+  "kueue-fair-sharing-initial",
+  "kueue-classical",
+  "kueue-topology",
+  "hived",
+  "hived-eager",
+] as const;
+
 const durationMs = integer(0, limits.DURATION_MS_MAX);
 
 const distinct = <Item extends z.ZodType>(item: Item, most: number): z.ZodArray<Item> =>
@@ -31,33 +45,14 @@ const teamRules = z
       description:
         "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-entitlement-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
     }),
-    share: z.enum(["divide", "weights"]).meta({
-      description:
-        "What a team's fair share is. `divide`: its guarantee, then the rest by weight. `weights`: by weight alone, among those that want.",
-    }),
     nonPreemptible: z.enum(["guarantee", "limit"]).meta({
       description:
         "How far work goes that is not preemptible. `guarantee`: it stays within the guarantee of its team and of every team above that has one. `limit`: as far as any other.",
-    }),
-    overGuarantee: z.enum(["idle", "borrow"]).meta({
-      description:
-        "What a team uses beyond its guarantee. `idle`: whatever is idle, up to its limit. `borrow`: only what others lend, by their lending and its borrowing limit; a guarantee comes on top of those of the teams below.",
     }),
     usageHalfLifeMs: integer(limits.HALF_LIFE_MS_MIN, limits.DURATION_MS_MAX).nullable().meta({
       description:
         "Past use counts: the more a team held on average, beyond its guarantee, the less its weight, and a time that lies this far back counts half; null: only what it holds now. It decides who is next; nobody is evicted on its account who could not be without it. Not beside `refill`.",
     }),
-    reservedTopology: z
-      .strictObject({
-        fromPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).meta({
-          description:
-            "Work of this priority or above holds cells of its team's shapes alone, which are there whenever it asks; work below uses what is idle and gives way to it.",
-        }),
-      })
-      .optional()
-      .meta({
-        description: "Work from this priority on keeps to its team's shapes, and gets them back whenever it asks.",
-      }),
   })
   .meta({ id: "TeamRules" });
 
@@ -76,29 +71,8 @@ const backfillRules = z
   })
   .meta({ id: "BackfillRules" });
 
-const fabricRules = z
-  .strictObject({
-    choose: z.enum(["fullest", "fewest", "cells"]).meta({
-      description:
-        "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: as few as can be, then the tightest. `cells`: the smallest cell, next to what the work holds already.",
-    }),
-    unconstrainedToFullest: z.boolean().meta({ description: "Work without wishes goes where least is free." }),
-    balanced: z.boolean().meta({
-      description: "A wish that no single domain meets is met by domains that carry as nearly the same as can be.",
-    }),
-  })
-  .meta({ id: "FabricRules" });
-
 const evictionRules = z
   .strictObject({
-    search: z.enum(["lowest-cost", "volcano", "kai", "kueue-fair-sharing", "kueue-classical", "cells"]).meta({
-      description:
-        "How the victims of a plan are found. `lowest-cost`: those whose stop costs least: what ran since the last checkpoint (no more than the time for one, where it is asked for), what starting again takes, and what would come free by itself within the hour; where what teams may not claim lies scattered, node by node, and work in the way moves. `volcano`: as few as can be. `kai`: a list that grows until the work fits, single workers of elastic gangs first; it fits only if it would go before the victims with everybody in line. `kueue-fair-sharing`: by the shares of their teams. `kueue-classical`: by priority, and whether their team borrows more. `cells`: those in the cells that belong to the team.",
-    }),
-    shareTests: distinct(z.enum(["final", "initial"]), 2).meta({
-      description:
-        "For `kueue-fair-sharing`: the tests that a victim's team has to pass, in turn: of its share as it would be, and as it is.",
-    }),
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
       description: "Work that does not say whether it is preemptible is so below this priority; null: always.",
     }),
@@ -106,12 +80,6 @@ const evictionRules = z
       description:
         "What holds for work at or above `preemptibleBelowPriority` that does not say whether it is preemptible. `never`: it stays within its team's guarantee and is not preempted; so it is if left out. `aboveGuarantee`: it uses what is idle, and what its team holds above its guarantee can be reclaimed by a team that is below its own. For the search `lowest-cost`.",
     }),
-    nominations: z.enum(["kept", "forgotten"]).meta({
-      description: "`kept`: a place is kept for whom it was freed. `forgotten`: it asks again in the next round.",
-    }),
-    lazyPreemption: z
-      .boolean()
-      .meta({ description: "Who must give its cells to its own team runs on as a loan of what is idle." }),
     movesMax: integer(0, 10_000).optional().meta({
       description: "How many moves a plan may make; 8 if left out.",
     }),
@@ -150,7 +118,11 @@ const defragmentRules = z
 
 export const policy = z
   .strictObject({
-    name: names.workloadName.meta({ description: "What the policy is called." }),
+    name: names.workloadName.meta({ description: "The name of the policy." }),
+    strategy: z.enum(strategies).optional().meta({
+      description:
+        "The system whose rules the policy follows where no knob states them. `headroom`: evicts the work whose stop costs least, and migrates work that is in the way. The others imitate: `kai` KAI-Scheduler, `volcano` Volcano's capacity plugin, `armada` Armada's fair shares, `kueue-fair-sharing` and `kueue-classical` Kueue's quotas that are lent and borrowed (`-final` and `-initial`: with one of the two tests of shares alone), `kueue-topology` Kueue's placement, `hived` HiveD's cells with lazy preemption, `hived-eager` without it.",
+    }),
     order: distinct(z.enum(["submitted", "priority", "walltime", "starting", "running", "user", "deadline"]), 7)
       .min(1)
       .meta({
@@ -196,7 +168,10 @@ export const policy = z
       }),
     teams: teamRules.optional(),
     backfill: backfillRules.optional(),
-    fabric: fabricRules.optional(),
+    fabric: z.enum(["fullest", "fewest", "balanced"]).optional().meta({
+      description:
+        "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: the fewest domains, then the tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.",
+    }),
     eviction: evictionRules.optional(),
     elastic: z
       .strictObject({
@@ -215,11 +190,6 @@ export const policy = z
         "A task whose attempt failed or was killed keeps its place during a back-off of at most this long. Longer ones, and 0, give the place to others.",
     }),
     defragment: defragmentRules.optional(),
-    waivedInvariants: z
-      .array(integer(1, 16))
-      .max(16)
-      .optional()
-      .meta({ description: "Invariants of the design, by number, that the policy gives up for what it imitates." }),
   })
   .refine(({ phases }) => phases === undefined || phases.includes("place") || phases.includes("rebalance"), {
     path: ["phases"],

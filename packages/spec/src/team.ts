@@ -204,7 +204,7 @@ const fields = {
   ),
   weight: optional(notation.number(0, limits.WEIGHT_MAX), {
     description:
-      "Its weight against its siblings for what no guarantee covers. 0: nothing while others want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `teams.share` is `weights`.",
+      "Its weight against its siblings for what no guarantee covers. 0: nothing while others want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
     otherwise: "1",
   }),
   lendingLimit: quota("How much of its guarantee others may use while it does not.", { "H100-SXM": 64 }, "all of it"),

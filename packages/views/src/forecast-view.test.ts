@@ -1,4 +1,4 @@
-import { defaultPolicy, nodeId, poolName, rulesOf, teamName } from "@headroom/engine";
+import { defaultPolicy, nodeId, poolName, teamName } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { estimateView, forecastView, startingChangesView } from "./forecast-view.ts";
 import { beyondPlayed, estimateBounds } from "./forecast-words.ts";
@@ -203,8 +203,7 @@ it("says how many tasks of an array would start", () => {
 
 it("says that an elastic gang which makes room goes on, and that no work is lost by it", () => {
   const fleet = SmallFleet.withNodes(2, 4);
-  const { eviction } = rulesOf(defaultPolicy);
-  fleet.command({ kind: "setPolicy", policy: { ...defaultPolicy, eviction: { ...eviction, search: "kai" } } });
+  fleet.command({ kind: "setPolicy", policy: { ...defaultPolicy, strategy: "kai" } });
   fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 8, accelerators: 8 } });
   fleet.define({ name: "guest", parent: null, limit: {} });
   const gang = { workers: 2, minWorkers: 1, accelerators: 4 };

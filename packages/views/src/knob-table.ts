@@ -17,7 +17,11 @@ export interface KnobRow {
 }
 
 export function knobRows(): readonly KnobRow[] {
-  const rules: unknown = rulesOf(genesisPolicy);
+  const rules: unknown = {
+    ...rulesOf(genesisPolicy),
+    fabric: rulesOf(genesisPolicy).fabric.choose,
+    strategy: "headroom",
+  };
   return policyKnobs().map(({ path, values, meaning }) => {
     const leftOut = required.has(path) ? undefined : valueAt(rules, path.split("."));
     return { path, values, required: required.has(path), ...(leftOut === undefined ? {} : { leftOut }), meaning };

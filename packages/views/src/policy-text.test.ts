@@ -33,7 +33,7 @@ describe("policies in words", () => {
   it("has words for every section, whatever a policy leaves out", () => {
     for (const policy of presetsView().items) {
       const lines = policyLines(policy);
-      expect(new Set(lines.map(({ section }) => section)).size).toBe(9);
+      expect(new Set(lines.map(({ section }) => section)).size).toBe(8);
       expect(lines.filter(({ text }) => text === "" || text.includes("undefined"))).toEqual([]);
     }
   });

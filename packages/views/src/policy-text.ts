@@ -14,8 +14,7 @@ export interface PolicyLine {
     | "Fabric"
     | "Eviction"
     | "Defragmentation"
-    | "Elastic gangs"
-    | "Invariants";
+    | "Elastic gangs";
   readonly knob: string;
   readonly text: string;
 }
@@ -31,11 +30,6 @@ export function policyLines(policy: Policy): readonly PolicyLine[] {
     ...evictionLines(rules),
     ...defragmentLines(rules),
     ...elasticLines(rules),
-    {
-      section: "Invariants",
-      knob: "Waived",
-      text: rules.waivedInvariants.length === 0 ? "none" : `number ${rules.waivedInvariants.join(", ")}`,
-    },
   ];
 }
 

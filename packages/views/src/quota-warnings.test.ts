@@ -82,10 +82,10 @@ it("tells where teams borrow of guarantees that come on top of those below, at a
     team("a", { parent: "group", guarantee: { H100: 32, memory: 1024 } }),
     team("b", { parent: "group", guarantee: { H100: 32, accelerators: 2 } }),
   ];
-  const adds = "these add up to 128, as wherever teams.overGuarantee is borrow.";
+  const adds = "these add up to 128, as wherever strategy is kueue-fair-sharing or kueue-classical.";
   const said = [
     `Team lab is guaranteed 64 H100 accelerators and the teams below it 64: under the policy kueue-fair-sharing ${adds}`,
-    "Team lab is guaranteed 2 GiB of memory and the teams below it 1 GiB: under the policy kueue-fair-sharing these add up to 3 GiB, as wherever teams.overGuarantee is borrow.",
+    "Team lab is guaranteed 2 GiB of memory and the teams below it 1 GiB: under the policy kueue-fair-sharing these add up to 3 GiB, as wherever strategy is kueue-fair-sharing or kueue-classical.",
   ];
   expect(warnings([lab, group, ...below])).toEqual(said);
   expect(warnings([lab, group, ...below], { policy: defaultPolicy })).toEqual([]);
@@ -156,10 +156,10 @@ it("tells of what the policy in force makes nothing of, and which policies do", 
   ];
   const what = "and the policy in force, default, makes nothing of it: policies do where";
   expect(warnings(teams, { policy: defaultPolicy })).toEqual([
-    `Team a states lendingLimit, ${what} teams.overGuarantee is borrow.`,
-    `Team a states borrowingLimit, ${what} teams.overGuarantee is borrow.`,
-    `Team b states preemption, ${what} teams.overGuarantee is borrow and eviction.search is kueue-fair-sharing or kueue-classical.`,
-    `Team b states reservedTopology, ${what} teams.reservedTopology says from which priority on they hold work.`,
+    `Team a states lendingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,
+    `Team a states borrowingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,
+    `Team b states preemption, ${what} strategy is kueue-fair-sharing or kueue-classical and phases has reclaim.`,
+    `Team b states reservedTopology, ${what} strategy is hived.`,
   ]);
   expect(warnings(teams)).toEqual([expect.stringContaining("states reservedTopology")]);
   expect(warnings([team("b", { reservedTopology: [{}] })], { policy: presets.get("hived") as Policy })).toEqual([]);

@@ -123,7 +123,7 @@ function onTopOfOthers(branch: Branch, policy: Policy): string[] {
     if (!addsUp(branch, resource, policy)) return [];
     const below = statedBelow(branch, resource);
     const sum = amountText(resource, Math.round((own + below) * 1000) / 1000);
-    return `Team ${name} is guaranteed ${quantityText(resource, own)} and the teams below it ${amountText(resource, below)}: under the policy ${policy.name} these add up to ${sum}, as wherever teams.overGuarantee is borrow.`;
+    return `Team ${name} is guaranteed ${quantityText(resource, own)} and the teams below it ${amountText(resource, below)}: under the policy ${policy.name} these add up to ${sum}, as wherever strategy is kueue-fair-sharing or kueue-classical.`;
   });
 }
 
@@ -249,7 +249,7 @@ function unheeded(
     borrows &&
     phases.includes("reclaim") &&
     (eviction.search === "kueue-fair-sharing" || eviction.search === "kueue-classical");
-  const borrowing = "teams.overGuarantee is borrow";
+  const borrowing = "strategy is kueue-fair-sharing or kueue-classical";
   const fields = [
     { field: "lendingLimit", isStated: lendingLimit !== undefined, isHeeded: borrows, where: borrowing },
     { field: "borrowingLimit", isStated: borrowingLimit !== undefined, isHeeded: borrows, where: borrowing },
@@ -257,13 +257,13 @@ function unheeded(
       field: "preemption",
       isStated: preemption !== undefined,
       isHeeded: takesByQuota,
-      where: `${borrowing} and eviction.search is kueue-fair-sharing or kueue-classical`,
+      where: `${borrowing} and phases has reclaim`,
     },
     {
       field: "reservedTopology",
       isStated: (reservedTopology ?? []).length > 0,
       isHeeded: teams.reservedTopology !== undefined,
-      where: "teams.reservedTopology says from which priority on they hold work",
+      where: "strategy is hived",
     },
   ];
   return fields.flatMap(({ field, isStated, isHeeded, where }) =>

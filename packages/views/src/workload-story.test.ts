@@ -1,4 +1,4 @@
-import { defaultPolicy, nodeId, rulesOf, teamName } from "@headroom/engine";
+import { defaultPolicy, nodeId, teamName } from "@headroom/engine";
 import type { NodeId, Policy, WorkloadId } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { eventText } from "./event-sentence.ts";
@@ -213,9 +213,8 @@ describe("the story of a workload", () => {
   });
 
   it("tells how an elastic gang grows and shrinks", () => {
-    const { eviction } = rulesOf(defaultPolicy);
     // A strategy that takes single workers of elastic gangs.
-    const fleet = sharedFleet(2, 4, { ...defaultPolicy, eviction: { ...eviction, search: "kai" } });
+    const fleet = sharedFleet(2, 4, { ...defaultPolicy, strategy: "kai" });
     const gang = { workers: 2, minWorkers: 1, accelerators: 4 };
     const elastic = fleet.submit("elastic", { team: "guest", gang, preemptible: true });
     const [attemptId] = fleet.engine.state.workloads.get(elastic)?.activeAttempts ?? [];

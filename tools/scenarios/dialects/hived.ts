@@ -284,11 +284,11 @@ class Play {
 
 /** There, lazy preemption is a job setting; here it is a policy setting. */
 function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
-  const policy = presets.get("hived") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
+  const policy = presets.get("hived") as Policy;
   const lazyPreemption = [...runningJobs, ...pendingJobs].some(
     ({ lazyPreemptionEnable }) => lazyPreemptionEnable === true,
   );
-  return { ...policy, eviction: { ...policy.eviction, lazyPreemption } };
+  return { ...policy, strategy: lazyPreemption ? "hived" : "hived-eager" };
 }
 
 /** `X`: all of the chain X; `X.Y`: a node of it; `X.Y.Z`: a group inside a node, whose size is in its name. */

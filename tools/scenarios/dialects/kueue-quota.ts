@@ -86,10 +86,11 @@ export function playKueueQuota(scenario: Scenario): string[] {
 
 function policyFor({ dialect, fairSharingStrategies }: QuotaScenario): Policy {
   if (dialect === "kueue-classic-hierarchical") return presets.get("kueue-classic") as Policy;
-  const policy = presets.get("kueue-fair-sharing") as Policy & { readonly eviction: NonNullable<Policy["eviction"]> };
+  const policy = presets.get("kueue-fair-sharing") as Policy;
   if (fairSharingStrategies === undefined) return policy;
-  const shareTests = fairSharingStrategies.map((name) => (name === "LessThanInitialShare" ? "initial" : "final"));
-  return { ...policy, eviction: { ...policy.eviction, shareTests } };
+  const [first, second] = fairSharingStrategies.map((name) => name === "LessThanInitialShare");
+  if (first === true) return { ...policy, strategy: "kueue-fair-sharing-initial" };
+  return second === true ? policy : { ...policy, strategy: "kueue-fair-sharing-final" };
 }
 
 /** Parents that nobody declared are at the top and have no quota of their own. */

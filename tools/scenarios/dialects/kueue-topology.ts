@@ -76,14 +76,11 @@ export function playKueueTopology(scenario: Scenario): string[] {
 }
 
 function policyFor({ featureGates = {} }: TopologyScenario): Policy {
-  const policy = presets.get("kueue-topology") as Policy & { readonly fabric: NonNullable<Policy["fabric"]> };
+  const policy = presets.get("kueue-topology") as Policy;
   return {
     ...policy,
-    fabric: {
-      ...policy.fabric,
-      unconstrainedToFullest: featureGates["TASProfileMixed"] !== false,
-      balanced: featureGates["TASBalancedPlacement"] === true,
-    },
+    strategy: featureGates["TASProfileMixed"] === false ? "headroom" : "kueue-topology",
+    fabric: featureGates["TASBalancedPlacement"] === true ? "balanced" : "fewest",
   };
 }
 

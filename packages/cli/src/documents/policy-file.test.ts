@@ -28,7 +28,7 @@ it("holds the knobs whole, in YAML or JSON", async () => {
 
 it("holds what is different from a preset, and takes a section away", async () => {
   expect((await simulated("base: fifo\nname: mine\nplacement: spread\n")).report?.policy).toBe("mine");
-  const without = await simulated("base: default\nname: mine\nbackfill: null\nteams: { share: weights }\n");
+  const without = await simulated("base: default\nname: mine\nbackfill: null\nteams: { nonPreemptible: limit }\n");
   expect(without.report?.policy).toBe("mine");
 });
 

@@ -4,9 +4,12 @@
  * and are then as in `rules.ts`, so that a policy in an old journal still means what it said.
  */
 import type { ScheduleTimes } from "../model/schedule.ts";
+import type { StrategyName } from "./strategies.ts";
 
 export interface Policy {
   readonly name: string;
+  /** The system whose preemption, quotas and placement in the fabric the policy follows (`strategies.ts`); absent: `headroom`. */
+  readonly strategy?: StrategyName;
   /**
    * Who goes first within a team, most significant key first; every order ends in the order of submission. `priority`: larger
    * first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on before what would start. `starting`: what does not run with its minimum yet, then what runs with no more than that, then what has grown beyond.
@@ -27,15 +30,17 @@ export interface Policy {
   readonly phases?: readonly Phase[];
   readonly teams?: TeamRules;
   readonly backfill?: BackfillRules;
-  readonly fabric?: FabricRules;
+  /**
+   * Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: the fewest domains, then the
+   * tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.
+   */
+  readonly fabric?: "fullest" | "fewest" | "balanced";
   readonly eviction?: EvictionRules;
   readonly elastic?: ElasticRules;
   /** A task whose attempt failed keeps its place during a back-off of at most this long; 0: it gives the place up. */
   readonly retryInPlaceMs?: number;
   /** For the phase `defragment`, which does nothing without it. */
   readonly defragment?: DefragmentRules;
-  /** Invariants of the design that the policy gives up, by number, for what it imitates; absent: none. */
-  readonly waivedInvariants?: readonly number[];
 }
 
 /** A kind of worker: accelerators and thousandths of each (1000, or less of one), cores, and how many of what is asked are such. */
@@ -76,22 +81,13 @@ export type Phase =
 export interface TeamRules {
   /** How siblings are ordered, most significant key first, each seen with its best waiting request; empty: teams play no part in the order. */
   readonly order: readonly TeamOrderKey[];
-  /** What a team's fair share is: `divide`: its guarantee, then the rest by weight; `weights`: by weight alone, among those that want. */
-  readonly share: "divide" | "weights";
   /** `guarantee`: work that is not preemptible stays within the guarantee of its team and of every team above it that has one. `limit`: it may go as far as any. */
   readonly nonPreemptible: "guarantee" | "limit";
-  /** `idle`: whoever fits may use idle capacity up to the limits. `borrow`: beyond its guarantee only what others lend (quota tree with lending and borrowing limits). */
-  readonly overGuarantee: "idle" | "borrow";
   /**
    * Past use counts, and halves in this time (`ordering/weights-after-use.ts`); `null`: only what is held now. It decides the
    * order; an eviction needs the shares by what is held now to agree. Beside `refill` it does not count.
    */
   readonly usageHalfLifeMs: number | null;
-  /**
-   * Work of this priority or above is guaranteed: it holds cells of its team's shapes alone, and those are there whenever it
-   * asks. Work below uses any idle accelerator and gives way to the first. Absent: shapes play no part.
-   */
-  readonly reservedTopology?: { readonly fromPriority: number };
 }
 
 /**
@@ -121,28 +117,11 @@ export interface BackfillRules {
   readonly predictFrom?: number;
 }
 
-export interface FabricRules {
-  /** `fullest`: of the domains that hold the gang the fullest. `fewest`: the fewest domains, then the tightest. `cells`: the smallest cell, next to what the job holds already. */
-  readonly choose: "fullest" | "fewest" | "cells";
-  /** Work without wishes goes where least is free. */
-  readonly unconstrainedToFullest: boolean;
-  /** A wish that no single domain meets is met by domains that carry as nearly the same as can be. */
-  readonly balanced: boolean;
-}
-
 export interface EvictionRules {
-  /** How the victims of a plan are found: see `schedule/evict/`. */
-  readonly search: "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
-  /** For `kueue-fair-sharing`: the tests that a victim's team has to pass, in turn. */
-  readonly shareTests: readonly ("final" | "initial")[];
   /** Work that says nothing about it is preemptible below this priority; `null`: always. */
   readonly preemptibleBelowPriority: number | null;
   /** Work at or above that priority that says nothing: `aboveGuarantee`, or, also if absent, `never`. */
   readonly unstatedPreemptible?: "never" | "aboveGuarantee";
-  /** `kept`: the place is kept for the one that the plan was made for until it is free. `forgotten`: it asks again in the next round. */
-  readonly nominations: "kept" | "forgotten";
-  /** Work that has to give its cells to others of its team keeps running as a loan of idle accelerators, and is evicted only where it is in the way. */
-  readonly lazyPreemption: boolean;
   /** For plans that move work to make room: how many moves a plan may make at most, and how much work each may lose (ms since its last checkpoint); absent: 8, and 10 minutes. */
   readonly movesMax?: number;
   readonly moveLossMsMax?: number;

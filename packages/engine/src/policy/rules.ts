@@ -1,30 +1,33 @@
-/** What a policy leaves out, filled in: the form in which the phases of a round read it. */
-import type { ElasticRules, Phase, Policy } from "./policy.ts";
+/** A policy with its strategy's rules and what it leaves out filled in: the form in which the phases of a round read it. */
+import type { ElasticRules, EvictionRules, Phase, Policy, TeamRules } from "./policy.ts";
+import { strategyRules } from "./strategies.ts";
+import type { StrategyRules } from "./strategies.ts";
 
-export type Rules = Required<Omit<Policy, Optional | "elastic">> &
-  Pick<Policy, Optional> & { readonly elastic: Required<ElasticRules> };
+export type Rules = Required<Omit<Policy, Optional | "strategy" | "teams" | "fabric" | "eviction" | "elastic">> &
+  Pick<Policy, Optional> & {
+    readonly teams: TeamRules & StrategyRules["teams"];
+    readonly fabric: {
+      readonly choose: "fullest" | "fewest" | "cells";
+      /** A gang that no single domain holds is split as evenly as possible. */
+      readonly balanced: boolean;
+      readonly unconstrainedToFullest: boolean;
+    };
+    readonly eviction: EvictionRules & StrategyRules["eviction"];
+    readonly elastic: Required<ElasticRules>;
+  };
 
-/** Sections for which there is nothing that holds where they are left out. */
+/** Sections without a default. */
 type Optional = "typicalDemand" | "defragment";
 
-/** What holds where a policy says nothing: whatever fits is started, and nothing is taken from anybody. */
-const plain: Omit<Rules, "defragment" | "name" | "order" | "whenHeadBlocked" | "placement" | "exceedsFleet"> = {
+/** Without further knobs whatever fits is started, and nothing is evicted. */
+const plain = {
   phases: ["place"],
-  teams: { order: [], share: "divide", nonPreemptible: "limit", overGuarantee: "idle", usageHalfLifeMs: null },
+  teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
   backfill: { reserve: "none", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
-  fabric: { choose: "fullest", unconstrainedToFullest: false, balanced: false },
-  eviction: {
-    search: "lowest-cost",
-    shareTests: ["final", "initial"],
-    preemptibleBelowPriority: null,
-    nominations: "kept",
-    lazyPreemption: false,
-    checkpointTimeoutMs: 0,
-  },
+  eviction: { preemptibleBelowPriority: null, checkpointTimeoutMs: 0 },
   elastic: { grow: "never", by: "order" },
   retryInPlaceMs: 0,
-  waivedInvariants: [],
-};
+} as const;
 
 /** Whether the policy's scores want to know what has lately been asked for. */
 export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
@@ -34,13 +37,24 @@ export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
 export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
   whenHeadBlocked === "stop" || backfill.reserve !== "none";
 
-/** Whether any phase asks work to leave, or to move. */
+/** Whether any phase evicts or migrates work. */
 export const mayEvict = ({ phases }: Rules): boolean => phases.some(requestsTermination);
 
 const requestsTermination = (phase: Phase): boolean => phase !== "place" && phase !== "grow";
 
-export const rulesOf = (policy: Policy): Rules => ({
-  ...plain,
-  ...policy,
-  elastic: { ...plain.elastic, ...policy.elastic },
-});
+export function rulesOf({ strategy = "headroom", ...policy }: Policy): Rules {
+  const { teams, fabric, eviction } = strategyRules[strategy];
+  const { fabric: choose = "fullest" } = policy;
+  return {
+    ...plain,
+    ...policy,
+    teams: { ...plain.teams, ...policy.teams, ...teams },
+    fabric: {
+      choose: fabric.inCells ? "cells" : choose === "balanced" ? "fewest" : choose,
+      balanced: choose === "balanced",
+      unconstrainedToFullest: fabric.unconstrainedToFullest,
+    },
+    eviction: { ...plain.eviction, ...policy.eviction, ...eviction },
+    elastic: { ...plain.elastic, ...policy.elastic },
+  };
+}

@@ -18,7 +18,7 @@ import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
 import type { State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
-import { upcastSnapshot } from "./upcast.ts";
+import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
 /** Grows when the form below changes; an older reader refuses a newer one. */
 const SNAPSHOT_FORMAT = 2;
@@ -110,7 +110,8 @@ export function decodeSnapshot(bytes: Uint8Array): ReadonlyState {
     ...NO_BOOKKEEPING,
     placementClass: null,
   }));
-  const { nowMs, sequence, chain, policy, submittedCount, endedCount } = stored;
+  const { nowMs, sequence, chain, submittedCount, endedCount } = stored;
+  const policy = upcastPolicy(stored.policy);
   const state: State = {
     nowMs,
     sequence,

@@ -6,6 +6,8 @@
  */
 import type { Event } from "../contract/events.ts";
 import type { Input } from "../contract/inputs.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { StrategyName } from "../policy/strategies.ts";
 
 const kinds: ReadonlyMap<string, string> = new Map([
   ["placePromised", "placementNominated"],
@@ -103,8 +105,15 @@ function renamed(value: Json, field: string): Json {
   );
 }
 
-/** The event in the names of format 2; the same object where it is of format 2 already. */
+/** The event in the names of format 2, with policies as they are now; the same object where nothing changed. */
 export function upcastEvent(event: Event): Event {
+  const renamedEvent = renameEvent(event);
+  return renamedEvent.kind === "policySet" && renamedEvent.version < STRATEGY_SINCE
+    ? { ...renamedEvent, policy: upcastPolicy(renamedEvent.policy) }
+    : renamedEvent;
+}
+
+function renameEvent(event: Event): Event {
   const { kind, version } = event as { readonly kind: string; readonly version: number };
   const to = kinds.get(kind);
   if (to === undefined && !(version < (renamedSince.get(kind) ?? 0))) return event;
@@ -116,7 +125,79 @@ export const readEvents = (text: string): readonly Event[] => (JSON.parse(text) 
 
 /** The inputs of a recorded round, in the names of format 2: inputs have no version, and no new name is an old one of something else. */
 export const readInputs = (text: string): readonly Input[] =>
-  renamed(JSON.parse(text) as Json, "") as unknown as Input[];
+  (renamed(JSON.parse(text) as Json, "") as unknown as Input[]).map((input) =>
+    input.kind === "setPolicy" ? { ...input, policy: upcastPolicy(input.policy) } : input,
+  );
 
 /** The content of a snapshot of format 1, as format 2 names it. */
 export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;
+
+/** The first version of `policySet` whose policy names a strategy. */
+const STRATEGY_SINCE = 4;
+
+/** The fields of a policy before it named a strategy. */
+interface FormerPolicy {
+  readonly teams?: { readonly share?: string; readonly overGuarantee?: string; readonly reservedTopology?: unknown };
+  readonly fabric?: { readonly choose: string; readonly unconstrainedToFullest: boolean; readonly balanced: boolean };
+  readonly eviction?: {
+    readonly search?: string;
+    readonly shareTests?: readonly string[];
+    readonly nominations?: string;
+    readonly lazyPreemption?: boolean;
+  };
+}
+
+interface Waiving {
+  readonly waivedInvariants?: readonly number[];
+}
+
+/**
+ * A policy with the rules of an imitated system as its strategy; the same content where it names one already. Every former preset keeps
+ * its rules. Combinations of rules of several systems become the strategy of their victim search.
+ */
+export function upcastPolicy(policy: Policy): Policy {
+  const { waivedInvariants: waived, ...former } = policy as Policy & Waiving;
+  const recorded = former as unknown as FormerPolicy;
+  if (former.strategy !== undefined || !(isFormer(recorded) || waived !== undefined)) return policy;
+  const { teams, fabric, eviction } = recorded;
+  const { share: _share, overGuarantee: _over, reservedTopology: _reserved, ...teamRules } = teams ?? {};
+  const {
+    search: _search,
+    shareTests: _tests,
+    nominations: _nominations,
+    lazyPreemption: _lazy,
+    ...evictionRules
+  } = eviction ?? {};
+  const choose = fabric?.balanced === true ? "balanced" : fabric?.choose;
+  const { teams: _teams, fabric: _fabric, eviction: _eviction, ...rest } = former;
+  const strategy = strategyOf(recorded);
+  return {
+    ...rest,
+    ...(strategy === "headroom" ? {} : { strategy }),
+    ...(teams === undefined ? {} : { teams: teamRules }),
+    ...(choose === undefined || choose === "cells" ? {} : { fabric: choose }),
+    ...(eviction === undefined ? {} : { eviction: evictionRules }),
+  } as Policy;
+}
+
+const isFormer = ({ teams, fabric, eviction }: FormerPolicy): boolean =>
+  teams?.share !== undefined || typeof fabric === "object" || eviction?.search !== undefined;
+
+function strategyOf({ teams, fabric, eviction }: FormerPolicy): StrategyName {
+  switch (eviction?.search) {
+    case "kai":
+    case "volcano":
+    case "kueue-classical":
+      return eviction.search;
+    case "kueue-fair-sharing": {
+      const [first = "final", second] = eviction.shareTests ?? [];
+      if (first === "initial") return "kueue-fair-sharing-initial";
+      return second === "initial" ? "kueue-fair-sharing" : "kueue-fair-sharing-final";
+    }
+    case "cells":
+      return eviction.lazyPreemption === true ? "hived" : "hived-eager";
+    default:
+      if (fabric?.unconstrainedToFullest === true) return "kueue-topology";
+      return teams?.share === "weights" ? "armada" : "headroom";
+  }
+}

@@ -1,5 +1,5 @@
 /** Installs the strategies behind their ports. */
-import type { EvictionRules } from "../policy/policy.ts";
+import type { VictimRule } from "../policy/strategies.ts";
 import type { World } from "../cluster/world.ts";
 import { installPlacement } from "../placement/strategy.ts";
 import { lowestCost } from "../preemption/lowest-cost/lowest-cost.ts";
@@ -10,8 +10,8 @@ import { kai } from "./kai/kai.ts";
 import { classical, fairSharing } from "./kueue/kueue.ts";
 import { volcano } from "./volcano/volcano.ts";
 
-/** By a policy's `eviction.search`. */
-const strategies: { readonly [Name in EvictionRules["search"]]: PreemptionStrategy } = {
+/** By the rules of the policy's strategy. */
+const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
   cells: hived,
   "lowest-cost": lowestCost,
   "kueue-fair-sharing": fairSharing,

@@ -1,6 +1,6 @@
 /** How much larger an amount of a team would have to be, with others of the team waiting ahead and work that could leave beside. */
 import { describe, expect, it } from "vitest";
-import { presets, rulesOf, smallestChanges, workloadId } from "../../src/index.ts";
+import { presets, smallestChanges, workloadId } from "../../src/index.ts";
 import type { Change, Policy, Team } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
@@ -9,7 +9,7 @@ const byDefault = presets.get("default") as Policy;
 const borrowing: Policy = {
   ...byDefault,
   name: "borrowing",
-  teams: { ...rulesOf(byDefault).teams, overGuarantee: "borrow" },
+  strategy: "kueue-fair-sharing",
 };
 
 type Work = Parameters<typeof spec>[1];

@@ -4,26 +4,28 @@
  * life of every attempt) is followed here.
  */
 import { type AttemptId } from "@headroom/engine";
-import { checkBatch, checkState } from "@headroom/engine-oracle";
+import { checkBatch, checkState, waivedInvariants } from "@headroom/engine-oracle";
 import type { SimulatedRound, SimulationObserver } from "../run/simulation.ts";
 
 import { AttemptLives } from "./attempt-lives.ts";
 import { Bounds } from "./bounds.ts";
 import { Evictions } from "./evictions.ts";
+import type { Waived } from "./evictions.ts";
 import { Violation } from "./violation.ts";
 
 /** All checkers of a run, with whatever memory they need, as the run's observer. */
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
-  #evictions = new Evictions();
+  #evictions: Evictions;
   #bounds = new Bounds();
   /** To whom places were promised after the round before. */
   #nominated: ReadonlySet<AttemptId> = new Set();
   /** The journal of the run: what a restart would read. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
-  constructor(lives: AttemptLives = new AttemptLives()) {
+  constructor(lives: AttemptLives = new AttemptLives(), waivedUnder: Waived = waivedInvariants) {
     this.#lives = lives;
+    this.#evictions = new Evictions(waivedUnder);
   }
 
   onRound(round: SimulatedRound): void {

@@ -17,12 +17,20 @@ interface Judged {
   readonly waived: ReadonlySet<number>;
 }
 
+/** Invariants that the checks do not ask of a policy. */
+export type Waived = (policy: ReadonlyState["policy"]) => ReadonlySet<number>;
+
 export class Evictions {
+  readonly #waivedUnder: Waived;
   /** Attempts that were asked to leave and have not left. */
   readonly #terminating = new Set<AttemptId>();
   /** Since conditions changed: tasks that were evicted for good, and which by which. */
   readonly #evicted = new Set<string>();
   readonly #taken = new Set<string>();
+
+  constructor(waivedUnder: Waived) {
+    this.#waivedUnder = waivedUnder;
+  }
 
   onRound({ inputs, ready: { events }, engine: { state } }: SimulatedRound): void {
     const isNew = inputs.some(({ kind }) => !answers.has(kind)) || events.some((event) => this.#endsByItself(event));
@@ -30,7 +38,7 @@ export class Evictions {
       this.#evicted.clear();
       this.#taken.clear();
     }
-    const waived = new Set(state.policy.waivedInvariants);
+    const waived = this.#waivedUnder(state.policy);
     for (const event of events) {
       if (event.kind === "attemptStopRequested" && evictions.has(event.reason)) this.#terminating.add(event.attemptId);
       if (event.kind === "evictionPlanned" && event.reason !== "moved") this.#onPlan(event, { state, waived });
@@ -38,7 +46,7 @@ export class Evictions {
   }
 
   fork(): Evictions {
-    const copy = new Evictions();
+    const copy = new Evictions(this.#waivedUnder);
     for (const id of this.#terminating) copy.#terminating.add(id);
     for (const task of this.#evicted) copy.#evicted.add(task);
     for (const pair of this.#taken) copy.#taken.add(pair);

@@ -89,12 +89,9 @@ export class Actions {
     );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
     // Work guaranteed by reserved topology alone waits for ever if its team owns none.
-    const { fabric: _cells, eviction: _search, ...policy } = state.policy;
-    const { reservedTopology, ...rules } = rulesOf(policy).teams;
-    const plain: Input[] =
-      reservedTopology === undefined
-        ? []
-        : [{ ...this.#common(), kind: "setPolicy", policy: { ...policy, teams: rules } }];
+    const { strategy: _hived, ...policy } = state.policy;
+    const { reservedTopology } = rulesOf(state.policy).teams;
+    const plain: Input[] = reservedTopology === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy }];
     const inputs = [...seen, ...resumed, apply, ...plain, ...released];
     return { inputs, dies: [], returns: lost.map(({ id }) => id) };
   }

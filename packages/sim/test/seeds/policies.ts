@@ -1,8 +1,9 @@
 /** Random policies: any combination of the knobs of a round. */
-import { rulesOf } from "@headroom/engine";
+import { waivedInvariants } from "@headroom/engine-oracle";
 import type {
   BackfillRules,
   DefragmentRules,
+  ElasticRules,
   EvictionRules,
   OrderKey,
   Phase,
@@ -42,41 +43,42 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const named = luck.pick(phaseLists);
   const defragment = randomDefragmentation(luck.aside("defragmentation"), named);
   const phases: readonly Phase[] = defragment === null ? named : [...named, "defragment"];
-  const eviction = randomEviction(luck, heedsNames);
+  const { victims, ...eviction } = randomEviction(luck, heedsNames);
   const placing = luck.aside(`placement ${luck.drawn}`);
+  const inOrder = restful(luck.chance(50) ? order.toReversed() : order, phases);
+  const whenHeadBlocked = luck.pick<Policy["whenHeadBlocked"]>(["stop", "skip", "skip"]);
+  const placement = randomPlacement(placing, luck.pick(["pack", "spread"]));
+  const exceedsFleet = luck.pick<Policy["exceedsFleet"]>(["hold", "reject"]);
+  const { share, ...teams } = randomTeamRules(luck, phases.includes("rebalance"));
   const plain: Policy = {
     name: "random",
-    order: restful(luck.chance(50) ? order.toReversed() : order, phases),
-    whenHeadBlocked: luck.pick(["stop", "skip", "skip"]),
-    placement: randomPlacement(placing, luck.pick(["pack", "spread"])),
-    exceedsFleet: luck.pick(["hold", "reject"]),
+    order: inOrder,
+    whenHeadBlocked,
+    placement,
+    exceedsFleet,
     phases,
-    teams: randomTeamRules(luck, phases.includes("rebalance")),
+    teams,
     backfill: {
       reserve: luck.pick(["none", "head", "all"]),
       depth: luck.between(1, 3),
       assumedWalltimeMs: luck.pick([2000, 100_000]),
       ...(heedsNames ? randomPrediction(luck.aside("prediction")) : {}),
     },
-    fabric: {
-      choose: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
-      unconstrainedToFullest: luck.chance(30),
-      balanced: luck.chance(30),
-    },
+    fabric: heedsNames ? luck.pick(["fullest", "fewest"]) : "fullest",
     eviction,
-    elastic: {
-      grow: luck.pick(["in-order", "last", "last", "never"]),
-      by: luck.aside("growth").pick(["order", "throughput"]),
-    },
     ...(defragment === null ? {} : { defragment }),
   };
+  const isUnconstrained = luck.chance(30);
+  const isBalanced = luck.chance(30) && plain.fabric === "fewest";
+  const elastic: ElasticRules = {
+    grow: luck.pick(["in-order", "last", "last", "never"]),
+    by: luck.aside("growth").pick(["order", "throughput"]),
+  };
+  const whole: Policy = { ...plain, elastic, ...(isBalanced ? { fabric: "balanced" } : {}) };
   const reservedTopology = luck.aside(`shapes ${luck.drawn}`);
-  const policy =
-    heedsNames && !phases.includes("rebalance") && reservedTopology.chance(15)
-      ? shaped(plain, reservedTopology)
-      : plain;
-  const waivedInvariants = waivedBy(policy);
-  return waivedInvariants.length === 0 ? policy : { ...policy, waivedInvariants };
+  if (heedsNames && !phases.includes("rebalance") && reservedTopology.chance(15))
+    return { ...whole, strategy: reservedTopology.chance(50) ? "hived" : "hived-eager" };
+  return { ...whole, strategy: victims ?? (isUnconstrained ? "kueue-topology" : share) };
 }
 
 /** Names describe the work. */
@@ -93,27 +95,13 @@ const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placem
   luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
 
 /**
- * The same with teams that own reserved topology: work from some priority on holds their cells, other work is
- * opportunistic.
+ * Invariants that the checks do not ask of random policies, beside those of imitated systems: unless requests that may evict go first,
+ * capacity that a plan leaves free may go to work that is evicted at once (8).
  */
-function shaped(policy: Policy, luck: Luck): Policy {
-  const { teams, fabric, eviction } = rulesOf(policy);
-  return {
-    ...policy,
-    teams: { ...teams, reservedTopology: { fromPriority: luck.between(0, 2) } },
-    fabric: { ...fabric, choose: "cells" },
-    eviction: { ...eviction, search: "cells", lazyPreemption: luck.chance(50) },
-  };
-}
-
-/**
- * Invariants that the settings waive by design. Rebalancing names one preemptor for all that it evicts (6, 7). And
- * unless requests that may evict go first, capacity that a plan leaves free may go to work that is evicted at once (8).
- */
-function waivedBy({ phases = [], order, teams }: Policy): readonly number[] {
-  const [first = ""] = teams?.order ?? [];
-  const goesByRight = order[0] === "priority" && ["within-guarantee", "share-with"].includes(first);
-  return [...(phases.includes("rebalance") ? [6, 7] : []), ...(goesByRight ? [] : [8])];
+export function waivedAtRandom(policy: Policy): ReadonlySet<number> {
+  const [first = ""] = policy.teams?.order ?? [];
+  const goesByRight = policy.order[0] === "priority" && ["within-guarantee", "share-with"].includes(first);
+  return new Set([...waivedInvariants(policy), ...(goesByRight ? [] : [8])]);
 }
 
 const everyMinute: ScheduleTimes = {
@@ -135,29 +123,30 @@ function randomDefragmentation(luck: Luck, phases: readonly Phase[]): Defragment
   };
 }
 
-function randomTeamRules(luck: Luck, refills: boolean): TeamRules {
-  return {
-    order: luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30)),
-    share: luck.pick(["divide", "divide", "weights"]),
-    nonPreemptible: luck.pick(["guarantee", "limit"]),
-    overGuarantee: luck.pick(["idle", "idle", "borrow"]),
-    usageHalfLifeMs: refills ? null : luck.aside("past use").pick([null, null, 10_000, 60_000]),
-  };
+type RandomStrategy = NonNullable<Policy["strategy"]>;
+
+/** Beside the rules the strategy that the fair share belongs to. */
+function randomTeamRules(luck: Luck, refills: boolean): TeamRules & { readonly share: RandomStrategy } {
+  const order = luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30));
+  const share = luck.pick<RandomStrategy>(["headroom", "headroom", "armada"]);
+  const nonPreemptible = luck.pick<TeamRules["nonPreemptible"]>(["guarantee", "limit"]);
+  const borrows = luck.pick([false, false, true]);
+  const usageHalfLifeMs = refills ? null : luck.aside("past use").pick([null, null, 10_000, 60_000]);
+  return { order, nonPreemptible, usageHalfLifeMs, share: borrows ? "kueue-classical" : share };
 }
 
 /**
- * KAI's growing victim lists and forgotten nominations waive quiescence (`waivedInvariants` 5): such a world may cycle
- * for ever, so they are left to the property tests.
+ * Beside the rules the strategy that finds the victims; `null`: the product's own. KAI's growing victim lists and forgotten nominations
+ * waive quiescence (5): such a world may cycle for ever, so they are left to the property tests.
  */
-function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules {
+function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules & { readonly victims: RandomStrategy | null } {
+  const found = heedsNames
+    ? luck.pick<RandomStrategy | null>([null, null, "volcano", "kueue-fair-sharing", "kueue-classical"])
+    : null;
+  const isFinal = luck.pick([true, true, false]);
   return {
-    search: heedsNames
-      ? luck.pick(["lowest-cost", "lowest-cost", "volcano", "kueue-fair-sharing", "kueue-classical"])
-      : "lowest-cost",
-    shareTests: luck.pick([[], ["final"], ["final", "initial"]]),
+    victims: found === "kueue-fair-sharing" && isFinal ? "kueue-fair-sharing-final" : found,
     preemptibleBelowPriority: luck.pick([null, 0, 1]),
-    nominations: "kept",
-    lazyPreemption: false,
     checkpointTimeoutMs: luck.aside("checkpoints").pick([0, 30, 1000, 20_000]),
   };
 }

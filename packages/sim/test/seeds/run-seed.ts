@@ -28,6 +28,7 @@ import {
 } from "@headroom/sim";
 import { Actions, type Happening } from "./actions.ts";
 import { Luck } from "./luck.ts";
+import { waivedAtRandom } from "./policies.ts";
 import { randomWorld, unlabelled, type World } from "./world.ts";
 
 /** `restored`: the engine is sometimes replaced by one restored from its snapshot. `crashed`: also loses effects. */
@@ -143,6 +144,10 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
 /** The checkers, and the run's coverage of each feature. */
 class Watch extends Checkers {
   readonly features: Set<Feature> = new Set();
+
+  constructor(lives?: AttemptLives) {
+    super(lives, waivedAtRandom);
+  }
 
   override onRound(round: SimulatedRound): void {
     super.onRound(round);

@@ -1,0 +1,16 @@
+/** Invariants of the design (DESIGN §7), by number, that the checks do not ask of a policy, since the system that it imitates breaks them. */
+import { rulesOf } from "@headroom/engine/internals";
+import type { Policy } from "@headroom/engine/internals";
+
+/**
+ * Forgotten nominations let a victim take its place back (5, 6, 8). KAI's lists find more victims than the preemptor needs (5 to 8).
+ * Rebalancing records all that it evicts for the first request that is served (6, 7).
+ */
+export function waivedInvariants(policy: Policy): ReadonlySet<number> {
+  const { eviction, phases } = rulesOf(policy);
+  return new Set([
+    ...(eviction.nominations === "forgotten" ? [5, 6, 8] : []),
+    ...(eviction.search === "kai" ? [5, 6, 7, 8] : []),
+    ...(phases.includes("rebalance") ? [6, 7] : []),
+  ]);
+}
