@@ -4,8 +4,7 @@
  */
 import {
   ALL_ACCELERATORS,
-  CORES,
-  MEMORY,
+  RESOURCES_BESIDE_TYPES,
   preemptibilityOf,
   rulesOf,
   typesOfGroup,
@@ -269,7 +268,7 @@ function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): num
   return Math.min(guaranteed, limit[resource] ?? Number.POSITIVE_INFINITY);
 }
 
-const ofAllTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
+const ofAllTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
 /** Whether a guarantee covers the resource: for a type also by the total number of accelerators. */
 const isNamed = (guarantee: Amounts, resource: string): boolean =>

@@ -2,7 +2,13 @@
  * Quotas, recounted from the teams and their usage: limits, guarantees as bounds of non-preemptible work, lending and
  * borrowing. An independent, recursive implementation without indexes.
  */
-import { ALL_ACCELERATORS, CORES, MEMORY, isPreemptible, rulesOf, withAncestors } from "@headroom/engine/internals";
+import {
+  ALL_ACCELERATORS,
+  RESOURCES_BESIDE_TYPES,
+  isPreemptible,
+  rulesOf,
+  withAncestors,
+} from "@headroom/engine/internals";
 import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine/internals";
 import { heldByTeam, heldByUser } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
@@ -55,7 +61,7 @@ export function quotaView(state: ReadonlyState): QuotaView {
   return { available, allows: (asked) => allows(asked) && lends(asked) };
 }
 
-const besideTypes: ReadonlySet<string> = new Set([CORES, MEMORY, ALL_ACCELERATORS]);
+const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
 /**
  * Whether the request needs a type of which the team is guaranteed none, because its guarantee names other types and no

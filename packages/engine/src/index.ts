@@ -10,6 +10,7 @@ export * from "./model/fleet.ts";
 export { MIG_DEVICES, MIG_PROFILES, migTable, profileMilli } from "./model/mig.ts";
 export type { MigDevice, MigPart, MigPlace, MigTable } from "./model/mig.ts";
 export * from "./model/team.ts";
+export { nodeResources } from "./model/node-resources.ts";
 export * from "./model/calendar.ts";
 export * from "./model/budget.ts";
 export * from "./model/schedule.ts";

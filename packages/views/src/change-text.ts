@@ -10,7 +10,7 @@ import type {
 } from "@headroom/engine";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
 import { spentText } from "./budget-text.ts";
-import { coresText, durationText, grouped, memoryText, plural } from "./plain-text.ts";
+import { coresText, durationText, grouped, memoryText, plural, resourceForm } from "./plain-text.ts";
 
 /** The sentence depends on the work. */
 type ChangeTextSpec = Pick<WorkloadSpec, "kind" | "name" | "team" | "startWindow" | "gang" | "walltimeMs">;
@@ -86,9 +86,8 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
 }
 
 function amountText(resource: string, amount: number): string {
-  if (resource === "cores") return coresText(amount);
-  if (resource === "memory") return `${memoryText(amount)} of memory`;
-  return resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+  const accelerators = resource === "accelerators" ? plural(amount, "accelerator") : `${grouped(amount)} ${resource}`;
+  return resourceForm(resource)?.quantity(amount) ?? accelerators;
 }
 
 const HOUR_MS = 3_600_000;

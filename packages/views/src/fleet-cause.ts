@@ -1,6 +1,7 @@
 /**
  * Why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required labels.
  */
+import { nodeResources } from "@headroom/engine";
 import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import { plural } from "./plain-text.ts";
 
@@ -33,8 +34,7 @@ function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
   return Math.min(
     gang.workers,
     times(node.acceleratorCount, gang.accelerators) * Math.floor(WHOLE_MILLI / (gang.shareMilli ?? WHOLE_MILLI)),
-    times(node.coresMilli, gang.coresMilli),
-    times(node.memoryMib, gang.memoryMib),
+    ...nodeResources.map(({ asked, of }) => times(of(node), asked(gang))),
   );
 }
 

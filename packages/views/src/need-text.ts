@@ -1,6 +1,6 @@
 /** The resources and node constraints of work as text, in the terms of its spec. */
 import type { Workload } from "@headroom/engine";
-import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
+import { acceleratorNoun, grouped, plural, resourceTexts } from "./plain-text.ts";
 
 type NeedSpec = Workload["spec"];
 
@@ -12,8 +12,7 @@ export function needText({ gang, acceleratorTypes }: NeedSpec): string {
   else if (gang.shareMilli !== undefined) parts.push(`${gang.shareMilli / 1000} of ${oneOf(acceleratorTypes)}`);
   else if (gang.accelerators > 0)
     parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
-  if (gang.coresMilli > 0) parts.push(coresText(gang.coresMilli));
-  if (gang.memoryMib > 0) parts.push(`${memoryText(gang.memoryMib)} of memory`);
+  parts.push(...resourceTexts(gang, "quantity"));
   const last = parts.pop() ?? "a node";
   const need = parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
   const beside =

@@ -22,6 +22,47 @@ export function memoryText(memoryMib: number): string {
   return `${Math.round((memoryMib * 10) / 1024) / 10} GiB`;
 }
 
+interface ResourceForm {
+  readonly noun: string;
+  readonly verb: "is" | "are";
+  /** The amount, with the unit as its only noun. */
+  readonly text: (amount: number) => string;
+  /** The same for a sentence that does not name the resource. */
+  readonly quantity: (amount: number) => string;
+  readonly asked: (shape: ResourceShape) => number;
+}
+
+interface ResourceShape {
+  readonly coresMilli: number;
+  readonly memoryMib: number;
+}
+
+/** Resources of a node beside accelerators, by the name that teams and verdicts give them. */
+const resourceForms: Readonly<Record<string, ResourceForm>> = {
+  cores: {
+    noun: "cores",
+    verb: "are",
+    text: coresText,
+    quantity: coresText,
+    asked: ({ coresMilli }) => coresMilli,
+  },
+  memory: {
+    noun: "memory",
+    verb: "is",
+    text: memoryText,
+    quantity: (amount) => `${memoryText(amount)} of memory`,
+    asked: ({ memoryMib }) => memoryMib,
+  },
+};
+
+export const resourceForm = (resource: string): ResourceForm | undefined => resourceForms[resource];
+
+/** The resources that one worker needs beside accelerators: `16 cores`, `64 GiB`. */
+export function resourceTexts(shape: ResourceShape, form: "text" | "quantity" = "text"): string[] {
+  const asked = Object.values(resourceForms).filter((each) => each.asked(shape) > 0);
+  return asked.map((each) => each[form](each.asked(shape)));
+}
+
 const units = [
   { ms: 86_400_000, name: "d" },
   { ms: 3_600_000, name: "h" },

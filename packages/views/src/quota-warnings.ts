@@ -2,11 +2,11 @@
  * Warnings about quotas that contradict each other, name resources that the fleet lacks, or have no effect under the
  * policy; they are accepted all the same.
  */
-import { ALL_ACCELERATORS, CORES, MEMORY, rulesOf } from "@headroom/engine";
+import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/engine";
 import type { Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
-import { acceleratorNoun } from "./plain-text.ts";
+import { acceleratorNoun, grouped, resourceForm } from "./plain-text.ts";
 import { amountText } from "./team-text.ts";
 
 type Amounts = Readonly<Record<string, number>>;
@@ -36,8 +36,6 @@ export interface QuotaSetting {
   /** The active policy. */
   readonly policy: Policy;
 }
-
-const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
 
 /** Warnings about a request, given the present teams and pools. */
 export function quotaWarningsOf(
@@ -129,10 +127,8 @@ function onTopOfOthers(branch: Branch, policy: Policy): string[] {
 
 /** With its noun: `8 H100 accelerators`, `64 GiB of memory`. */
 function quantityText(resource: string, amount: number): string {
-  const text = amountText(resource, amount);
-  if (resource === CORES) return text;
-  if (resource === MEMORY) return `${text} of memory`;
-  return `${text} ${acceleratorNoun(resource === ALL_ACCELERATORS ? [] : [resource], amount)}`;
+  const noun = acceleratorNoun(resource === ALL_ACCELERATORS ? [] : [resource], amount);
+  return resourceForm(resource)?.quantity(amount) ?? `${grouped(amount)} ${noun}`;
 }
 
 /** For single declared teams, else for all root teams together, whose guarantees must be kept at once. */
@@ -181,16 +177,14 @@ function nominatedAtTheTop(teams: readonly QuotaTeam[], resource: string, policy
 function statedOf(amounts: Amounts, resource: string): number | null {
   const stated = amounts[resource] ?? null;
   if (resource !== ALL_ACCELERATORS) return stated;
-  const byType = Object.entries(amounts).filter(([name]) => !besideTypes.includes(name));
+  const byType = Object.entries(amounts).filter(([name]) => !RESOURCES_BESIDE_TYPES.includes(name));
   if (byType.length === 0) return stated;
   const milli = byType.reduce((sum, [, amount]) => sum + Math.round(amount * 1000), 0);
   return Math.max(stated ?? 0, milli / 1000);
 }
 
 const nounOf = (resource: string): string =>
-  resource === CORES || resource === MEMORY || resource === ALL_ACCELERATORS
-    ? resource
-    : `accelerators of type ${resource}`;
+  RESOURCES_BESIDE_TYPES.includes(resource) ? resource : `accelerators of type ${resource}`;
 
 function contradictions({ name, limit, guarantee = {}, lendingLimit = {} }: QuotaTeam): string[] {
   const aboveLimit = Object.keys(limit).flatMap((resource) => {
@@ -231,8 +225,8 @@ function unknownTypes(team: QuotaTeam, types: readonly string[]): string[] {
     ...reservedTopology.flatMap(({ acceleratorType }) => acceleratorType ?? []),
   ]);
   return [...named].flatMap((type) => {
-    if (besideTypes.includes(type) || types.includes(type)) return [];
-    const nearest = nearestName(type, [...types, ...besideTypes]);
+    if (RESOURCES_BESIDE_TYPES.includes(type) || types.includes(type)) return [];
+    const nearest = nearestName(type, [...types, ...RESOURCES_BESIDE_TYPES]);
     const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     return `A quota of team ${name} names ${type}, and no pool has accelerators of that type${hint === "" ? "." : hint}`;
   });

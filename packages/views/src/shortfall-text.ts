@@ -4,7 +4,7 @@ import type { BlockedReason, FleetLack, MigDevice, ReadonlyState, Workload } fro
 import { nearestName } from "@headroom/protocol";
 import { fleetCause } from "./fleet-cause.ts";
 import { needText, placesText } from "./need-text.ts";
-import { acceleratorNoun, coresText, grouped, memoryText, plural } from "./plain-text.ts";
+import { acceleratorNoun, grouped, plural, resourceForm } from "./plain-text.ts";
 
 type ShortfallSpec = Workload["spec"];
 type Of<Kind extends BlockedReason["kind"]> = BlockedReason & { readonly kind: Kind };
@@ -24,14 +24,6 @@ export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: 
 /** `: none has more than 6 cores`, if that alone is too little; or the workers' relative constraint. */
 function lackText(spec: ShortfallSpec, lack: FleetLack): string {
   switch (lack.of) {
-    case "cores":
-      return lack.perWorker > lack.perNodeMax
-        ? `: none${placesOf(spec)} has more than ${coresText(lack.perNodeMax)}`
-        : "";
-    case "memory":
-      return lack.perWorker > lack.perNodeMax
-        ? `: none${placesOf(spec)} has more than ${memoryText(lack.perNodeMax)} of memory`
-        : "";
     case "accelerators":
       return lack.perWorker > lack.perNodeMax && lack.perNodeMax > 0
         ? `: none${placesOf(spec)} has more than ${plural(lack.perNodeMax, "accelerator")}`
@@ -39,8 +31,14 @@ function lackText(spec: ShortfallSpec, lack: FleetLack): string {
     case "spread":
     case "fabric":
       return constraintText(spec, lack.of);
-    default:
+    case "type":
+    case "part":
+    case "nodeSelector":
       return "";
+    default:
+      return lack.perWorker > lack.perNodeMax
+        ? `: none${placesOf(spec)} has more than ${resourceForm(lack.of)?.quantity(lack.perNodeMax)}`
+        : "";
   }
 }
 
@@ -110,10 +108,12 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
   const places = placesText(spec);
   const isPart = gang.shareMilli !== undefined || gang.profile !== undefined;
   const free = isPart ? "parts of accelerators are free" : "accelerators are free";
-  const beside = (what: string, verb: string): string =>
-    gang.accelerators > 0
+  const beside = (resource: string): string => {
+    const { noun: what = resource, verb = "is" } = resourceForm(resource) ?? {};
+    return gang.accelerators > 0
       ? `${need}; ${free}${places}, but there ${verb} ${what} with them for only ${some}.`
       : `${need}; enough ${what} ${verb} free${places} for only ${some}.`;
+  };
   switch (reason.binding) {
     case "accelerators":
       if (!isPart)
@@ -121,20 +121,12 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
       return reason.placeableWorkers === 0
         ? `${need}; no accelerator${places} has as much left.`
         : `${need}; as much is left of accelerators${places} for only ${some}.`;
-    case "cores":
-      return beside("cores", "are");
-    case "memory":
-      return beside("memory", "is");
     case "room":
       return `${need}; enough of all that on one node is free${places} for only ${some}.`;
     case "spread":
     case "fabric":
       return `${need}; there is room${places} for ${some}${constraintText(spec, reason.binding)}.`;
     default:
-      return unreachable(reason.binding);
+      return beside(reason.binding);
   }
-}
-
-function unreachable(value: never): never {
-  throw new Error(`unhandled: ${JSON.stringify(value)}`);
 }

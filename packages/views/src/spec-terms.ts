@@ -1,7 +1,7 @@
 /** A workload's constraints and terms beyond its gang, in words: placement, start, preemption. */
 import type { TaskGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import { acceleratorNoun, coresText, durationText, memoryText, plural } from "./plain-text.ts";
+import { acceleratorNoun, durationText, plural, resourceTexts } from "./plain-text.ts";
 
 export interface SpecTerm {
   readonly name: string;
@@ -80,11 +80,7 @@ function fabricTexts({ within, prefer, slices = [] }: NonNullable<Fabric> = {}):
 /** `2 to 4 workers, each 8 H100, 16 cores and 64 GiB; all in one leaf`. */
 function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shape }: TaskGroup): string {
   const count = minWorkers === undefined ? plural(workers, "worker") : `${minWorkers} to ${plural(workers, "worker")}`;
-  const needs = [
-    acceleratorsText(shape, acceleratorTypes),
-    shape.coresMilli === 0 ? "" : coresText(shape.coresMilli),
-    shape.memoryMib === 0 ? "" : memoryText(shape.memoryMib),
-  ].filter((part) => part !== "");
+  const needs = [acceleratorsText(shape, acceleratorTypes), ...resourceTexts(shape)];
   return [`${count}, each ${needs.join(", ")}`, ...fabricTexts(fabric)].join("; ");
 }
 

@@ -1,7 +1,7 @@
 /** A team's usage beside its entitlement, guarantee and limit, by resource, in readable units. */
-import { ALL_ACCELERATORS, CORES, MEMORY } from "@headroom/engine";
+import { ALL_ACCELERATORS, CORES, MEMORY, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
 import type { Team } from "@headroom/protocol";
-import { coresText, grouped, memoryText } from "./plain-text.ts";
+import { coresText, grouped, memoryText, resourceForm } from "./plain-text.ts";
 
 export interface ResourceUse {
   /** An accelerator type, or `accelerators`, `cores`, `memory`. */
@@ -17,8 +17,6 @@ export interface ResourceUse {
   readonly userLimit: number | null;
 }
 
-const besideTypes: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
-
 /** Every resource with usage, guarantee, limit or user limit, and its entitlement; types first. */
 export function resourceUses(team: Team): readonly ResourceUse[] {
   const { held, limit, userLimit = {}, guarantee = {}, entitlement = {} } = team;
@@ -27,8 +25,8 @@ export function resourceUses(team: Team): readonly ResourceUse[] {
   const stated = [limit, userLimit, guarantee].flatMap((amounts) => Object.keys(amounts));
   const named = [...new Set([...stated, ...types, ...entitled])].toSorted();
   const ordered = [
-    ...named.filter((resource) => !besideTypes.includes(resource)),
-    ...besideTypes.filter((resource) => named.includes(resource)),
+    ...named.filter((resource) => !RESOURCES_BESIDE_TYPES.includes(resource)),
+    ...RESOURCES_BESIDE_TYPES.filter((resource) => named.includes(resource)),
   ];
   return ordered.map((resource) => ({
     resource,
@@ -48,8 +46,7 @@ function heldOf({ held, heldInAll }: Team, resource: string): number {
 
 /** `1,024`, `12.5 cores`, `64 GiB`. */
 export function amountText(resource: string, amount: number): string {
-  if (resource === CORES) return coresText(amount);
-  return resource === MEMORY ? memoryText(amount) : grouped(amount);
+  return resourceForm(resource)?.text(amount) ?? grouped(amount);
 }
 
 /** `3.2 accelerators on average`; `null`: usage history does not count, or is empty. */

@@ -78,13 +78,10 @@ const siteFields = ({ fabricLevels, data }: Parameters<typeof fleetDocument>[0][
 type PoolLike = Parameters<typeof fleetDocument>[0]["pools"][number];
 
 function poolFields(pool: PoolLike): Fields {
-  const { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, labels, nodeLabels, data, hotSpares } =
-    pool;
-  const own = { labels, nodeLabels, data, hotSpares };
-  const plain = { name, site, executor, acceleratorType, mig, priceMicroUsdPerHour, ...own };
+  const { site } = pool;
   const { sites } = fleetDocument({
     sites: [{ name: site, fabricLevels: [] }],
-    pools: [plain],
+    pools: [pool],
     simulatedNodes: [],
   }) as {
     readonly sites: readonly { readonly pools: readonly Record<string, unknown>[] }[];

@@ -1,8 +1,8 @@
 /** The numbers of a reason, each with its unit. Programs use `--json`. */
 import { writeCarbon, writeEnergyPrice } from "@headroom/protocol";
 import type { BlockedReason } from "@headroom/protocol";
-import { amountText, durationText, predictionText, spentText } from "@headroom/views";
-import { coresText, instant, memoryText } from "./amounts.ts";
+import { amountText, durationText, predictionText, resourceForm, spentText } from "@headroom/views";
+import { coresText, instant } from "./amounts.ts";
 
 /** Name and value of every field in the sentence of the reason. */
 type FleetLack = NonNullable<(BlockedReason & { readonly kind: "exceedsFleet" })["lack"]>;
@@ -30,7 +30,7 @@ function lackPairs(lack: FleetLack): [string, string][] {
   if (!("perWorker" in lack)) return [lacks];
   const text = (amount: number): string => {
     if (lack.of === "cores") return coresAmount(amount);
-    return lack.of === "memory" ? memoryText(amount) : String(amount);
+    return lack.of === "accelerators" ? String(amount) : amountText(lack.of, amount);
   };
   return [lacks, ["needed per worker", text(lack.perWorker)], ["most on a node", text(lack.perNodeMax)]];
 }
@@ -59,7 +59,7 @@ function numberText(reason: BlockedReason, field: string, value: number): string
   if (reason.kind === "teamLimit") return amountText(reason.resource, value);
   if (reason.kind === "workerShortfall" && field === "neededPerWorker") {
     if (reason.binding === "cores") return coresAmount(value);
-    if (reason.binding === "memory") return memoryText(value);
+    if (resourceForm(reason.binding) !== undefined) return amountText(reason.binding, value);
   }
   return String(value);
 }

@@ -1,7 +1,7 @@
 /** Workloads as text for tables and detail pages. */
 import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
-import { closedByText, gangSizeText, predictionText } from "@headroom/views";
-import { ago, coresText, instant, memoryText, plural, shortDuration } from "./amounts.ts";
+import { closedByText, gangSizeText, predictionText, resourceTexts } from "@headroom/views";
+import { ago, coresText, instant, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
 import type { Sink } from "../terminal.ts";
@@ -134,10 +134,10 @@ function gangSentence({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang" |
   }
   const types = acceleratorTypes.length === 0 ? "" : ` (${acceleratorTypes.join(" or ")})`;
   const accelerators = gang.accelerators === 0 ? "no accelerator" : plural(gang.accelerators, "accelerator") + types;
-  const memory = gang.memoryMib === 0 ? "" : `, ${memoryText(gang.memoryMib)}`;
+  const beside = ["", ...resourceTexts({ ...gang, coresMilli: 0 })].join(", ");
   const workers =
     gang.minWorkers === undefined ? plural(gang.workers, "worker") : `${gang.minWorkers} to ${gang.workers} workers`;
-  return `${workers}, each ${accelerators}, ${coresText(gang.coresMilli)} ${gang.coresMilli === 1_000 ? "core" : "cores"}${memory}`;
+  return `${workers}, each ${accelerators}, ${coresText(gang.coresMilli)} ${gang.coresMilli === 1_000 ? "core" : "cores"}${beside}`;
 }
 
 function tasksSentence({ tasks }: WorkloadSummary): string {

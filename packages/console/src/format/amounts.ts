@@ -1,5 +1,5 @@
 /** Short amounts for narrow table columns; sentences use the longer forms of the views. */
-import { coresText, durationText, grouped, memoryText } from "@headroom/views";
+import { durationText, grouped, resourceTexts } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
 /** `4 × 8`, `2–8 × 1`: workers by accelerators; `1 × CPU` for work without accelerators. */
@@ -28,12 +28,8 @@ export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape
 }
 
 /** Resources of one worker: `8 accelerators, 96 cores, 1.5 TiB`. */
-export function workerNeedText({ coresMilli, memoryMib, ...shape }: GangSpec): string {
-  const parts = [acceleratorsText(shape)];
-  if (coresMilli > 0) parts.push(coresText(coresMilli));
-  if (memoryMib > 0) parts.push(memoryText(memoryMib));
-  return parts.join(", ");
-}
+export const workerNeedText = (shape: GangSpec): string =>
+  [acceleratorsText(shape), ...resourceTexts(shape)].join(", ");
 
 function acceleratorsText({
   accelerators,

@@ -35,14 +35,3 @@ function typeOfPart(capacity: World["capacity"], { workers }: Held, { group }: G
   const first = workers.find((worker) => worker.taskGroup === group);
   return first === undefined ? "" : capacity.slot(first.node).node.acceleratorType;
 }
-
-/** Subtracts the same amount. */
-export const negative = ({ typeAt, acceleratorsMilli, coresMilli, memoryMib, byType }: Amount): Amount => ({
-  typeAt,
-  acceleratorsMilli: -acceleratorsMilli,
-  coresMilli: -coresMilli,
-  memoryMib: -memoryMib,
-  ...(byType === undefined
-    ? {}
-    : { byType: byType.map((each) => ({ ...each, acceleratorsMilli: -each.acceleratorsMilli })) }),
-});

@@ -6,7 +6,7 @@ import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import { QuotaTree } from "../quota/tree.ts";
 import type { QuotaNode } from "../quota/tree.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, milliOfType } from "./team-node.ts";
+import { ACCELERATORS_AT, amountAt } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
@@ -70,11 +70,7 @@ export class QuotaIndex {
 
   /** An amount by the tree's resources. */
   amounts(amount: Amount): number[] {
-    return this.positions.map((at) => {
-      if (at === CORES_AT) return amount.coresMilli;
-      if (at === MEMORY_AT) return amount.memoryMib;
-      return at === ACCELERATORS_AT ? amount.acceleratorsMilli : milliOfType(amount, at);
-    });
+    return this.positions.map((at) => amountAt(amount, at));
   }
 
   add(team: TeamName, amount: Amount, sign: 1 | -1): void {

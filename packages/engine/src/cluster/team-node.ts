@@ -60,7 +60,7 @@ export interface Amount {
 }
 
 /** Accelerators of the type at a position, in thousandths. */
-export function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: number): number {
+function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: number): number {
   if (byType === undefined) return position === typeAt ? acceleratorsMilli : 0;
   return byType.find((each) => each.typeAt === position)?.acceleratorsMilli ?? 0;
 }
@@ -71,3 +71,20 @@ export function amountAt(amount: Amount, position: number): number {
   if (position === MEMORY_AT) return amount.memoryMib;
   return position === ACCELERATORS_AT ? amount.acceleratorsMilli : milliOfType(amount, position);
 }
+
+/** The amount of a resource in the unit in which teams state it. */
+export const statedAmount = (position: number, amount: number): number =>
+  position >= ACCELERATORS_AT ? amount / 1000 : amount;
+
+/** The same amount, taken off. */
+export const negative = ({ typeAt, acceleratorsMilli, coresMilli, memoryMib, byType }: Amount): Amount => ({
+  typeAt,
+  acceleratorsMilli: -acceleratorsMilli,
+  coresMilli: -coresMilli,
+  memoryMib: -memoryMib,
+  ...(byType === undefined
+    ? {}
+    : { byType: byType.map((each) => ({ ...each, acceleratorsMilli: -each.acceleratorsMilli })) }),
+});
+
+export const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memoryMib: 0 };

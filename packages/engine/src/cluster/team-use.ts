@@ -11,7 +11,7 @@ import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
-import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, isUnder, MEMORY_AT } from "./team-node.ts";
+import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, isUnder, MEMORY_AT, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
@@ -200,8 +200,8 @@ export class TeamUse {
         bound: "user",
         team: at.name,
         resource: this.resources[position] as string,
-        limit: this.#stated(position, at.userLimit[position] as number),
-        used: this.#stated(position, used[position] ?? 0),
+        limit: statedAmount(position, at.userLimit[position] as number),
+        used: statedAmount(position, used[position] ?? 0),
         user,
       };
     }
@@ -236,8 +236,8 @@ export class TeamUse {
           bound: "guarantee",
           team: at.name,
           resource: this.resources[position] as string,
-          limit: ofType >= 0 ? 0 : this.#stated(position, at.guarantee[position] as number),
-          used: this.#stated(position, at.fixed[position] ?? 0),
+          limit: ofType >= 0 ? 0 : statedAmount(position, at.guarantee[position] as number),
+          used: statedAmount(position, at.fixed[position] ?? 0),
         };
     }
     return null;
@@ -248,12 +248,10 @@ export class TeamUse {
       bound: "limit",
       team: at.name,
       resource: this.resources[position] as string,
-      limit: this.#stated(position, at.limit[position] ?? Number.POSITIVE_INFINITY),
-      used: this.#stated(position, at.used[position] ?? 0),
+      limit: statedAmount(position, at.limit[position] ?? Number.POSITIVE_INFINITY),
+      used: statedAmount(position, at.used[position] ?? 0),
     };
   }
-
-  #stated = (position: number, amount: number): number => (position >= ACCELERATORS_AT ? amount / 1000 : amount);
 
   /** Resets all usage, before it is recounted under these rules. */
   forget(rules: Rules): void {

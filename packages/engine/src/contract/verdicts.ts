@@ -2,6 +2,7 @@
  * The engine's answer to "why does it wait", in numbers. The first reason is the dominant one. `wakeOn` lists the kinds
  * of event that could change the answer; until one of them happens, asking again gives the same.
  */
+import type { NodeResourceName } from "../model/node-resources.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import type { Prediction } from "../model/workload.ts";
 import type { EventKind } from "./events.ts";
@@ -17,7 +18,7 @@ export type FleetLack =
   | { readonly of: "type" }
   | { readonly of: "part"; readonly profile: string }
   | {
-      readonly of: "accelerators" | "cores" | "memory";
+      readonly of: "accelerators" | NodeResourceName;
       readonly perWorker: number;
       readonly perNodeMax: number;
     }
@@ -61,7 +62,7 @@ export type BlockedReason =
       readonly group?: string;
       readonly workers: number;
       readonly placeableWorkers: number;
-      readonly binding: "accelerators" | "cores" | "memory" | "room" | "spread" | "fabric";
+      readonly binding: "accelerators" | NodeResourceName | "room" | "spread" | "fabric";
       readonly neededPerWorker: number;
       readonly freeCount: number;
     }

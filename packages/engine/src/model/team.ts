@@ -12,6 +12,9 @@ export const ALL_ACCELERATORS = "accelerators";
 export const CORES = "cores";
 export const MEMORY = "memory";
 
+/** Every resource that teams state and that is no accelerator type. */
+export const RESOURCES_BESIDE_TYPES: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
+
 /** Whose work a team's waiting work may evict, and under which condition. */
 export interface TeamPreemption {
   /** In the same team. */

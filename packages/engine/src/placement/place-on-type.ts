@@ -10,6 +10,7 @@ import { withinOneExecutor } from "./filters/executor.ts";
 import { isUnconstrained } from "./filters/filters.ts";
 import { placeConstrained } from "./place-constrained.ts";
 import { isScored } from "./score/place-by-score.ts";
+import { nodeResources } from "../model/node-resources.ts";
 import { openCount } from "../model/mig.ts";
 import { partOn } from "../cluster/device-slices.ts";
 import { needsPart } from "../cluster/node-slot.ts";
@@ -118,11 +119,13 @@ export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
 }
 
 export function emptyNodeWorkers(slot: NodeSlot, gang: GangSpec): number {
-  const { acceleratorCount, coresMilli, memoryMib, workersMax } = slot.node;
+  const { acceleratorCount, workersMax } = slot.node;
   let fits = Math.min(gang.workers, workersMax ?? gang.workers);
   if (gang.accelerators > 0) fits = Math.min(fits, workersOnEmpty(slot, acceleratorCount, gang));
-  if (gang.coresMilli > 0) fits = Math.min(fits, Math.floor(coresMilli / gang.coresMilli));
-  if (gang.memoryMib > 0) fits = Math.min(fits, Math.floor(memoryMib / gang.memoryMib));
+  for (const { asked, of } of nodeResources) {
+    const needed = asked(gang);
+    if (needed > 0) fits = Math.min(fits, Math.floor(of(slot.node) / needed));
+  }
   return fits;
 }
 

@@ -3,7 +3,7 @@
  * amount.
  */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
-import { coresText, grouped, memoryText, spentText } from "@headroom/views";
+import { amountText, grouped, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
@@ -32,24 +32,22 @@ const bindingWords: Readonly<Record<(BlockedReason & { readonly kind: "workerSho
 function exceedingAmounts(reason: BlockedReason & { readonly kind: "exceedsFleet" }): string {
   const { lack } = reason;
   const workers = `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`;
-  switch (lack?.of) {
+  if (lack === undefined) return `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}`;
+  switch (lack.of) {
     case "type":
       return reason.acceleratorTypes.join(", ");
     case "part":
       return lack.profile;
-    case "cores":
-      return lack.perWorker > lack.perNodeMax
-        ? `${coresText(lack.perWorker)} / ${coresText(lack.perNodeMax)}`
-        : workers;
-    case "memory":
-      return lack.perWorker > lack.perNodeMax
-        ? `${memoryText(lack.perWorker)} / ${memoryText(lack.perNodeMax)}`
-        : workers;
     case "spread":
     case "fabric":
       return workers;
-    default:
+    case "accelerators":
+    case "nodeSelector":
       return `${grouped(reason.neededCount)} / ${grouped(reason.fleetCount)}`;
+    default:
+      return lack.perWorker > lack.perNodeMax
+        ? `${amountText(lack.of, lack.perWorker)} / ${amountText(lack.of, lack.perNodeMax)}`
+        : workers;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Team } from "@headroom/protocol";
-import { amountText, resourceUses, type ResourceUse } from "@headroom/views";
+import { amountText, resourceForm, resourceUses, type ResourceUse } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -139,7 +139,7 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
 /** All types together say nothing that one type alone does not, unless a quota is set on them. */
 function shownUses(team: Team): readonly ResourceUse[] {
   const uses = resourceUses(team);
-  const types = uses.filter(({ resource }) => !["accelerators", "cores", "memory"].includes(resource));
+  const types = uses.filter(({ resource }) => resource !== "accelerators" && resourceForm(resource) === undefined);
   return uses.filter(
     ({ resource, guarantee, limit }) =>
       resource !== "accelerators" || types.length !== 1 || guarantee !== null || limit !== null,

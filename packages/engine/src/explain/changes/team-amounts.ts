@@ -7,7 +7,7 @@ import { amountAsked, quotaReached } from "../../cluster/request.ts";
 import { waitingTaskCount } from "../../state/ready-task.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
-import { ACCELERATORS_AT, CORES_AT, isUnder, MEMORY_AT } from "../../cluster/team-node.ts";
+import { ACCELERATORS_AT, amountAt, FIRST_TYPE_AT, isUnder, statedAmount } from "../../cluster/team-node.ts";
 import type { TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import type { OtherChange, OtherLine } from "./other-changes.ts";
@@ -134,8 +134,7 @@ function unitOf(resource: string): number {
 function neededOf(world: World, request: PlacementRequest, resource: string): number {
   const amount = amountAsked(world, request, "");
   const position = world.teamUse.position(resource);
-  if (position === CORES_AT) return amount.coresMilli;
-  return position === MEMORY_AT ? amount.memoryMib : amount.acceleratorsMilli / 1000;
+  return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
 /** Amounts of a team, larger and larger. */

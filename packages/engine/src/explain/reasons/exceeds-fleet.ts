@@ -10,6 +10,7 @@ import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
 import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { unmetConstraint } from "./unmet-constraint.ts";
+import { nodeResources } from "../../model/node-resources.ts";
 import { WHOLE_MILLI, milliOf } from "../../model/gang.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
@@ -60,10 +61,8 @@ function lackOf(world: World, request: PlacementRequest, accepted: readonly Acce
     return { of: "nodeSelector" };
   if (gang.profile !== undefined && most(({ node }) => (partOn(node, gang) === undefined ? 0 : 1)) === 0)
     return { of: "part", profile: gang.profile };
-  if (holds({ coresMilli: 0 }) > placeable)
-    return { of: "cores", perWorker: gang.coresMilli, perNodeMax: most(({ node }) => node.coresMilli) };
-  if (holds({ memoryMib: 0 }) > placeable)
-    return { of: "memory", perWorker: gang.memoryMib, perNodeMax: most(({ node }) => node.memoryMib) };
+  for (const { name, asked, of, none } of nodeResources)
+    if (holds(none) > placeable) return { of: name, perWorker: asked(gang), perNodeMax: most(({ node }) => of(node)) };
   const perWorker = (gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
   return { of: "accelerators", perWorker, perNodeMax: most(({ totalCount }) => totalCount) };
 }

@@ -6,9 +6,8 @@ import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudget } from "../../usage/gate.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { EventKind } from "../../contract/events.ts";
-import { groupAt, typesOfGroup, WHOLE_MILLI } from "../../model/gang.ts";
+import { groupAt, typesOfGroup } from "../../model/gang.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
-import { ALL_ACCELERATORS, CORES, MEMORY } from "../../model/team.ts";
 import type { GangSpec, Workload, WorkloadSpec } from "../../model/workload.ts";
 import { latestStartAtMs, opensAtMs } from "../../cluster/start-window.ts";
 import { PowerForecast } from "../../energy/power-forecast.ts";
@@ -25,7 +24,7 @@ import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { blockingClass } from "../../round/place-waiting.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
-import { milliOfType } from "../../cluster/team-node.ts";
+import { amountAt, FIRST_TYPE_AT, statedAmount } from "../../cluster/team-node.ts";
 import type { Amount } from "../../cluster/team-node.ts";
 import { emptied } from "../../placement/empty-fleet.ts";
 import { askOfRefused, placeGroups } from "../../placement/place-groups.ts";
@@ -316,11 +315,9 @@ function limitReasonOf(world: World, request: PlacementRequest, { type, amount }
 
 /** How much of a resource an amount is, in the unit in which teams state it. */
 function amountOf({ teamUse }: World, amount: Amount, resource: string): number {
-  if (resource === CORES) return amount.coresMilli;
-  if (resource === MEMORY) return amount.memoryMib;
-  const milli =
-    amount.byType === undefined ? amount.acceleratorsMilli : milliOfType(amount, teamUse.position(resource));
-  return (resource === ALL_ACCELERATORS ? amount.acceleratorsMilli : milli) / WHOLE_MILLI;
+  const position = teamUse.position(resource);
+  const isOfOneType = position >= FIRST_TYPE_AT && amount.byType === undefined;
+  return statedAmount(position, isOfOneType ? amount.acceleratorsMilli : amountAt(amount, position));
 }
 
 /** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */

@@ -8,6 +8,7 @@ import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { unmetConstraint } from "./unmet-constraint.ts";
+import { nodeResources } from "../../model/node-resources.ts";
 import { milliOf, WHOLE_MILLI } from "../../model/gang.ts";
 
 type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
@@ -35,18 +36,19 @@ export function workerShortfall(
   return { ...base, ...accelerators };
 }
 
+const withoutResources: Partial<GangSpec> = Object.assign({}, ...nodeResources.map(({ none }) => none));
+
 /** What else than accelerators more workers lack; `null`: nothing. */
 function shortBeside(
   gang: GangSpec,
   helps: (changes: Partial<GangSpec>) => boolean,
 ): Pick<WorkerShortfall, "binding" | "neededPerWorker"> | null {
-  const { coresMilli, memoryMib } = gang;
-  const [lacksCores, lacksMemory] = [helps({ coresMilli: 0 }), helps({ memoryMib: 0 })];
-  if (lacksCores && !lacksMemory) return { binding: "cores", neededPerWorker: coresMilli };
-  if (lacksMemory && !lacksCores) return { binding: "memory", neededPerWorker: memoryMib };
-  // Without accelerators there is nothing else to be short of: some nodes lack one, some the other, or take no more workers.
+  const lacked = nodeResources.filter(({ none }) => helps(none));
+  const [first, second] = lacked;
+  if (first !== undefined && second === undefined) return { binding: first.name, neededPerWorker: first.asked(gang) };
+  // Without accelerators there is nothing else to be short of: some nodes lack one resource, some another, or take no more workers.
   const isAlone = gang.accelerators === 0;
-  if (isAlone || lacksCores || helps({ coresMilli: 0, memoryMib: 0 }))
+  if (isAlone || first !== undefined || helps(withoutResources))
     return { binding: "room", neededPerWorker: acceleratorsPerWorker(gang) };
   return null;
 }

@@ -9,8 +9,8 @@ import { comparisons } from "../../policy/order.ts";
 import { workloadOf } from "../../cluster/entities.ts";
 import { partsOfUnit } from "../../preemption/plan.ts";
 import type { VictimUnit } from "../../preemption/plan.ts";
-import type { Amount, TeamNode } from "../../cluster/team-node.ts";
-import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../cluster/team-node.ts";
+import type { TeamNode } from "../../cluster/team-node.ts";
+import { ACCELERATORS_AT, CORES_AT, MEMORY_AT, NOTHING } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 import type { TeamShare, TeamShares } from "../../ordering/team-share.ts";
 import { teamComparison } from "../../ordering/team-comparison.ts";
@@ -36,8 +36,6 @@ interface Branch {
   /** What was taken of it so far, by resource position. */
   readonly taken: number[];
 }
-
-const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memoryMib: 0 };
 
 export class VictimOrder {
   readonly #world: World;
