@@ -74,6 +74,13 @@ interface QueueContext extends SignatureContext {
   readonly signatures: readonly SignatureOf[];
 }
 
+function isSame(known: Signature, own: Signature): boolean {
+  if (known === own) return true;
+  if (!Array.isArray(known) || !Array.isArray(own) || known.length !== own.length) return false;
+  for (let at = 0; at < own.length; at++) if (known[at] !== own[at]) return false;
+  return true;
+}
+
 /** One text for equal signatures. */
 function keyOf(signature: readonly Signature[]): string {
   let key = "";
@@ -196,11 +203,12 @@ export class Queue {
     return bucket;
   }
 
-  /** Objects are compared by identity, which is quick and right for most: where two are equal and not the same, the key decides. */
+  /** Objects, and those in lists, are compared by identity, which is quick and right for most: where two are equal and not the same, the key decides. */
   #isAlike(known: readonly Signature[], workload: Workload): boolean {
     const context = this.#context;
     const { signatures } = context;
-    for (let at = 0; at < signatures.length; at++) if (signatures[at]?.(workload, context) !== known[at]) return false;
+    for (let at = 0; at < signatures.length; at++)
+      if (!isSame(known[at], signatures[at]?.(workload, context))) return false;
     return true;
   }
 

@@ -6,7 +6,7 @@ import type { TeamName } from "../model/ids.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import { QuotaTree } from "../quota/tree.ts";
 import type { QuotaNode } from "../quota/tree.ts";
-import { ACCELERATORS_AT, amountAt } from "./team-node.ts";
+import { ACCELERATORS_AT, amountAt, FIRST_TYPE_AT } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
@@ -79,8 +79,8 @@ export class QuotaIndex {
   }
 }
 
-/** Cores, memory, all accelerators and single types are each compared separately. */
-const kindOf = (position: number): number => Math.min(position, ACCELERATORS_AT + 1);
+/** Each resource beside the types is compared separately, and the types are compared together. */
+const kindOf = (position: number): number => Math.min(position, FIRST_TYPE_AT);
 
 function parentsFirst(nodes: readonly TeamNode[]): TeamNode[] {
   const ordered = nodes.filter(({ parent }) => parent === null);

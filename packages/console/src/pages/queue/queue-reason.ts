@@ -3,7 +3,7 @@
  * amount.
  */
 import type { BlockedReason, QueueEntry } from "@headroom/protocol";
-import { amountText, grouped, spentText } from "@headroom/views";
+import { amountText, grouped, resourceForm, spentText } from "@headroom/views";
 
 export interface ReasonBrief {
   readonly word: string;
@@ -19,10 +19,11 @@ const boundWords: Readonly<Record<(BlockedReason & { readonly kind: "teamLimit" 
   budget: "Budget",
 };
 
-const bindingWords: Readonly<Record<(BlockedReason & { readonly kind: "workerShortfall" })["binding"], string>> = {
+type Binding = (BlockedReason & { readonly kind: "workerShortfall" })["binding"];
+
+const bindingWords: Readonly<Partial<Record<Binding, string>>> = {
   accelerators: "Scattered",
   cores: "Too few cores",
-  memory: "Too little memory",
   room: "Too little room",
   spread: "Spread",
   fabric: "Fabric",
@@ -60,7 +61,7 @@ export function reasonBrief(reason: BlockedReason | null): ReasonBrief {
       return { word: "Too few free", amounts: `${grouped(reason.neededCount)} / ${grouped(reason.freeCount)}` };
     case "workerShortfall":
       return {
-        word: bindingWords[reason.binding],
+        word: bindingWords[reason.binding] ?? `Too little ${resourceForm(reason.binding)?.noun ?? "room"}`,
         amounts: `${grouped(reason.workers)} / ${grouped(reason.placeableWorkers)}`,
       };
     case "partShortfall":
