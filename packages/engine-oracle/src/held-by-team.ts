@@ -25,6 +25,7 @@ export function amountsOf(shape: WorkerShape, workers: number, type: string): Te
   return new Map([
     ["cores", workers * shape.coresMilli],
     ["memory", workers * shape.memoryMib],
+    ["networkGbps", workers * (shape.networkGbps ?? 0)],
     ["accelerators", accelerators],
     ...(type === "" ? [] : ([[type, accelerators]] as const)),
   ]);

@@ -54,10 +54,11 @@ export interface Held {
   readonly slices: Readonly<Record<"held" | "terminating" | "nominated", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
+  networkGbps: number;
   workers: number;
   /** The same for terminating work and for nominations. */
-  readonly away: { coresMilli: number; memoryMib: number; workers: number };
-  readonly ahead: { coresMilli: number; memoryMib: number; workers: number };
+  readonly away: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
+  readonly ahead: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
   readonly attempts: Set<AttemptId>;
 }
 
@@ -68,15 +69,17 @@ const nothing = (): Held => ({
   slices: { held: new Map(), terminating: new Map(), nominated: new Map() },
   coresMilli: 0,
   memoryMib: 0,
+  networkGbps: 0,
   workers: 0,
-  away: { coresMilli: 0, memoryMib: 0, workers: 0 },
-  ahead: { coresMilli: 0, memoryMib: 0, workers: 0 },
+  away: { coresMilli: 0, memoryMib: 0, networkGbps: 0, workers: 0 },
+  ahead: { coresMilli: 0, memoryMib: 0, networkGbps: 0, workers: 0 },
   attempts: new Set(),
 });
 
 function addWorker(amounts: Held | Held["away"], shape: WorkerShape): void {
   amounts.coresMilli += shape.coresMilli;
   amounts.memoryMib += shape.memoryMib;
+  amounts.networkGbps += shape.networkGbps ?? 0;
   amounts.workers += 1;
 }
 
@@ -146,6 +149,7 @@ interface Room {
   readonly slices: readonly (readonly number[])[];
   readonly coresMilli: number;
   readonly memoryMib: number;
+  readonly networkGbps: number;
   readonly workers: number;
 }
 
@@ -165,6 +169,7 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
       ]),
       coresMilli: node.coresMilli - sum.coresMilli - sum.ahead.coresMilli,
       memoryMib: node.memoryMib - sum.memoryMib - sum.ahead.memoryMib,
+      networkGbps: (node.networkGbps ?? 0) - sum.networkGbps - sum.ahead.networkGbps,
       workers: (node.workersMax ?? Number.MAX_SAFE_INTEGER) - sum.workers - sum.ahead.workers,
     };
   });
@@ -192,6 +197,7 @@ function workersIn(room: Room, gang: WorkerShape): number {
   }
   if (gang.coresMilli > 0) bounds.push(Math.floor(room.coresMilli / gang.coresMilli));
   if (gang.memoryMib > 0) bounds.push(Math.floor(room.memoryMib / gang.memoryMib));
+  if (gang.networkGbps !== undefined) bounds.push(Math.floor(room.networkGbps / gang.networkGbps));
   return Math.max(0, Math.min(...bounds));
 }
 

@@ -19,10 +19,12 @@ const fleetLack = z
   .discriminatedUnion("of", [
     z.object({ of: z.literal("type") }).meta({ description: "Nodes of a type that it accepts." }),
     z.object({ of: z.literal("part"), profile: z.string() }).meta({ description: "A device with such a part." }),
-    z.object({ of: z.enum(["accelerators", "cores", "memory"]), perWorker: partial, perNodeMax: count }).meta({
-      description:
-        "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
-    }),
+    z
+      .object({ of: z.enum(["accelerators", "cores", "memory", "networkGbps"]), perWorker: partial, perNodeMax: count })
+      .meta({
+        description:
+          "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
+      }),
     z.object({ of: z.enum(["nodeSelector", "spread", "fabric"]) }).meta({
       description: "Nodes with the labels that it asks for, or room for its workers as they wish to lie to each other.",
     }),
@@ -64,7 +66,7 @@ export const blockedReason = z
         group,
         workers: count,
         placeableWorkers: count,
-        binding: z.enum(["accelerators", "cores", "memory", "room", "spread", "fabric"]).meta({
+        binding: z.enum(["accelerators", "cores", "memory", "networkGbps", "room", "spread", "fabric"]).meta({
           description:
             "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
         }),

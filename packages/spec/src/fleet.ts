@@ -111,6 +111,11 @@ const poolFields = {
       otherwise: "they are not divided",
     },
   ),
+  networkGbps: optional(notation.integer(1, 100_000), {
+    description: "Network bandwidth of each node in Gbps, for workers that reserve some (`gang.networkGbps`).",
+    examples: [400],
+    otherwise: "none can be reserved",
+  }),
   price: defaulted(notation.hourPrice, 0, {
     wire: "priceMicroUsdPerHour",
     description: "Price of one accelerator.",

@@ -35,6 +35,7 @@ interface ResourceForm {
 interface ResourceShape {
   readonly coresMilli: number;
   readonly memoryMib: number;
+  readonly networkGbps?: number | undefined;
 }
 
 /** Resources of a node beside accelerators, by the name that teams and verdicts give them. */
@@ -52,6 +53,13 @@ const resourceForms: Readonly<Record<string, ResourceForm>> = {
     text: memoryText,
     quantity: (amount) => `${memoryText(amount)} of memory`,
     asked: ({ memoryMib }) => memoryMib,
+  },
+  networkGbps: {
+    noun: "network bandwidth",
+    verb: "is",
+    text: (amount) => `${amount} Gbps`,
+    quantity: (amount) => `${amount} Gbps of network bandwidth`,
+    asked: ({ networkGbps = 0 }) => networkGbps,
   },
 };
 

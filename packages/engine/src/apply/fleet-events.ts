@@ -84,13 +84,15 @@ function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   capacity.fleetEpoch++;
 }
 
-/** The pool's MIG device may have changed: rejected requests may fit now. */
-function divideOtherwise({ state, capacity }: WritableWorld, { name, mig }: Pool): void {
+/** The pool's MIG device or its nodes' bandwidth may have changed: rejected requests may fit now. */
+function divideOtherwise({ state, capacity }: WritableWorld, { name, mig, networkGbps }: Pool): void {
   for (const node of state.nodes.values()) {
-    if (node.pool !== name || node.mig === mig) continue;
+    if (node.pool !== name || (node.mig === mig && node.networkGbps === networkGbps)) continue;
     capacity.update(node, () => {
       if (mig === undefined) delete node.mig;
       else node.mig = mig;
+      if (networkGbps === undefined) delete node.networkGbps;
+      else node.networkGbps = networkGbps;
       node.revision = state.sequence;
     });
   }
@@ -105,6 +107,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
     ordinal: state.nodes.size,
     acceleratorType: pool.acceleratorType,
     ...(pool.mig === undefined ? {} : { mig: pool.mig }),
+    ...(pool.networkGbps === undefined ? {} : { networkGbps: pool.networkGbps }),
     health: "up",
     draining: false,
     joinedAtMs: atMs,

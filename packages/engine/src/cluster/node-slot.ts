@@ -52,6 +52,10 @@ export class NodeSlot {
   memoryReleasingMib = 0;
   workersFree: number;
   workersReleasing = 0;
+  /** Held and nominated network bandwidth; the pool may state less than that later. */
+  #networkTaken = 0;
+  #networkReleasing = 0;
+  #networkNominated = 0;
   /** Attempts on the node, with their number of workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
   /**
@@ -93,6 +97,11 @@ export class NodeSlot {
   workersBooked(layer: Layer): number {
     const booked = (this.node.workersMax ?? NO_WORKERS_MAX) - this.workersFree;
     return booked - (layer === "idle" ? 0 : this.workersReleasing);
+  }
+
+  /** Network bandwidth that is neither held nor nominated; negative: the pool states less than is. */
+  networkLeft(layer: Layer): number {
+    return (this.node.networkGbps ?? 0) - this.#networkTaken + (layer === "idle" ? 0 : this.#networkReleasing);
   }
 
   /** Whether the node has terminating work. */
@@ -191,6 +200,7 @@ export class NodeSlot {
     if (this.coresFreeMilli + terminating * this.coresReleasingMilli < 0) return false;
     if (this.memoryFreeMib + terminating * this.memoryReleasingMib < 0) return false;
     if (this.workersFree + terminating * this.workersReleasing < 0) return false;
+    if (this.#networkNominated > 0 && this.networkLeft(layer) < 0) return false;
     let ready = true;
     forEachRange(set, (first, last) => {
       for (let index = first; index <= last; index++) if (!this.#isSound(index, layer)) ready = false;
@@ -209,6 +219,7 @@ export class NodeSlot {
     this.coresReleasingMilli += sign * gang.coresMilli;
     this.memoryReleasingMib += sign * gang.memoryMib;
     this.workersReleasing += sign;
+    this.#networkReleasing += sign * (gang.networkGbps ?? 0);
     this.#bookPlace("terminating", place, gang, sign);
   }
 
@@ -218,6 +229,7 @@ export class NodeSlot {
     this.#coresNominatedMilli += sign * gang.coresMilli;
     this.#memoryNominatedMib += sign * gang.memoryMib;
     this.#workersNominated += sign;
+    this.#networkNominated += sign * (gang.networkGbps ?? 0);
     this.#bookPlace("nominated", place, gang, sign);
   }
 
@@ -241,6 +253,7 @@ export class NodeSlot {
     this.coresFreeMilli += sign * gang.coresMilli;
     this.memoryFreeMib += sign * gang.memoryMib;
     this.workersFree += sign;
+    this.#networkTaken -= sign * (gang.networkGbps ?? 0);
   }
 
   /** Books thousandths on each accelerator of the set and keeps, in `bookedCount` and `bookedOver`, what a check wants to know. */
@@ -349,6 +362,8 @@ export class NodeSlot {
       const memory = this.memoryFreeMib + (isReleasing ? this.memoryReleasingMib : 0);
       count = Math.min(count, Math.floor(memory / gang.memoryMib));
     }
+    if ((gang.networkGbps ?? 0) > 0)
+      count = Math.min(count, Math.floor(this.networkLeft(layer) / (gang.networkGbps as number)));
     return Math.max(0, count);
   }
 

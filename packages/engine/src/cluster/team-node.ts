@@ -8,8 +8,10 @@ import type { Team } from "../model/team.ts";
 export const CORES_AT = 0;
 export const MEMORY_AT = 1;
 export const ACCELERATORS_AT = 2;
+/** Network bandwidth, in thousandths of a Gbps; teams are not compared by it. */
+export const NETWORK_AT = 3;
 /** Accelerator types follow in the order in which they were first named. */
-export const FIRST_TYPE_AT = 3;
+export const FIRST_TYPE_AT = 4;
 
 /** One team in the tree, with its amounts by resource position; a missing amount is 0. */
 export interface TeamNode {
@@ -55,6 +57,7 @@ export interface Amount {
   readonly acceleratorsMilli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  readonly networkMilli: number;
   /** For several types: the amount of each, each type once; `typeAt` is -1 then. */
   readonly byType?: readonly { readonly typeAt: number; readonly acceleratorsMilli: number }[];
 }
@@ -69,6 +72,7 @@ function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: nu
 export function amountAt(amount: Amount, position: number): number {
   if (position === CORES_AT) return amount.coresMilli;
   if (position === MEMORY_AT) return amount.memoryMib;
+  if (position === NETWORK_AT) return amount.networkMilli;
   return position === ACCELERATORS_AT ? amount.acceleratorsMilli : milliOfType(amount, position);
 }
 
@@ -77,14 +81,22 @@ export const statedAmount = (position: number, amount: number): number =>
   position >= ACCELERATORS_AT ? amount / 1000 : amount;
 
 /** The same amount, taken off. */
-export const negative = ({ typeAt, acceleratorsMilli, coresMilli, memoryMib, byType }: Amount): Amount => ({
+export const negative = ({
+  typeAt,
+  acceleratorsMilli,
+  coresMilli,
+  memoryMib,
+  networkMilli,
+  byType,
+}: Amount): Amount => ({
   typeAt,
   acceleratorsMilli: -acceleratorsMilli,
   coresMilli: -coresMilli,
   memoryMib: -memoryMib,
+  networkMilli: -networkMilli,
   ...(byType === undefined
     ? {}
     : { byType: byType.map((each) => ({ ...each, acceleratorsMilli: -each.acceleratorsMilli })) }),
 });
 
-export const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memoryMib: 0 };
+export const NOTHING: Amount = { typeAt: -1, acceleratorsMilli: 0, coresMilli: 0, memoryMib: 0, networkMilli: 0 };

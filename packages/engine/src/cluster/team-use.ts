@@ -3,7 +3,7 @@
  * evicted work stops counting at once, because its capacity is given to the preemptor.
  */
 import type { TeamName } from "../model/ids.ts";
-import { ALL_ACCELERATORS, CORES, MEMORY } from "../model/team.ts";
+import { ALL_ACCELERATORS, CORES, MEMORY, NETWORK } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
 import { milliOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
@@ -11,7 +11,16 @@ import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
-import { ACCELERATORS_AT, COMPARED, CORES_AT, FIRST_TYPE_AT, isUnder, MEMORY_AT, statedAmount } from "./team-node.ts";
+import {
+  ACCELERATORS_AT,
+  COMPARED,
+  CORES_AT,
+  FIRST_TYPE_AT,
+  isUnder,
+  MEMORY_AT,
+  NETWORK_AT,
+  statedAmount,
+} from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
@@ -44,7 +53,7 @@ export class TeamUse {
   readonly #teams: ReadonlyMap<TeamName, Team>;
   readonly #nodes = new Map<TeamName, TeamNode>();
   /** Resource names by position. */
-  readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS];
+  readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
   readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
   #ordinals = 0;
   /**
@@ -124,6 +133,7 @@ export class TeamUse {
       acceleratorsMilli: workers * shape.accelerators * milliOf(shape),
       coresMilli: workers * shape.coresMilli,
       memoryMib: workers * shape.memoryMib,
+      networkMilli: workers * (shape.networkGbps ?? 0) * 1000,
     };
   }
 
@@ -162,7 +172,7 @@ export class TeamUse {
   usedByType(team: TeamName): ReadonlyMap<string, number> {
     const used = this.#nodes.get(team)?.used ?? [];
     const types = new Map<string, number>();
-    for (let at = FIRST_TYPE_AT; at < used.length; at++)
+    for (let at = NETWORK_AT; at < used.length; at++)
       if ((used[at] ?? 0) > 0) types.set(this.resources[at] as string, (used[at] as number) / 1000);
     return types;
   }
@@ -387,6 +397,7 @@ function passes(used: readonly number[], bound: readonly number[], amount: Amoun
   if (over(CORES_AT, amount.coresMilli)) return CORES_AT;
   if (over(MEMORY_AT, amount.memoryMib)) return MEMORY_AT;
   if (over(ACCELERATORS_AT, amount.acceleratorsMilli)) return ACCELERATORS_AT;
+  if (over(NETWORK_AT, amount.networkMilli)) return NETWORK_AT;
   if (amount.byType !== undefined)
     return amount.byType.find(({ typeAt, acceleratorsMilli }) => over(typeAt, acceleratorsMilli))?.typeAt ?? -1;
   return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
@@ -416,10 +427,11 @@ function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
 
 /** All but the amounts by type. */
 function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
-  while (vector.length <= ACCELERATORS_AT) vector.push(0);
+  while (vector.length <= NETWORK_AT) vector.push(0);
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
   vector[MEMORY_AT] = (vector[MEMORY_AT] as number) + sign * amount.memoryMib;
   vector[ACCELERATORS_AT] = (vector[ACCELERATORS_AT] as number) + sign * amount.acceleratorsMilli;
+  vector[NETWORK_AT] = (vector[NETWORK_AT] as number) + sign * amount.networkMilli;
 }
 
 const NO_TYPES: NonNullable<Amount["byType"]> = [];
@@ -436,6 +448,7 @@ function sumOf(amounts: readonly Amount[]): Amount {
     acceleratorsMilli: total(({ acceleratorsMilli }) => acceleratorsMilli),
     coresMilli: total(({ coresMilli }) => coresMilli),
     memoryMib: total(({ memoryMib }) => memoryMib),
+    networkMilli: total(({ networkMilli }) => networkMilli),
     byType: [...milliByType].map(([typeAt, acceleratorsMilli]) => ({ typeAt, acceleratorsMilli })),
   };
 }

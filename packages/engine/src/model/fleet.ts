@@ -45,6 +45,8 @@ export interface Pool {
   readonly priceMicroUsdPerHour: number;
   /** The device as which its accelerators may be divided by profiles (`mig.ts`); absent: they are not divided. */
   readonly mig?: MigDevice;
+  /** Network bandwidth of each node that workers may reserve; absent: none. */
+  readonly networkGbps?: number;
   /** Labels of all of its nodes; what reports the nodes puts them on. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Labels of single nodes, by id; they win over those of the pool. */
@@ -77,6 +79,7 @@ export interface Node extends NodeSpec {
   readonly acceleratorType: string;
   /** As its pool says. */
   readonly mig?: MigDevice;
+  readonly networkGbps?: number;
   readonly health: "up" | "lost";
   /** True from `drainNode` to `resumeNode`: nothing new is placed here. */
   readonly draining: boolean;

@@ -2,7 +2,7 @@
 import type { Node } from "./fleet.ts";
 import type { WorkerShape } from "./workload.ts";
 
-export type NodeResourceName = "cores" | "memory";
+export type NodeResourceName = "cores" | "memory" | "networkGbps";
 
 interface NodeResource {
   readonly name: NodeResourceName;
@@ -27,5 +27,11 @@ export const nodeResources: readonly NodeResource[] = [
     asked: ({ memoryMib }) => memoryMib,
     of: ({ memoryMib }) => memoryMib,
     none: { memoryMib: 0 },
+  },
+  {
+    name: "networkGbps",
+    asked: ({ networkGbps = 0 }) => networkGbps,
+    of: ({ networkGbps = 0 }) => networkGbps,
+    none: { networkGbps: 0 },
   },
 ];

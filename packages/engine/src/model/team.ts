@@ -11,9 +11,10 @@ export type Amounts = Readonly<Record<string, number>>;
 export const ALL_ACCELERATORS = "accelerators";
 export const CORES = "cores";
 export const MEMORY = "memory";
+export const NETWORK = "networkGbps";
 
 /** Every resource that teams state and that is no accelerator type. */
-export const RESOURCES_BESIDE_TYPES: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY];
+export const RESOURCES_BESIDE_TYPES: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY, NETWORK];
 
 /** Whose work a team's waiting work may evict, and under which condition. */
 export interface TeamPreemption {

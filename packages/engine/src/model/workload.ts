@@ -11,6 +11,8 @@ export interface WorkerShape {
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
+  /** Network bandwidth, of what the pool states for each of its nodes; absent: none is reserved. */
+  readonly networkGbps?: number;
   /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
   /** A part of one accelerator that the hardware divides, by name (`mig.ts`), for a worker that has one (`accelerators` is 1); never beside `shareMilli`. */

@@ -44,6 +44,11 @@ const amountFields = {
     description: "Memory for each worker.",
     examples: ["512MiB", "900GiB"],
   }),
+  networkGbps: optional(notation.integer(1, 100_000), {
+    description: "Network bandwidth for each worker in Gbps, of `networkGbps` that the pool states for its nodes.",
+    examples: [100],
+    otherwise: "none is reserved",
+  }),
 };
 
 /** A worker that has a part of one accelerator. */

@@ -64,7 +64,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, cores, memory, share, profile, taskGroups, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, cores, memory, networkGbps, share, profile, taskGroups, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [

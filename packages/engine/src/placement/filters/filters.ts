@@ -14,6 +14,7 @@ import { fabric } from "./fabric.ts";
 import type { Filter, FilterBasis, NodeCheck } from "./filter.ts";
 import { hotSpares } from "./hot-spares.ts";
 import { namedNodes } from "./named-nodes.ts";
+import { network } from "./network.ts";
 import { nodeSelector } from "./node-selector.ts";
 import { quota } from "./quota.ts";
 import { resources } from "./resources.ts";
@@ -29,6 +30,7 @@ export const filters: readonly Filter[] = [
   quota,
   acceleratorType,
   resources,
+  network,
   nodeSelector,
   namedNodes,
   executor,
