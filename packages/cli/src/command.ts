@@ -98,4 +98,7 @@ export function defineCommand<Options extends object>(source: CommandSource<Opti
   };
 }
 
-export const jsonOption: OptionDefinition = { flags: "--json", description: "print JSON for programs (docs/cli.md)" };
+export const jsonOption: OptionDefinition = {
+  flags: "--json",
+  description: "print JSON for programs (docs/reference/cli.md)",
+};

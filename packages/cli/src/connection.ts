@@ -147,7 +147,7 @@ async function textOf(file: string): Promise<string | undefined> {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "EACCES") throw new CliError(`${file} may not be read by you: it belongs to another user.`);
+    if (code === "EACCES") throw new CliError(`${file} cannot be read: it belongs to another user.`);
     throw error;
   }
 }

@@ -8,14 +8,14 @@ import path from "node:path";
 
 const page = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
 
-describe("docs/workload-files.md", () => {
+describe("docs/reference/workload-files.md", () => {
   it("shows messages as they really are", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
     try {
       const file = "kind: train\nname: a\nrun: x\n\ngang: { workers: -2, gpus: 8 }\nwalltime: 60\nimage: x\n";
       writeFileSync(path.join(folder, "train.yaml"), file);
       const { stderr } = await headroom(["apply", "-f", "train.yaml"], { workingDirectory: folder });
-      expect(page("workload-files.md")).toContain(`\`\`\`text\n${stderr}\`\`\``);
+      expect(page("reference/workload-files.md")).toContain(`\`\`\`text\n${stderr}\`\`\``);
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -30,7 +30,7 @@ const namesIn = (value: unknown): string[] =>
       ? Object.entries(value).flatMap(([name, inner]) => [name, ...(name === "left_out" ? [] : namesIn(inner))])
       : [];
 
-describe("docs/cli.md", () => {
+describe("docs/reference/cli.md", () => {
   it("names every field of a simulation's results", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "headroom-docs-"));
     try {
@@ -48,7 +48,7 @@ describe("docs/cli.md", () => {
         async (args) =>
           JSON.parse((await headroom(["simulate", ...args, "--json"], { workingDirectory: folder })).stdout) as unknown,
       );
-      const text = page("cli.md").split("## Results of simulations")[1] ?? "";
+      const text = page("reference/cli.md").split("## Results of simulations")[1] ?? "";
       const names = (await Promise.all(results)).map(namesIn);
       expect(names.map((each) => each.length > 5)).toEqual([true, true]);
       expect([...new Set(names.flat())].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
@@ -58,16 +58,16 @@ describe("docs/cli.md", () => {
   });
 
   it("names every kind of change that `why` may state", () => {
-    const text = page("cli.md");
+    const text = page("reference/cli.md");
     const kinds = change.options.map(({ shape: { kind } }) => kind.value);
     expect(kinds.filter((kind) => !text.includes(`\`${kind}\``))).toEqual([]);
   });
 });
 
-describe("docs/policies.md", () => {
-  it("has every knob as `headroom policy --knobs` prints it (write the table anew with that)", async () => {
+describe("docs/reference/policy.md", () => {
+  it("has every knob as `headroom policy --knobs` prints it (write the table again with that)", async () => {
     const { stdout } = await headroom(["policy", "--knobs"], { workingDirectory: tmpdir() });
-    expect(page("policies.md")).toContain(`\n${stdout}\n`);
+    expect(page("reference/policy.md")).toContain(`\n${stdout}\n`);
   });
 
   it("says every section of the schema, each knob with a meaning", () => {

@@ -59,5 +59,5 @@ export async function printDecisions(
     ]);
     context.print(...tableLines(columns, rows, terminal.stdout, paint).map((line) => `    ${line}`));
   }
-  if (isCut) context.note("Its beginning is too long ago to be read; this is the newest part.");
+  if (isCut) context.note("Its beginning is too old to be read; this is the newest part.");
 }

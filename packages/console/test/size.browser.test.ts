@@ -52,7 +52,7 @@ describe.skipIf(chromiumPath === null)("sizing", () => {
   it("shows workers for prompts apart from workers for answers", async () => {
     const page = await open("serving");
     const value = async (): Promise<string | null> =>
-      fact(page, "Prompts and answers on workers of their own", "In all");
+      fact(page, "Disaggregated: prefill and decode on separate workers", "In all");
     await expect.poll(value).toMatch(/^\d+ accelerators, \d+ USD\/h$/);
   });
 

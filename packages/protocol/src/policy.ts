@@ -43,15 +43,15 @@ const teamRules = z
       10,
     ).meta({
       description:
-        "How sibling teams take turns, each seen with its best waiting request, most significant key first; empty: teams play no part. `above-share-last`: whoever is above its fair share of everything goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger first. `without-entitlement-last`: who may claim nothing of what it asks for goes last. `share-with`, `share`: the smaller dominant share, with and without the request. `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use, with the request, for its weight. `guarantee-ratio`: the smaller part of its guarantee. `name`. Ties end in the order of definition.",
+        "Order of sibling teams, each compared with its best waiting request, most significant key first; empty: teams do not affect the order. `above-share-last`: teams above their fair share of every resource go last. `within-guarantee`: teams that stay within their guarantee with the request go first. `priority`: larger first. `without-entitlement-last`: teams without an entitlement to the requested resources go last. `share-with`, `share`: smaller dominant share first, with and without the request. `entitlement`: smaller entitlement first, of accelerators, then cores, then memory. `weighted-use`: smaller usage for its weight first, with the request. `guarantee-ratio`: smaller part of its guarantee first. `name`. Ties end in the order of definition.",
     }),
     nonPreemptible: z.enum(["guarantee", "limit"]).meta({
       description:
-        "How far work goes that is not preemptible. `guarantee`: it stays within the guarantee of its team and of every team above that has one. `limit`: as far as any other.",
+        "Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above it that has one. `limit`: the same as for other work.",
     }),
     usageHalfLifeMs: integer(limits.HALF_LIFE_MS_MIN, limits.DURATION_MS_MAX).nullable().meta({
       description:
-        "Past use counts: the more a team held on average, beyond its guarantee, the less its weight, and a time that lies this far back counts half; null: only what it holds now. It decides who is next; nobody is evicted on its account who could not be without it. Not beside `refill`.",
+        "Half-life of usage history: average usage beyond the guarantee reduces a team's weight, and usage one half-life ago counts half; null: only current usage counts. It decides the order; no work is evicted only because of past usage. Not together with `rebalance`.",
     }),
   })
   .meta({ id: "TeamRules" });
@@ -60,13 +60,13 @@ const backfillRules = z
   .strictObject({
     reserve: z.enum(["none", "head", "all"]).meta({
       description:
-        "Whose start is protected from what goes around it. `none`: nobody's. `head`: that of the first that does not fit (EASY). `all`: those of the first `depth` (conservative).",
+        "Starts that backfilled work must not delay. `none`: none. `head`: that of the head of the queue (EASY). `all`: those of the first `depth` blocked requests (conservative).",
     }),
-    depth: integer(1, 10_000).meta({ description: "How many starts are protected at most." }),
-    assumedWalltimeMs: durationMs.meta({ description: "How long work without a walltime is taken to last." }),
+    depth: integer(1, 10_000).meta({ description: "Maximum number of protected starts." }),
+    assumedWalltimeMs: durationMs.meta({ description: "Assumed run time of work without a walltime." }),
     predictFrom: integer(1, limits.PREDICT_FROM_MAX).optional().meta({
       description:
-        "Beside protected starts work is taken to last as long as the last so many of its kind took on average: of its user in its team, of the same name and number of accelerators, or else of anything of that user. What outlives that is predicted anew, longer each time, and a protected start may move back by it. Nothing is stopped before its walltime, and windows of the calendar go by that. Left out: as walltimes say.",
+        "Predicts run times for protected starts: the mean of this number of recent runs of the same user and team, with the same name and number of accelerators, or else of any work of that user; never above the walltime. A run that exceeds its prediction gets a longer one, and a protected start may move back by it. Nothing is stopped before its walltime, and calendar windows use walltimes. Default: walltimes.",
     }),
   })
   .meta({ id: "BackfillRules" });
@@ -74,22 +74,22 @@ const backfillRules = z
 const evictionRules = z
   .strictObject({
     preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
-      description: "Work that does not say whether it is preemptible is so below this priority; null: always.",
+      description: "Work that does not state `preemptible` is preemptible below this priority; null: always.",
     }),
     unstatedPreemptible: z.enum(["never", "aboveGuarantee"]).optional().meta({
       description:
         "What holds for work at or above `preemptibleBelowPriority` that does not say whether it is preemptible. `never`: it stays within its team's guarantee and is not preempted; so it is if left out. `aboveGuarantee`: it uses what is idle, and what its team holds above its guarantee can be reclaimed by a team that is below its own. For the search `lowest-cost`.",
     }),
     movesMax: integer(0, 10_000).optional().meta({
-      description: "How many moves a plan may make; 8 if left out.",
+      description: "Maximum number of migrations in a plan; default 8.",
     }),
     moveLossMsMax: durationMs.optional().meta({
       description:
-        "How much work a move may lose since the last checkpoint, unless it is of a team that holds more than it may claim; 10 minutes if left out.",
+        "Maximum work that a migration may lose since the last checkpoint, unless its team is above its entitlement; default 10 minutes.",
     }),
     checkpointTimeoutMs: durationMs.meta({
       description:
-        "How long work that writes checkpoints when asked (`checkpoint.onRequest`) may take for one before it is stopped, when it is evicted, moved or has to leave a drained node; 0: it is not asked.",
+        "Time for a checkpoint before work with `checkpoint.onRequest` is stopped for an eviction, a migration or a drain; 0: no checkpoint is requested.",
     }),
   })
   .meta({ id: "EvictionRules" });
@@ -98,21 +98,21 @@ const HOUR_MS = 3_600_000;
 
 const defragmentRules = z
   .strictObject({
-    movesPerHour: integer(1, 100_000).meta({ description: "How many moves there may be within any hour." }),
+    movesPerHour: integer(1, 100_000).meta({ description: "Maximum number of migrations within any hour." }),
     restMs: integer(HOUR_MS, limits.DURATION_MS_MAX).meta({
-      description: "A workload is moved at most once in so long: an hour or more.",
+      description: "Minimum time between two migrations of a workload: an hour or more.",
     }),
     lossPerPairMs: integer(0, limits.DURATION_MS_MAX).meta({
       description:
-        "What a move may cost for each pair of idle accelerators that it brings together on a node: work done again, and what would come free within the hour anyway, in accelerators times milliseconds.",
+        "Maximum cost of a migration for each pair of idle accelerators that it gathers on a node: repeated work, and capacity that would be freed within the hour anyway, in accelerators times milliseconds.",
     }),
     during: z
       .strictObject({
-        times: scheduleTimes.meta({ description: "When such a time begins, in UTC: a cron expression, read." }),
-        lastsMs: integer(60_000, limits.DURATION_MS_MAX).meta({ description: "How long it lasts." }),
+        times: scheduleTimes.meta({ description: "Start times in UTC, as a parsed cron expression." }),
+        lastsMs: integer(60_000, limits.DURATION_MS_MAX).meta({ description: "Length of the period." }),
       })
       .optional()
-      .meta({ description: "Only at these times; always if left out." }),
+      .meta({ description: "Restricts migrations to these periods; default: always." }),
   })
   .meta({ id: "DefragmentRules" });
 
@@ -127,15 +127,15 @@ export const policy = z
       .min(1)
       .meta({
         description:
-          "Who goes first within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on. `starting`: what does not run with its least number of workers yet, then what runs with no more than that. `user`: whose user holds less of the team, with what the user held on average where past use counts. `deadline`: the one due first. `submitted`.",
+          "Order of requests within a team, most significant key first; ties end in the order of submission. `priority`: larger first. `walltime`: shorter first, unlimited last. `running`: running work first. `starting`: gangs below their minimum number of workers first, then those at their minimum. `user`: users with smaller usage in the team first, including usage history if it counts. `deadline`: earliest first. `submitted`.",
       }),
     whenHeadBlocked: z.enum(["stop", "skip"]).meta({
       description:
-        "`stop`: nothing starts past the first that does not fit; whoever waits for a limit or a larger fleet waits aside. `skip`: whatever fits starts, in order.",
+        "`stop`: no request starts before the head of the queue; requests that wait for a limit or a larger fleet are skipped. `skip`: requests that fit start in order.",
     }),
     placement: z.enum(["pack", "spread", "random", "best-fit", "fragmentation", "balanced"]).meta({
       description:
-        "Which of the nodes that fit a worker goes to. `pack`: the one with the fewest free accelerators. `spread`: the one with the most. `random`: any, drawn by lot. `best-fit`: where least of cores and accelerators is left. `fragmentation`: where least becomes useless for what is typically asked. `balanced`: where what has lately been asked for loses least; untouched nodes are kept for work that wants all of one. Who asks `balanced` for nothing but whole accelerators is packed.",
+        "Choice among the nodes that fit a worker. `pack`: fewest free accelerators. `spread`: most free accelerators. `random`: any. `best-fit`: smallest rest of cores and accelerators. `fragmentation`: minimal fragmentation for typical demand. `balanced`: minimal fragmentation for recent demand; empty nodes are kept for requests of whole nodes. Under `balanced`, requests of whole accelerators alone are packed.",
     }),
     typicalDemand: z
       .array(
@@ -151,11 +151,11 @@ export const policy = z
       .optional()
       .meta({
         description:
-          "For `fragmentation`: the kinds of worker that are typically asked for: accelerators, thousandths of each, cores, and how often. Left out, it is learned from what is submitted, as it always is for `balanced`.",
+          "For `fragmentation`: typical workers: accelerators, thousandths of each, cores, and frequency. Default: learned from submissions, as always for `balanced`.",
       }),
     exceedsFleet: z.enum(["hold", "reject"]).meta({
       description:
-        "What becomes of work that the fleet could not hold if it were empty. `hold`: it waits, and lets others pass. `reject`: it is refused.",
+        "Treatment of work that the empty fleet could not hold. `hold`: it waits without blocking others. `reject`: it is refused.",
     }),
     phases: distinct(
       z.enum(["place", "consolidate", "reclaim", "preempt", "rebalance", "defragment", "grow", "drop-incomplete"]),
@@ -164,7 +164,7 @@ export const policy = z
       .optional()
       .meta({
         description:
-          "What a round does, in this order. `place`: starts what fits. `consolidate`: moves work that may move to make room. `reclaim`: takes back for teams what others hold beyond theirs. `preempt`: takes from lower priority in the same team. `refill`: gives out anew, in fair order, what teams hold above their share and guarantee. `defragment`: while nobody waits for room, moves work that may move to gather what is idle, within the bounds of `defragment`. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their least number of workers.",
+          "Phases of a round, in this order. `place`: starts requests that fit. `consolidate`: migrates work to free whole nodes. `reclaim`: stops work of teams above their entitlement for teams below theirs. `preempt`: stops work of lower priority in the same team. `rebalance`: tentatively evicts what teams hold above share and guarantee, and fills up in fair order. `defragment`: while no request waits for capacity, migrates work to gather idle accelerators, within the bounds of `defragment`. `grow`: gives elastic gangs idle capacity. `drop-incomplete`: ends gangs below their minimum number of workers.",
       }),
     teams: teamRules.optional(),
     backfill: backfillRules.optional(),
@@ -177,11 +177,11 @@ export const policy = z
       .strictObject({
         grow: z.enum(["in-order", "last", "never"]).meta({
           description:
-            "When elastic gangs get further workers. `in-order`: one by one, in the order of the queue. `last`: when all else was served. `never`.",
+            "When elastic gangs get further workers. `in-order`: one at a time, in queue order. `last`: after all other requests. `never`.",
         }),
         by: z.enum(["order", "throughput"]).optional().meta({
           description:
-            "Whom a further worker goes to. `order`: one at a time, in the order of serving; so it is if left out. `throughput`: gangs that came with a curve (`elastic.throughput`) ask for the step that brings most for each of its workers, and for none that brings nothing; where gangs grow `last`, teams take turns and within a team the step goes to whom it brings most.",
+            "Choice of the gang that grows. `order`: the next gang in queue order; the default. `throughput`: gangs with a throughput curve (`elastic.throughput`) grow by the step with the highest gain per worker, and by none without gain; with `grow: last`, teams take turns, and within a team the highest gain wins.",
         }),
       })
       .optional(),
@@ -193,15 +193,15 @@ export const policy = z
   })
   .refine(({ phases }) => phases === undefined || phases.includes("place") || phases.includes("rebalance"), {
     path: ["phases"],
-    message: "must have place or refill among them, or nothing would ever start",
+    message: "must contain place or rebalance, because otherwise no work would ever start",
   })
   .refine(({ phases, defragment }) => phases?.includes("defragment") !== true || defragment !== undefined, {
     path: ["defragment"],
-    message: "must say within which bounds work is moved, for the phase defragment",
+    message: "must be given for the phase defragment",
   })
   .refine(({ teams, phases }) => teams?.usageHalfLifeMs == null || phases?.includes("rebalance") !== true, {
     path: ["teams", "usageHalfLifeMs"],
-    message: "must be null beside the phase refill, which gives out anew what is held now",
+    message: "must be null together with the phase rebalance, which uses current usage only",
   })
   .meta({ id: "Policy" });
 
@@ -212,10 +212,10 @@ export const policyChoice = z
 export const policySet = z
   .object({
     name: z.string(),
-    warnings: z
-      .array(applyWarning)
-      .optional()
-      .meta({ description: "Quotas that the policy takes otherwise than they may be meant; left out: none." }),
+    warnings: z.array(applyWarning).optional().meta({
+      description:
+        "Warnings about quotas that have another effect under the policy than they may be intended to have; absent: none.",
+    }),
   })
   .meta({ id: "PolicySet" });
 export const presetList = z.object({ items: z.array(policy) }).meta({ id: "PresetList" });

@@ -45,7 +45,7 @@ describe("the calendar", () => {
       completionCount: 0,
     });
     expect(windowUseSentence(kept)).toBe(
-      "Its work holds 4 of 4 accelerators. Nothing on its 1 node is asked to stop for it.",
+      "Its work holds 4 of 4 accelerators. No work on its 1 node is stopped for it.",
     );
     expect(repair.use).toMatchObject({
       nodeCount: 3,
@@ -66,7 +66,7 @@ describe("the calendar", () => {
       ["own", "lab", 4, 4 * HOUR_MS - 1_000, false],
     ]);
     expect(windowUseSentence(repair)).toBe(
-      "2 attempts on its 3 nodes are asked to stop for it: long, own. 1 attempt is over before, by walltime.",
+      "2 attempts on its 3 nodes are stopped for it: long, own. 1 attempt ends before it, by walltime.",
     );
     // The engine follows the view: `long` is stopped then, and not earlier.
     const asked = (): readonly string[] =>
@@ -95,10 +95,10 @@ describe("the calendar", () => {
 describe("schedules", () => {
   it.each([
     [{}, null],
-    [{ deadlineMs: 8 * HOUR_MS }, "From when it was due: wanted done within 8 h."],
+    [{ deadlineMs: 8 * HOUR_MS }, "From when it was due: due within 8 h."],
     [
       { notBeforeMs: HOUR_MS, latestStartMs: 5 * HOUR_MS },
-      "From when it was due: not started before 1 h, started anyway after 5 h.",
+      "From when it was due: not started before 1 h, started at the latest after 5 h.",
     ],
   ])("say what counts from when they were due: %j", (fromDue, sentence) => {
     expect(fromDueSentence(fromDue)).toBe(sentence);

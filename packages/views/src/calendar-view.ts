@@ -41,7 +41,7 @@ function useView(engine: Engine, name: string): WindowUse | null {
   return { ...use, drained, drainedCount: use.drained.length };
 }
 
-/** `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are asked to stop for it: a, b.`; empty for a tariff. */
+/** `Its work holds 8 of 16 accelerators. 2 attempts on its 2 nodes are stopped for it: a, b.`; empty for a tariff. */
 export function windowUseSentence({ entry, use }: CalendarItem): string {
   if (use === undefined || entry.kind === "tariff") return "";
   const { nodeCount, acceleratorCount, heldFor, drained, drainedCount, completionCount } = use;
@@ -52,18 +52,18 @@ export function windowUseSentence({ entry, use }: CalendarItem): string {
   const names = [...new Set(drained.map(({ name }) => name))];
   const shown = names.slice(0, NAMES_SHOWN).join(", ");
   const more = names.length > NAMES_SHOWN ? " and others" : "";
-  const asked = drainedCount === 1 ? "is asked" : "are asked";
+  const asked = drainedCount === 1 ? "is stopped" : "are stopped";
   const who =
     drainedCount === 0
-      ? `Nothing on its ${plural(nodeCount, "node")} is asked to stop for it.`
-      : `${plural(drainedCount, "attempt")} on its ${plural(nodeCount, "node")} ${asked} to stop for it: ${shown}${more}.`;
+      ? `No work on its ${plural(nodeCount, "node")} is stopped for it.`
+      : `${plural(drainedCount, "attempt")} on its ${plural(nodeCount, "node")} ${asked} for it: ${shown}${more}.`;
   const ending = completionCount === 0 ? "" : endingSentence(completionCount);
   return [held, who, ending].filter((each) => each !== "").join(" ");
 }
 
 /** The number of attempts that end before a window by themselves. */
 export const endingSentence = (count: number): string =>
-  `${plural(count, "attempt")} ${count === 1 ? "is" : "are"} over before, by walltime.`;
+  `${plural(count, "attempt")} ${count === 1 ? "ends" : "end"} before it, by walltime.`;
 
 const NAMES_SHOWN = 5;
 
@@ -90,7 +90,7 @@ function tariffSentence({ name, site, when, microUsdPerKwh, gramsPerKwh }: Tarif
       ...(when.gramsPerKwh === undefined ? [] : [rangeText(when.gramsPerKwh, writeCarbon)]),
     ];
     const steps = Math.max(when.microUsdPerKwh?.length ?? 0, when.gramsPerKwh?.length ?? 0);
-    return `Tariff ${name}${where}, ${figures.join(" and ")}, by ${plural(steps, "step")} of ${durationText(stepMs)} from ${writeInstant(startMs)} on`;
+    return `Tariff ${name}${where}, ${figures.join(" and ")}, in ${plural(steps, "step")} of ${durationText(stepMs)} from ${writeInstant(startMs)} on`;
   }
   const figures = [
     ...(microUsdPerKwh === undefined ? [] : [writeEnergyPrice(microUsdPerKwh)]),

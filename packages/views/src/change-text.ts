@@ -28,43 +28,43 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
     case "release":
       return `Release it: headroom release ${spec.team}/${spec.name}.`;
     case "dropNotBefore":
-      return `Submit it without notBefore, for which it waits until ${writeInstant(change.atMs)}.`;
+      return `Submit it without notBefore, which delays it until ${writeInstant(change.atMs)}.`;
     case "dropStartWindow":
       return dropStartWindowSentence(spec, change);
     case "largerBudget":
       return `Raise ${change.budgets.map(budgetText).join(" and ")}.${useText(spec)}`;
     case "otherType":
-      return `Accept ${change.acceleratorType} as well.`;
+      return `Also accept ${change.acceleratorType}.`;
     case "dropSelector":
-      return `Accept nodes whatever their ${change.labels.join(" and ")}.`;
+      return `Accept nodes with any ${change.labels.join(" and ")}.`;
     case "widerFabric":
       return `Let ${change.slices ? "the workers of a slice" : "the workers"} lie ${change.to === null ? "anywhere" : `within one ${change.to}`} instead of within one ${change.from}.`;
     case "widerSpread":
       return `Let ${grouped(change.to)} workers share a ${change.topologyKey} instead of ${grouped(change.from)}.`;
     case "preemptible":
-      return "Allow it to be evicted for others.";
+      return "Make it preemptible.";
     case "shorterWalltime":
-      return `Ask for a walltime of ${durationText(change.toMs)} instead of ${change.fromMs === null ? "none" : durationText(change.fromMs)}.`;
+      return `Set its walltime to ${durationText(change.toMs)} instead of ${change.fromMs === null ? "none" : durationText(change.fromMs)}.`;
     case "fewerWorkers":
-      return `Ask for ${plural(change.to, "worker")} instead of ${grouped(change.from)}.`;
+      return `Request ${plural(change.to, "worker")} instead of ${grouped(change.from)}.`;
     case "fewerAccelerators":
-      return `Ask for ${plural(change.to, "accelerator")} per worker instead of ${grouped(change.from)}.`;
+      return `Request ${plural(change.to, "accelerator")} per worker instead of ${grouped(change.from)}.`;
     case "fewerCores":
-      return `Ask for ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
+      return `Request ${coresText(change.toMilli)} per worker instead of ${coresText(change.fromMilli)}.`;
     case "lessMemory":
-      return `Ask for ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
+      return `Request ${memoryText(change.toMib)} of memory per worker instead of ${memoryText(change.fromMib)}.`;
     case "higherPriority":
       return `Raise its priority from ${change.from} to ${change.to}.`;
     case "largerGuarantee":
       return `Guarantee team ${change.team} ${amountText(change.resource, change.to)} instead of ${change.from === null ? "nothing" : amountText(change.resource, change.from)}.`;
     case "largerLimit":
       if (change.user !== undefined)
-        return `Raise what team ${change.team} lets one user have from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
+        return `Raise the user limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
       return `Raise the limit of team ${change.team} from ${amountText(change.resource, change.from)} to ${amountText(change.resource, change.to)}.`;
     case "dropAntiAffinity":
       return `Let it ${change.terms.map(antiAffinityText).join(" and ")}.`;
     case "resumeNodes":
-      return `Resume what is drained: ${change.nodes.map((node) => `headroom nodes resume ${node}`).join(", ")}.`;
+      return `Resume drained nodes: ${change.nodes.map((node) => `headroom nodes resume ${node}`).join(", ")}.`;
     case "laterWindow": {
       const times = `at ${writeInstant(change.toMs)} instead of ${writeInstant(change.fromMs)}`;
       return `Let the ${change.window} ${change.name} begin ${times}, ${durationText(change.toMs - change.fromMs)} later.`;
@@ -72,13 +72,13 @@ function sentenceAlone(engine: Engine, spec: ChangeTextSpec, change: Change): st
     case "fewerHotSpares":
       return `Keep ${plural(change.to, "hot spare")} in pool ${change.pool} instead of ${grouped(change.from)}.`;
     case "admitData":
-      return `Admit work under the rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
+      return `Admit work with data rule ${change.rule} to ${change.pools.length === 1 ? "the pool" : "the pools"} ${change.pools.join(" and ")}.`;
     case "afterEnds": {
       const name = engine.state.workloads.get(change.workloadId)?.spec.name ?? change.workloadId;
       const inTime = `planned for ${durationText(Math.max(0, change.expectedAtMs - clockOf(engine)))} from now (the scheduler's bound, not the forecast)`;
       return change.count === 1
         ? `Wait until ${name} ends, ${inTime}.`
-        : `Wait until ${plural(change.count, "running attempt")} have ended, ${name}'s the last of them, ${inTime}.`;
+        : `Wait until ${plural(change.count, "running attempt")} have ended, the last of them ${name}, ${inTime}.`;
     }
     default:
       return `Add ${plural(change.count, "node")} like ${change.like}.`;
@@ -101,7 +101,7 @@ function useText({ kind, gang, walltimeMs }: ChangeTextSpec): string {
 
 function antiAffinityText(term: AntiAffinityTerm): string {
   if ("exclusive" in term) return "share its nodes with others (antiAffinity.exclusive)";
-  if ("of" in term) return `leave the set ${term.of}, from which others keep away (antiAffinity.sets)`;
+  if ("of" in term) return `leave the set ${term.of}, which others exclude (antiAffinity.sets)`;
   const where = "topologyKey" in term ? `where the ${term.topologyKey} is the same` : `within one ${term.within}`;
   return `lie ${where} with work of the set ${term.set} (antiAffinity.from)`;
 }
@@ -116,7 +116,7 @@ function dropStartWindowSentence(
 ): string {
   const { microUsdPerKwhMax = 0, gramsPerKwhMax = 0, cheapestMs = 0, cleanestMs = 0 } = startWindow;
   const texts: Readonly<Record<StartWindowCondition, string>> = {
-    microUsdPerKwhMax: `power dearer than ${writeEnergyPrice(microUsdPerKwhMax)} (maxPrice)`,
+    microUsdPerKwhMax: `power at a higher price than ${writeEnergyPrice(microUsdPerKwhMax)} (maxPrice)`,
     gramsPerKwhMax: `power of more than ${writeCarbon(gramsPerKwhMax)} (maxCarbon)`,
     cheapestMs: `power outside its cheapest ${durationText(cheapestMs)} (cheapest)`,
     cleanestMs: `power outside its cleanest ${durationText(cleanestMs)} (cleanest)`,

@@ -32,9 +32,8 @@ const plain = ({ acceleratorType, nodesByIdle }: Blocks): Defragmentation["befor
 });
 
 function sentenceOf({ moves, isInForce, before, after }: DefragmentationForecast): string {
-  const force = isInForce ? "" : " The policy in force moves nothing for this: these are usual bounds.";
-  if (moves.length === 0)
-    return `Nothing would be moved: no move that work allows gathers enough for what it costs.${force}`;
+  const force = isInForce ? "" : " The active policy has no defragmentation: these are default bounds.";
+  if (moves.length === 0) return `No move is worth its cost: none gathers enough idle accelerators.${force}`;
   const lostMs = moves.reduce((sum, { lostAcceleratorMs }) => sum + lostAcceleratorMs, 0);
   return `${plural(moves.length, "move")} would cost ${acceleratorTimeText(lostMs)} of work; an idle accelerator would lie in a block of ${meanBlock(after)} on average instead of ${meanBlock(before)}.${force}`;
 }

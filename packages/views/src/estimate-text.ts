@@ -18,7 +18,7 @@ export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate
       : `between ${early} and ${after(p90AtMs)} from now`;
   const subject = subjectOf(state, estimate.workloadId);
   const start = p50AtMs > atMs ? `starts in about ${after(p50AtMs)}` : "is due to start";
-  return `${subject} ${start}, in eight cases of ten ${range}; ${groundsText(estimate)}.${accuracyText(estimate)}`;
+  return `${subject} ${start}, with 80% probability ${range}; ${groundsText(estimate)}.${accuracyText(estimate)}`;
 }
 
 /** For an array, the estimated task. */
@@ -33,7 +33,7 @@ function subjectOf({ workloads }: Engine["state"], id: string): string {
 
 function groundsText({ because: { endsBefore, scenarioCount, history } }: Pick<StartEstimate, "because">): string {
   const ends = `${plural(endsBefore, "attempt")} ${endsBefore === 1 ? "ends" : "end"} before it`;
-  return `${ends} in the middle of ${plural(scenarioCount, "scenario")}${historyText(history)}`;
+  return `${ends} in the median of ${plural(scenarioCount, "scenario")}${historyText(history)}`;
 }
 
 /** Sources of the durations. */
@@ -59,9 +59,9 @@ function accuracyText({ accuracy }: Pick<StartEstimate, "accuracy">): string {
 
 function noTimeSentence({ because, playedUntilMs }: Pick<StartEstimate, "because" | "playedUntilMs">): string {
   const { startedCount, scenarioCount } = because;
-  if (scenarioCount === 0) return "No time can be given.";
+  if (scenarioCount === 0) return "No start can be estimated.";
   const scenarios = plural(scenarioCount, "scenario");
   return playedUntilMs === undefined
-    ? `It starts in ${startedCount} of ${scenarios} within the horizon: no time can be given.`
-    : `It does not start before ${writeInstant(playedUntilMs)} in ${scenarioCount - startedCount} of ${scenarios}, and they were played no further: no time can be given.`;
+    ? `It starts in ${startedCount} of ${scenarios} within the horizon: no start can be estimated.`
+    : `It does not start before ${writeInstant(playedUntilMs)} in ${scenarioCount - startedCount} of ${scenarios}, the end of the simulated period: no start can be estimated.`;
 }

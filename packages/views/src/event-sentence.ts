@@ -8,11 +8,11 @@ import { durationText, metricText, plural } from "./plain-text.ts";
 import { exitSentence } from "./workload-view.ts";
 
 const hotSpareEnds = {
-  taken: "it was taken",
+  taken: "work that lost a node took it",
   lost: "it was lost",
   drained: "it takes no work",
-  calendar: "the calendar has it for something else",
-  fewer: "its pool keeps fewer",
+  calendar: "a calendar entry needs it",
+  fewer: "its pool declares fewer hot spares",
 } as const;
 
 export interface EventText {
@@ -52,25 +52,25 @@ function sentenceOf(event: Event): string {
     case "nodeResumed":
       return `${event.actor} put node ${event.nodeId} back to work.`;
     case "hotSpareReserved":
-      return `Node ${event.nodeId} is kept as a spare.`;
+      return `Node ${event.nodeId} is kept as a hot spare.`;
     case "hotSpareReleased":
       return event.workloadId === null
-        ? `Node ${event.nodeId} is no spare any more: ${hotSpareEnds[event.reason]}.`
-        : `Spare ${event.nodeId} was taken for ${event.workloadId}, which had lost a node.`;
+        ? `Node ${event.nodeId} is no longer a hot spare: ${hotSpareEnds[event.reason]}.`
+        : `Workload ${event.workloadId}, which had lost a node, took the hot spare ${event.nodeId}.`;
     case "teamDefined":
       return `Team ${event.team.name} was defined.`;
     case "teamRemoved":
       return `Team ${event.team} was removed.`;
     case "policySet":
-      return `Policy ${event.policy.name} came into force.`;
+      return `Policy ${event.policy.name} became active.`;
     case "calendarSet":
       return `${event.actor} planned: ${calendarSentence(event.entry)}.`;
     case "calendarRemoved":
-      return `${event.actor} took ${event.name} out of the calendar.`;
+      return `${event.actor} removed ${event.name} from the calendar.`;
     case "windowBegan":
-      return `The time of ${event.name} has begun.`;
+      return `Window ${event.name} has begun.`;
     case "windowEnded":
-      return `The time of ${event.name} is over.`;
+      return `Window ${event.name} is over.`;
     case "scheduleSet":
       return `${event.actor} declared schedule ${event.schedule.name}: ${event.schedule.spec.name} at ${writeCron(event.schedule.times)}.`;
     case "scheduleRemoved":
@@ -82,7 +82,7 @@ function sentenceOf(event: Event): string {
     case "budgetCrossed":
       return `Team ${event.team} has used up ${event.percent}% of its budget: ${spentText(event.resource, event.spent)} of ${spentText(event.resource, event.limit)}.`;
     case "budgetRenewed":
-      return `The budget of team ${event.team} begins anew.`;
+      return `The budget of team ${event.team} was renewed.`;
     case "commandAnswered":
       return `A command with key ${event.key} was answered.`;
     case "progressEstimated":
@@ -121,9 +121,9 @@ function workSentence(event: WorkEvent): string {
     case "workloadSubmitted":
       return `${event.actor} submitted ${event.spec.name} for ${event.spec.team}.`;
     case "startWindowOpened":
-      return `Workload ${event.workloadId} may start: power is cheap and clean enough for it, or it can wait no longer.`;
+      return `Workload ${event.workloadId} may start: its start window is open.`;
     case "startWindowClosed":
-      return `Workload ${event.workloadId} waits for cheaper or cleaner power.`;
+      return `Workload ${event.workloadId} waits for its start window: power is too expensive or too carbon-intensive.`;
     case "workloadRerun":
       return `${event.actor} ran workload ${event.workloadId} again.`;
     case "workloadHeld":
@@ -141,13 +141,13 @@ function workSentence(event: WorkEvent): string {
     case "attemptStarted":
       return `Attempt ${event.attemptId} started.`;
     case "predictionCorrected":
-      return `Attempt ${event.attemptId} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
+      return `Attempt ${event.attemptId} has run longer than predicted; its expected run time is now ${durationText(event.prediction.durationMs)}.`;
     case "attemptStopRequested":
       return `Attempt ${event.attemptId} is being stopped: ${stopText(event)}.`;
     case "checkpointRequested":
       return `Attempt ${event.attemptId} was asked for a checkpoint before it stops.`;
     case "checkpointWaitEnded":
-      return `Attempt ${event.attemptId} is told to stop now: ${checkpointWaitText[event.outcome]}.`;
+      return `Attempt ${event.attemptId} is stopped now: ${checkpointWaitText[event.outcome]}.`;
     case "attemptEnded":
       return `Attempt ${event.attemptId} ended: ${event.outcome}${event.exit === null ? "" : `, ${exitSentence(event.exit)}`}${event.detail === "" ? "" : ` (${event.detail})`}.`;
     case "progressRecorded":
@@ -155,7 +155,7 @@ function workSentence(event: WorkEvent): string {
     case "utilizationRecorded":
       return `Attempt ${event.attemptId} had ${event.busyAccelerators} of ${plural(event.accelerators, "accelerator")} busy.`;
     case "artifactRecorded":
-      return `Attempt ${event.attemptId} has produced ${event.name}: ${event.path}.`;
+      return `Attempt ${event.attemptId} produced ${event.name}: ${event.path}.`;
     case "checkpointRecorded":
       return `Attempt ${event.attemptId} wrote a checkpoint at step ${event.step}.`;
     default:
@@ -180,30 +180,30 @@ function idleSentence(changes: IdleChanges): string {
 function placeSentence(event: PlaceEvent): string {
   switch (event.kind) {
     case "gangShrinkRequested":
-      return `Attempt ${event.attemptId} is to go on with ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
+      return `Attempt ${event.attemptId} shrinks to ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
     case "workersLeft":
-      return `The workers of attempt ${event.attemptId} that were asked to leave have left.`;
+      return `The stopped workers of attempt ${event.attemptId} have ended.`;
     case "gangGrown":
       return `Attempt ${event.attemptId} grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
     case "joinFailed":
-      return `Attempt ${event.attemptId} goes on with ${plural(event.workers, "worker")}: further ones did not come (${event.detail}).`;
+      return `Attempt ${event.attemptId} stays at ${plural(event.workers, "worker")}: further workers did not start (${event.detail}).`;
     case "ranksLost":
       return event.ahead === true
-        ? `Attempt ${event.attemptId} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which will be away.`
+        ? `Attempt ${event.attemptId} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which is going away.`
         : `Attempt ${event.attemptId} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
     case "workersReplaced":
-      return `Attempt ${event.attemptId} goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
+      return `Attempt ${event.attemptId} gets ${plural(event.workers.length, "replacement worker")} on ${nodesText(event.workers)}.`;
     case "workersJoined":
-      return `The replaced workers of attempt ${event.attemptId} have joined the others.`;
+      return `The replacement workers of attempt ${event.attemptId} have joined.`;
     case "placementNominated": {
       const { attemptId, workers, growth } = event.nomination;
       const what = growth ? plural(workers.length, "further worker") : plural(workers.length, "worker");
-      return `A place for ${what} on ${nodesText(workers)} is kept for attempt ${attemptId} until those who hold it have left.`;
+      return `Attempt ${attemptId} is nominated for ${what} on ${nodesText(workers)}, which are being freed.`;
     }
     case "nominationWithdrawn":
-      return `The place kept for attempt ${event.attemptId} is given up: ${event.reason}.`;
+      return `The nomination of attempt ${event.attemptId} is withdrawn: ${event.reason}.`;
     case "opportunisticJobRelabelled":
-      return `Attempt ${event.attemptId} goes on with what is idle: its team's place is given to ${event.workloadId}.`;
+      return `Attempt ${event.attemptId} continues as an opportunistic job: its team's cells are given to ${event.workloadId}.`;
     case "evictionPlanned":
       return planSentence(event);
     default:

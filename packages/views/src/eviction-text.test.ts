@@ -26,8 +26,10 @@ describe("a plan within one team", () => {
   });
 
   it("says where the team ends with what it gets", () => {
-    expect(planSentence(planned)).toContain("Team one goes from 100% to about 75% of its claim.");
-    expect(victimSentence(planned, planned.victims)).toContain("Team one goes from 100% to about 75% of its claim.");
+    expect(planSentence(planned)).toContain("Team one goes from 100% to about 75% of its entitlement.");
+    expect(victimSentence(planned, planned.victims)).toContain(
+      "Team one goes from 100% to about 75% of its entitlement.",
+    );
   });
 
   it("has rows that go on from each other", () => {
@@ -46,6 +48,6 @@ it("a plan between teams says what each side gives and gets", () => {
     preemptor: { team: teamName("two"), shareBeforeMilli: 0, shareAfterMilli: 500 },
   });
   expect(planSentence(planned)).toContain(
-    "Team one goes from 200% to 150% of its claim. Team two goes from 0% to 50% of its claim.",
+    "Team one goes from 200% to 150% of its entitlement. Team two goes from 0% to 50% of its entitlement.",
   );
 });

@@ -9,20 +9,20 @@ type PlannedVictim = Planned["victims"][number];
 
 /** The end of a sentence about the stopped work. */
 export const stopReasonText: Readonly<Record<StopReason, string>> = {
-  cancelled: "someone asked for it",
-  walltimeExceeded: "it ran longer than its walltime",
+  cancelled: "stopped on request",
+  walltimeExceeded: "walltime exceeded",
   nodeDrained: "its node is drained",
   nodeLost: "its node was lost",
   budgetSpent: "the budget of its team is used up",
-  preempted: "work of higher priority in its team needs the place",
-  reclaimed: "another team takes back what it may claim",
-  moved: "it makes room and goes on elsewhere",
-  incomplete: "it fell below its least number of workers",
+  preempted: "preempted by work of higher priority in its team",
+  reclaimed: "reclaimed for a team below its entitlement",
+  moved: "migrated to free capacity",
+  incomplete: "gang below its minimum number of workers",
 };
 
 /** The end of a sentence: a window or a notice by its name, else the reason alone. */
 export const stopText = ({ reason, closedBy }: Pick<StopRequested, "reason" | "closedBy">): string =>
-  closedBy === undefined ? stopReasonText[reason] : `it makes way for ${closedByText(closedBy)}`;
+  closedBy === undefined ? stopReasonText[reason] : `it is stopped for ${closedByText(closedBy)}`;
 
 /** `maintenance window upgrade (new firmware)`, `reservation demo`, `the notice on node n1 (spot reclaim)`. */
 export function closedByText(by: ClosedBy): string {
@@ -35,22 +35,22 @@ export function closedByText(by: ClosedBy): string {
 export const checkpointWaitText: Readonly<Record<WaitEnded["outcome"], string>> = {
   saved: "its checkpoint is written",
   timedOut: "its time for a checkpoint is over",
-  cutShort: "there is no more time for a checkpoint",
+  cutShort: "no time is left for a checkpoint",
 };
 
 /** The preemptor's ground, as the reason of a plan. */
 const planRights: Readonly<Record<Planned["reason"], string>> = {
-  preempted: "by its higher priority in the same team",
-  reclaimed: "because its team may claim more than it holds",
-  moved: "by moving what can go on elsewhere",
-  incomplete: "because a gang fell below its least number of workers",
+  preempted: "by priority within the team",
+  reclaimed: "for its team's entitlement",
+  moved: "by migration",
+  incomplete: "because a gang fell below its minimum number of workers",
 };
 
 const victimRights: Readonly<Record<NonNullable<PlannedVictim["right"]>, string>> = {
-  withinTeam: "by the rule of its own team",
+  withinTeam: "within its team",
   reclaimGuarantee: "for a guarantee",
-  reclaimShare: "for the smaller share of two teams that borrow",
-  reclaimWhileBorrowing: "by its low priority, for a team that borrows",
+  reclaimShare: "by fair share between borrowing teams",
+  reclaimWhileBorrowing: "by low priority, for a borrowing team",
 };
 
 /** A share beyond this multiple of the entitlement is not shown as a number: the entitlement is nearly zero. */
@@ -62,10 +62,10 @@ const shareText = (shareMilli: number): string => `${Math.round(shareMilli / 10)
 /** Preemptor, ground and victims of a plan: all by name, with both shares of every donor team. */
 export function planSentence({ workloadId, reason, victims, pairsGathered, preemptor }: Planned): string {
   if (pairsGathered !== undefined)
-    return `Workload ${workloadId} is moved to gather what is idle: ${plural(pairsGathered, "pair")} of idle accelerators more lie on one node.`;
+    return `Workload ${workloadId} is migrated by defragmentation: ${plural(pairsGathered, "pair")} of idle accelerators gathered on one node.`;
   const [first] = victims;
   const one = victims.length === 1 && first !== undefined ? victimText(first) : plural(victims.length, "attempt");
-  const whole = `Room is made for workload ${workloadId} ${planRights[reason]}: ${one}`;
+  const whole = `Capacity is freed for workload ${workloadId} ${planRights[reason]}: ${one}`;
   const detail = victims.length > 1 ? ` (${namedVictims(victims)})` : "";
   return `${whole}${detail}. ${teamSharesSentence(victims, preemptor)}`;
 }
@@ -83,10 +83,10 @@ export function victimSentence(
     else known.count += 1;
   }
   const sentences = [...counts.values()].map(({ victim: { keeps, right, moves }, count }) => {
-    const what = keeps === 0 ? "to make room" : `to shrink to ${plural(keeps, "worker")}`;
+    const what = keeps === 0 ? "evicted" : `shrunk to ${plural(keeps, "worker")}`;
     const who = count === 1 ? "It" : `${count} of its attempts`;
     if (moves === true && keeps === 0)
-      return `${who} ${count === 1 ? "moves" : "move"} elsewhere to make room for workload ${workloadId}.`;
+      return `${who} ${count === 1 ? "migrates" : "migrate"} for workload ${workloadId}.`;
     const be = count === 1 ? "is" : "are";
     return `${who} ${be} ${what} for workload ${workloadId}${right === undefined ? "" : ` ${victimRights[right]}`}: ${stopReasonText[reason]}.`;
   });
@@ -162,8 +162,8 @@ const aboutText = ({ milli, isSum }: Share): string => `${isSum ? "about " : ""}
 
 const teamShareText = (team: string, beforeMilli: number, after: string): string =>
   beforeMilli > SHARE_SHOWN_MILLI_MAX
-    ? `Team ${team} holds what it has no claim to.`
-    : `Team ${team} goes from ${shareText(beforeMilli)} to ${after} of its claim.`;
+    ? `Team ${team} uses capacity without an entitlement to it.`
+    : `Team ${team} goes from ${shareText(beforeMilli)} to ${after} of its entitlement.`;
 
 export interface TeamShareChange {
   readonly side: "gives" | "gets";

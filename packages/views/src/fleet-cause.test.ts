@@ -9,7 +9,7 @@ it("names the drained nodes that would hold the work", () => {
   const fleet = SmallFleet.withNodes(2, 8);
   for (const id of ["n0", "n1"]) fleet.command({ kind: "drainNode", nodeId: nodeId(id), running: "wait" });
   const wide = fleet.submit("wide", { gang: { workers: 2, accelerators: 8 } });
-  expect(sentenceOf(fleet, wide)).toContain("2 nodes would do, and they are drained: n0, n1. Resume them.");
+  expect(sentenceOf(fleet, wide)).toContain("2 suitable nodes are drained: n0, n1. Resume them.");
   const huge = fleet.submit("huge", { gang: { workers: 3, accelerators: 8 } });
   expect(sentenceOf(fleet, huge)).not.toContain("drained");
 });
@@ -18,7 +18,9 @@ it("names the labels that no node carries, where the nodes would do without", ()
   const fleet = SmallFleet.withNodes(2, 8);
   const nodeSelector = { rack: "r9" };
   const picky = fleet.submit("picky", { gang: { accelerators: 8 }, nodeSelector });
-  expect(sentenceOf(fleet, picky)).toContain("Of the 2 nodes that could hold a worker, none carries rack=r9");
+  expect(sentenceOf(fleet, picky)).toContain(
+    "Exceeds the fleet: it needs 8 accelerators on one node; even if they were empty, the nodes that take work now would hold 0 of 1 worker. None of the 2 nodes that could hold a worker carries rack=r9, as its nodeSelector requires.",
+  );
   const huge = fleet.submit("huge", { gang: { accelerators: 16 }, nodeSelector });
   expect(sentenceOf(fleet, huge)).not.toContain("rack=r9");
 });

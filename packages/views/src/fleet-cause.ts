@@ -15,15 +15,14 @@ export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: Worklo
   const wished = able.filter((node) => carries(node, spec.nodeSelector ?? {}));
   const drained = wished.filter(({ draining }) => draining);
   if (drained.length > 0 && roomOf(wished, spec) >= spec.gang.workers) {
-    const would =
-      drained.length === 1 ? "1 node would do, and it is" : `${drained.length} nodes would do, and they are`;
+    const would = drained.length === 1 ? "1 suitable node is" : `${drained.length} suitable nodes are`;
     return `${would} drained: ${namesOf(drained)}. Resume ${drained.length === 1 ? "it" : "them"}.`;
   }
   const working = able.filter(({ draining }) => !draining);
   const labels = Object.entries(spec.nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
   if (labels.length === 0 || roomOf(working, spec) < spec.gang.workers) return null;
   const found = working.filter((node) => carries(node, spec.nodeSelector ?? {})).length;
-  return `Of the ${plural(working.length, "node")} that could hold a worker, ${found === 0 ? "none carries" : `only ${found} carr${found === 1 ? "ies" : "y"}`} ${labels.join(" and ")}, as its nodeSelector asks.`;
+  return `${found === 0 ? "None" : `Only ${found}`} of the ${plural(working.length, "node")} that could hold a worker ${found > 1 ? "carry" : "carries"} ${labels.join(" and ")}, as its nodeSelector requires.`;
 }
 
 /** Workers that would fit on the node if nothing else ran there. */

@@ -30,7 +30,7 @@ describe("the fleet", () => {
     expect(nodeList(fleet.engine, {}).items.map(({ hotSpare }) => hotSpare)).toEqual([true, true, undefined]);
     const second = fleet.submit("second", { gang: { accelerators: 8 } });
     expect(verdictView(fleet.engine, second)).toMatchObject({
-      sentence: "It would fit, but 2 nodes are kept as spares for work that loses nodes.",
+      sentence: "Hot spares: it would fit, but 2 nodes are kept as hot spares for work that loses nodes.",
     });
   });
 

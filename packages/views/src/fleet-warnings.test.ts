@@ -22,7 +22,7 @@ const messages = (
 it("warns of a pool that is spares alone, and not of one that is empty or keeps fewer", () => {
   const one = SmallFleet.withNodes(1, 8);
   expect(messages(one, { pools: [pool({ hotSpares: 1 })] })).toEqual([
-    "Pool H100 keeps 1 hot spare, and so its only node: nothing starts there but work that lost nodes.",
+    "Pool H100 keeps 1 hot spare, and so its only node: only work that lost nodes starts there.",
   ]);
   const two = SmallFleet.withNodes(2, 8);
   expect(messages(two, { pools: [pool({ hotSpares: 1 })] })).toEqual([]);
@@ -36,11 +36,13 @@ it("names what runs where its rule is admitted no more", () => {
   for (const name of ["a", "b"]) fleet.submit(name, { data: { rule: "secret" } });
   fleet.submit("open", { data: { rule: "public" } });
   expect(messages(fleet, { sites: [site("public")] })).toEqual([
-    "Pool H100 no longer admits the rule secret, and 2 attempts of work under it run there: a (w1.1), b (w2.1). They go on: stop them with headroom stop where that may not be.",
+    "Pool H100 no longer admits the data rule secret, and 2 attempts of work under it run there: a (w1.1), b (w2.1). They go on: stop them with headroom stop if that is not allowed.",
   ]);
   // A pool's own list replaces its site's.
   const own = pool({ data: { rules: ["secret"] } });
-  expect(messages(fleet, { sites: [site("public")], pools: [own] }).join()).toContain("the rule public, and 1 attempt");
+  expect(messages(fleet, { sites: [site("public")], pools: [own] }).join()).toContain(
+    "the data rule public, and 1 attempt",
+  );
   expect(messages(fleet, { sites: [site("secret", "public")] })).toEqual([]);
 });
 

@@ -29,7 +29,7 @@ describe("what keeps work from being asked at all", () => {
     const later = fleet.submit("later", { notBeforeMs: 100 * HOUR_MS });
     expect(sentences(fleet, held)).toEqual(["Release it: headroom release default/held."]);
     expect(sentences(fleet, later)).toEqual([
-      "Submit it without notBefore, for which it waits until 1970-01-05T04:00:00Z.",
+      "Submit it without notBefore, which delays it until 1970-01-05T04:00:00Z.",
     ]);
   });
 
@@ -46,7 +46,7 @@ describe("what keeps work from being asked at all", () => {
       calendar: [{ kind: "tariff", name: "day", when, microUsdPerKwh: 300_000, gramsPerKwh: 200 }],
     });
     const picky = fleet.submit("picky", { startWindow: { microUsdPerKwhMax: 80_000, gramsPerKwhMax: 250 } });
-    expect(sentences(fleet, picky)).toEqual(["Accept power dearer than 0.08 USD/kWh (maxPrice)."]);
+    expect(sentences(fleet, picky)).toEqual(["Accept power at a higher price than 0.08 USD/kWh (maxPrice)."]);
   });
 
   it("is every budget that is used up, by whole GPU-hours and dollars", () => {
@@ -74,18 +74,18 @@ describe("what others could do", () => {
     fleet.apply({ calendar: [{ ...planned, name: "cooling" }] });
     const long = fleet.submit("long", { gang: { accelerators: 4 }, walltimeMs: 4 * HOUR_MS });
     expect(sentences(fleet, long)).toEqual([
-      "Ask for a walltime of 1 h 55 min instead of 4 h.",
-      "Resume what is drained: headroom nodes resume n1.",
+      "Set its walltime to 1 h 55 min instead of 4 h.",
+      "Resume drained nodes: headroom nodes resume n1.",
       "Let the maintenance cooling begin at 1970-01-01T04:01:00Z instead of 1970-01-01T02:00:00Z, 2 h 1 min later.",
       "Add 1 node like n0.",
     ]);
     fleet.stop(long);
     const gang = fleet.submit("gang", { gang: { workers: 2, accelerators: 4 }, walltimeMs: HOUR_MS });
-    expect(sentences(fleet, gang)).toContain("Resume what is drained: headroom nodes resume n1.");
+    expect(sentences(fleet, gang)).toContain("Resume drained nodes: headroom nodes resume n1.");
     fleet.stop(gang);
     const wide = fleet.submit("wide", { gang: { workers: 3, accelerators: 4 }, walltimeMs: HOUR_MS });
     expect(sentences(fleet, wide)).toContain(
-      "Resume what is drained: headroom nodes resume n1, headroom nodes resume n2.",
+      "Resume drained nodes: headroom nodes resume n1, headroom nodes resume n2.",
     );
   });
 
@@ -100,7 +100,7 @@ describe("what others could do", () => {
       { name: "small", accelerators: 1, ...shape },
     ];
     const both = fleet.submit("both", { gang: { workers: 2, accelerators: 4, taskGroups: groups } });
-    expect(sentences(fleet, both)).toContain("Resume what is drained: headroom nodes resume small.");
+    expect(sentences(fleet, both)).toContain("Resume drained nodes: headroom nodes resume small.");
   });
 
   it("is keeping fewer spares, admitting its data, or lying nearer", () => {
@@ -113,7 +113,7 @@ describe("what others could do", () => {
     expect(sentences(fleet, tight)).toContain("Keep 0 hot spares in pool H100 instead of 1.");
     fleet.stop(tight);
     const secret = fleet.submit("secret", { data: { rule: "secret" } });
-    expect(sentences(fleet, secret)).toEqual(["Admit work under the rule secret to the pool H100."]);
+    expect(sentences(fleet, secret)).toEqual(["Admit work with data rule secret to the pool H100."]);
     const quiet = fleet.submit("quiet", { gang: { antiAffinity: { from: [{ set: "noisy", within: "node" }] } } });
     expect(sentences(fleet, quiet)).toContain(
       "Let it lie within one node with work of the set noisy (antiAffinity.from).",
@@ -135,11 +135,11 @@ it("says until when work does not start where the future was played no further",
   const estimate = { workloadId: "w1", atMs: 1000, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
   const { sentence } = estimateView(engine, { ...estimate, playedUntilMs: 7_200_000 });
   expect(sentence).toBe(
-    "It does not start before 1970-01-01T02:00:00Z in 7 of 8 scenarios, and they were played no further: no time can be given.",
+    "It does not start before 1970-01-01T02:00:00Z in 7 of 8 scenarios, the end of the simulated period: no start can be estimated.",
   );
   const early = { ...estimate, p10AtMs: 3_601_000, p50AtMs: 5_401_000, playedUntilMs: 7_200_000 };
   expect(estimateView(engine, early).sentence).toContain(
-    "not before 1 h from now, perhaps after 1970-01-01T02:00:00Z; 0 attempts end before it in the middle of 8 scenarios.",
+    "not before 1 h from now, perhaps after 1970-01-01T02:00:00Z; 0 attempts end before it in the median of 8 scenarios.",
   );
 });
 
@@ -147,7 +147,7 @@ describe("an estimate", () => {
   const because = { endsBefore: 67, startsBefore: 66, startedCount: 8, scenarioCount: 8, arrivalsReplayed: false };
   const range = { atMs: 0, p10AtMs: 60_000, p50AtMs: 120_000, p90AtMs: 180_000, because };
   const rest =
-    "starts in about 2 min, in eight cases of ten between 1 min and 3 min from now; 67 attempts end before it in the middle of 8 scenarios.";
+    "starts in about 2 min, with 80% probability between 1 min and 3 min from now; 67 attempts end before it in the median of 8 scenarios.";
 
   it("of an array is one of its next task", () => {
     const fleet = SmallFleet.withNodes(1, 4);
@@ -168,10 +168,10 @@ describe("an estimate", () => {
     const nothing = { startedCount: 0, scenarioCount: 0, endsBefore: 0, startsBefore: 0, arrivalsReplayed: false };
     const none = { workloadId, atMs: 0, p10AtMs: null, p50AtMs: null, p90AtMs: null, because: nothing };
     expect(estimateView(fleet.engine, none).sentence).toBe(
-      "It is held and starts after somebody releases it. No time can be given.",
+      "Held: it starts after a release. No start can be estimated.",
     );
     expect(estimateBounds({ ...none, sentence: "" }).map(({ atMs }) => atMs)).toEqual([null, null, null]);
-    expect(beyondPlayed(none)).toBe("never as things are");
+    expect(beyondPlayed(none)).toBe("never under present conditions");
     const { spec } = fleet.engine.state.workloads.get(workloadId)!;
     const submission = { spec: { ...spec, name: "other" }, actor: "ann" };
     const asked = forecastView(fleet.engine, submission, (fork) =>
@@ -179,8 +179,8 @@ describe("an estimate", () => {
     );
     expect(asked).toMatchObject({
       forecast: {
-        sentence: "It would wait. It is held and starts after somebody releases it.",
-        estimate: { sentence: "No time can be given." },
+        sentence: "It would wait. Held: it starts after a release.",
+        estimate: { sentence: "No start can be estimated." },
       },
     });
   });
@@ -217,7 +217,7 @@ it("says that an elastic gang which makes room goes on, and that no work is lost
     forecast: {
       kind: "starts",
       start: { displaced: [{ workloadId: elastic, workers: 1, keeps: 1, lostAcceleratorMs: 0 }] },
-      sentence: "It would start on n1 after elastic (which goes on with 1 worker) made room, which costs no work.",
+      sentence: "It would start on n1 after preempting elastic (down to 1 worker), which costs no work.",
     },
   });
 });

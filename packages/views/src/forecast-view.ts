@@ -136,17 +136,17 @@ function startView({ state }: Engine, { acceleratorType, nodes, atOnce, displace
       nodes: [...nodes],
       atOnce,
       displaced: others,
-      sentence: `It would start ${where} as soon as those who are leaving have left.`,
+      sentence: `It would start ${where} as soon as terminating work has ended.`,
     };
   const sentence =
     others.length === 0
       ? `It would start at once, ${where}.`
-      : `It would start ${where} after ${nameList(others.map(donorText))} made room, which costs ${lostMs === 0 ? "no work" : `${acceleratorTimeText(lostMs)} of work`}.`;
+      : `It would start ${where} after preempting ${nameList(others.map(donorText))}, which costs ${lostMs === 0 ? "no work" : `${acceleratorTimeText(lostMs)} of work`}.`;
   return { acceleratorType, nodes: [...nodes], atOnce, displaced: others, sentence };
 }
 
 const donorText = ({ name, keeps }: { readonly name: string; readonly keeps: number }): string =>
-  keeps === 0 ? name : `${name} (which goes on with ${plural(keeps, "worker")})`;
+  keeps === 0 ? name : `${name} (down to ${plural(keeps, "worker")})`;
 
 function nameList(names: readonly string[]): string {
   if (names.length <= 3) return names.join(", ");

@@ -1,12 +1,12 @@
 /** Phrases around start estimates, shared by all places that show them. */
 import { writeInstant, type StartEstimate } from "@headroom/protocol";
 
-export const anyOneStartsIt = "Any one of these starts it now; each was tried:";
-export const noneStartsIt = "No single change that was tried starts it now.";
+export const anyOneStartsIt = "Each of these changes starts it now, as a trial run of the scheduler showed:";
+export const noneStartsIt = "No single change starts it now.";
 
 /** Without an instant: the start is after the simulated period, if there was one. */
 export function beyondPlayed({ playedUntilMs, because }: Pick<StartEstimate, "playedUntilMs" | "because">): string {
-  if (because.scenarioCount === 0) return "never as things are";
+  if (because.scenarioCount === 0) return "never under present conditions";
   return playedUntilMs === undefined ? "beyond the horizon" : `after ${writeInstant(playedUntilMs)}`;
 }
 
@@ -18,7 +18,7 @@ export interface EstimateBound {
 
 /** The range of an estimate, early to late. */
 export const estimateBounds = ({ p10AtMs, p50AtMs, p90AtMs }: StartEstimate): readonly EstimateBound[] => [
-  { name: "one in ten before", atMs: p10AtMs },
+  { name: "1 in 10 before", atMs: p10AtMs },
   { name: "half before", atMs: p50AtMs },
-  { name: "nine in ten before", atMs: p90AtMs },
+  { name: "9 in 10 before", atMs: p90AtMs },
 ];

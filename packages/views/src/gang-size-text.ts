@@ -13,7 +13,7 @@ export function gangSizeText(attempt: Attempt, { workers: most, minWorkers }: Wo
       : minWorkers === undefined
         ? `${plural(terminating.length, "worker")} leaving`
         : `${terminating.length} leaving`,
-    joinFailure === undefined ? "" : `no more came: ${joinFailure.detail}`,
+    joinFailure === undefined ? "" : `further workers did not start: ${joinFailure.detail}`,
   ]
     .filter((part) => part !== "")
     .join(", ");

@@ -33,6 +33,7 @@ export * from "./team-budget.ts";
 export * from "./team-text.ts";
 export * from "./team-view.ts";
 export * from "./verdict-view.ts";
+export * from "./wake-text.ts";
 export * from "./waste-view.ts";
 export * from "./tried-change.ts";
 export * from "./what-if-figures.ts";

@@ -30,10 +30,10 @@ export function knobRows(): readonly KnobRow[] {
 
 export function knobTable(): readonly string[] {
   const rows = knobRows().map((row) => {
-    const leftOut = row.required ? "must be given" : `\`${JSON.stringify(row.leftOut) ?? "none"}\``;
+    const leftOut = row.required ? "required" : `\`${JSON.stringify(row.leftOut) ?? "none"}\``;
     return `| \`${row.path}\` | ${row.values} | ${leftOut} | ${row.meaning} |`;
   });
-  return ["| knob | values | left out | meaning |", "|---|---|---|---|", ...rows];
+  return ["| setting | values | default | meaning |", "|---|---|---|---|", ...rows];
 }
 
 function valueAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

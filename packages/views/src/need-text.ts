@@ -6,9 +6,9 @@ type NeedSpec = Workload["spec"];
 
 /** `8 H200 accelerators for each of 4 workers`, `0.25 of an accelerator and 1 core on one node`. */
 export function needText({ gang, acceleratorTypes }: NeedSpec): string {
-  if (gang.taskGroups !== undefined) return `room for ${plural(gang.taskGroups.length, "group")} at once`;
+  if (gang.taskGroups !== undefined) return `capacity for ${plural(gang.taskGroups.length, "task group")} at once`;
   const parts: string[] = [];
-  if (gang.profile !== undefined) parts.push(`a ${gang.profile} part of ${oneOf(acceleratorTypes)}`);
+  if (gang.profile !== undefined) parts.push(`a ${gang.profile} slice of ${oneOf(acceleratorTypes)}`);
   else if (gang.shareMilli !== undefined) parts.push(`${gang.shareMilli / 1000} of ${oneOf(acceleratorTypes)}`);
   else if (gang.accelerators > 0)
     parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
@@ -29,6 +29,6 @@ const oneOf = (types: readonly string[]): string =>
 export function placesText({ nodeSelector = {}, data }: Pick<NeedSpec, "nodeSelector" | "data">): string {
   const labels = Object.entries(nodeSelector).map(([label, value]) => `${label}=${value}`);
   const labelled = labels.length === 0 ? "" : ` with ${labels.join(" and ")}`;
-  const ruled = data?.rule === undefined ? "" : ` that admit the rule ${data.rule}`;
+  const ruled = data?.rule === undefined ? "" : ` that admit the data rule ${data.rule}`;
   return labelled === "" && ruled === "" ? "" : ` on nodes${labelled}${ruled}`;
 }

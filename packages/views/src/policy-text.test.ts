@@ -26,8 +26,8 @@ describe("policies in words", () => {
   });
 
   it("says of a policy that takes nothing from anybody just that", () => {
-    expect(textOf(preset("fifo"), "Victims")).toBe("none: nothing is taken from anybody");
-    expect(textOf(preset("default"), "Victims")).toBe("those whose stop costs least");
+    expect(textOf(preset("fifo"), "Victims")).toBe("none: no work is evicted");
+    expect(textOf(preset("default"), "Victims")).toBe("lowest cost of lost work");
   });
 
   it("has words for every section, whatever a policy leaves out", () => {

@@ -154,7 +154,7 @@ it("tells of what the policy in force makes nothing of, and which policies do", 
     team("a", { guarantee: { H100: 4 }, lendingLimit: { H100: 2 }, borrowingLimit: { H100: 2 } }),
     team("b", { preemption: { within: "never", reclaim: "never" }, reservedTopology: [{}] }),
   ];
-  const what = "and the policy in force, default, makes nothing of it: policies do where";
+  const what = "which has no effect under the active policy default: it needs a policy where";
   expect(warnings(teams, { policy: defaultPolicy })).toEqual([
     `Team a states lendingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,
     `Team a states borrowingLimit, ${what} strategy is kueue-fair-sharing or kueue-classical.`,

@@ -262,7 +262,7 @@ function unheeded(
   ];
   return fields.flatMap(({ field, isStated, isHeeded, where }) =>
     isStated && !isHeeded
-      ? `Team ${name} states ${field}, and the policy in force, ${policy.name}, makes nothing of it: policies do where ${where}.`
+      ? `Team ${name} states ${field}, which has no effect under the active policy ${policy.name}: it needs a policy where ${where}.`
       : [],
   );
 }

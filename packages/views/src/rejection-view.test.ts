@@ -10,6 +10,6 @@ it("says of a pool in use what each field waits for", () => {
     "The accelerator of pool local cannot change while it has nodes. Give the new pool another name.",
   );
   expect(detailOf("mig")).toContain(
-    "The mig of pool local cannot change while somebody has a part of one of its accelerators, or is promised one. Let that work end, or stop it.",
+    "The mig of pool local cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.",
   );
 });

@@ -35,7 +35,7 @@ function rejectionSentence(rejection: Rejection): string {
       return `These teams contain each other: ${rejection.teams.join(" > ")}. One of them needs another parent.`;
     case "teamInUse":
       if (rejection.team === DEFAULT_TEAM)
-        return `Team ${rejection.team} is always there: work that names no team belongs to it.`;
+        return `Team ${rejection.team} cannot be removed: work that names no team belongs to it.`;
       return `Team ${rejection.team} still has ${plural(rejection.workloads, "workload")} and ${plural(rejection.children, "team")} below it. Let them end or move them first.`;
     case "unknownSite":
       return `There is no site ${rejection.site}. Apply it together with the pool.`;
@@ -52,13 +52,13 @@ function rejectionSentence(rejection: Rejection): string {
     case "duplicateName":
       return `The ${rejection.kind} ${rejection.name} is given twice. Names must be unique within one request.`;
     case "unknownNode":
-      return `There is no node ${rejection.nodeId}. The fleet lists the nodes there are.`;
+      return `There is no node ${rejection.nodeId}. Run headroom nodes for a list.`;
     case "nodeLost":
-      return `Node ${rejection.nodeId} is lost already: there is nothing left to give notice of.`;
+      return `Node ${rejection.nodeId} is lost already: a notice is too late.`;
     case "noticeOver":
-      return `Node ${rejection.nodeId} was to go at ${writeInstant(rejection.goneAtMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. Give an instant to come, or in how long it goes; 0s is at once.`;
+      return `The notice for node ${rejection.nodeId} names ${writeInstant(rejection.goneAtMs)}, and the server's clock is at ${writeInstant(rejection.nowMs)}. Give a future instant or a duration; 0s is at once.`;
     case "reservedName":
-      return `The name ${rejection.name} is kept for the notice of a node. Choose one that does not begin with notice-.`;
+      return `The name ${rejection.name} is reserved for node notices. Choose one that does not begin with notice-.`;
     case "unknownPool":
       return `There is no pool ${rejection.pool}. Apply its fleet first.`;
     case "unknownCalendarEntry":
@@ -66,30 +66,30 @@ function rejectionSentence(rejection: Rejection): string {
     case "unknownSchedule":
       return `There is no schedule ${rejection.name}.`;
     case "neverDue":
-      return `${rejection.name} is never due: no day of the calendar is among the times of its cron.`;
+      return `${rejection.name} is never due: its cron expression matches no day.`;
     case "windowOver":
-      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and by the server's clock it is ${writeInstant(rejection.nowMs)}. It was not in the calendar like this when it ended: give it times to come, or leave it out.`;
+      return `The window ${rejection.name} ended at ${writeInstant(rejection.endMs)}, and the server's clock is at ${writeInstant(rejection.nowMs)}. Give it future times, or leave it out.`;
     case "reservationTooLarge":
-      return `Reservation ${rejection.name} asks for ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and for which nothing else is planned in that time.`;
+      return `Reservation ${rejection.name} needs ${plural(rejection.wantedCount, "accelerator")}; ${grouped(rejection.availableCount)} are on nodes that take work and have no other calendar entry in that time.`;
     case "poolInUse":
       // The MIG device may change as soon as no instance is in use.
       return rejection.field === "mig"
-        ? `The mig of pool ${rejection.pool} cannot change while somebody has a part of one of its accelerators, or is promised one. Let that work end, or stop it.`
+        ? `The mig of pool ${rejection.pool} cannot change while MIG slices of its accelerators are in use or nominated. Let that work end, or stop it.`
         : `The ${rejection.field} of pool ${rejection.pool} cannot change while it has nodes. Give the new pool another name.`;
     case "tooLarge":
-      return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; even with nothing else running the fleet has room for ${grouped(rejection.placeableWorkers)}.`;
+      return `It needs ${plural(rejection.workers, "worker")} with ${plural(rejection.acceleratorsPerWorker, "accelerator")} each; the fleet would hold ${grouped(rejection.placeableWorkers)} even if it were empty.`;
     case "unknownDependency":
       if (rejection.cycle !== undefined)
-        return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. None of them could ever start: one has to go without.`;
+        return `These workloads wait for each other: ${rejection.cycle.join(" > ")}. Remove one of the dependencies.`;
       if (rejection.artifact !== undefined)
         return rejection.artifact === rejection.name
           ? `No workload in its team produces the artifact ${rejection.artifact}. Submit the one that does first.`
           : `No workload ${rejection.name} in its team produces the artifact ${rejection.artifact}. Submit the one that does first, or name it by its id.`;
       return `There is no workload ${rejection.name} in its team to wait for. Submit that one first, or name it by its id.`;
     case "dependencyNotMet":
-      return `It waits for ${rejection.name} (${rejection.workloadId}) to end ${onText(rejection.on)}, and that one is ${rejection.phase} already.`;
+      return `It depends on ${rejection.name} (${rejection.workloadId}) ending ${onText(rejection.on)}, and that workload is ${rejection.phase} already.`;
     case "queueFull":
-      return `${grouped(rejection.waitingCount)} workloads have not ended, and at most ${grouped(rejection.maxCount)} are taken. Try again in ${durationText(60_000)}.`;
+      return `${grouped(rejection.waitingCount)} workloads have not ended, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
     case "idempotencyKeyReused":
       return `The idempotency key ${rejection.key} was used for a different request. Use a fresh key for each new request.`;
     default:

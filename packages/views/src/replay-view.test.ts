@@ -49,7 +49,7 @@ describe("a replay in words", () => {
     const { sentence, notes } = replayView(played(timeline(28, 2 * MINUTE_MS), shared), 0);
     expect(sentence).toContain("In 1 h, 28 workloads would have waited 2 min on average instead of 3 min, with 50% of");
     expect(notes.at(-1)).toBe(
-      "Refused or not submitted by a schedule: 2 workloads with the change, 0 only as it was. Who waits less or longer is told by the 28 that are in both courses; the figures of a course are of all that are in it.",
+      "Refused or not submitted by a schedule: 2 workloads with the change, 0 in the control. Shorter and longer waits compare the 28 workloads of both timelines; other figures cover all work of a timeline.",
     );
   });
 

@@ -28,7 +28,7 @@ function sentenceOf({ fromMs, toMs, control, changed, shared, teams }: PlayedRep
     const names = teams.filter((team) => team.outcome === outcome).map(({ name }) => name);
     return names.length === 0 ? "nobody" : names.length > 3 ? `${names.length} teams` : names.join(", ");
   };
-  return `In ${durationText(toMs - fromMs)}, ${plural(shared.workloads, "workload")} would have waited ${wait}, with ${use} and ${evictions}. Shorter waits: ${named("wins")}; longer: ${named("loses")}.`;
+  return `In ${durationText(toMs - fromMs)}, ${plural(shared.workloads, "workload")} would have waited ${wait}, with ${use} and ${evictions}. Shorter waits: ${named("wins")}; longer waits: ${named("loses")}.`;
 }
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`;
@@ -39,7 +39,7 @@ function unsharedNotes({ control, changed, shared }: PlayedReport): string[] {
   const come = changed.workloads - shared.workloads;
   if (gone + come === 0) return [];
   return [
-    `Refused or not submitted by a schedule: ${plural(gone, "workload")} with the change, ${grouped(come)} only as it was. Who waits less or longer is told by the ${grouped(shared.workloads)} that are in both courses; the figures of a course are of all that are in it.`,
+    `Refused or not submitted by a schedule: ${plural(gone, "workload")} with the change, ${grouped(come)} in the control. Shorter and longer waits compare the ${grouped(shared.workloads)} workloads of both timelines; other figures cover all work of a timeline.`,
   ];
 }
 
@@ -47,33 +47,32 @@ function notesOf(played: PlayedReport, wantedFromMs: number): string[] {
   const { fromMs, recorded, control, assumptions } = played;
   const { imaginedDurations, stopped, lostAttempts, waitingAtEnd, refusals, startupMs, stopMs } = assumptions;
   const notes = [
-    `Replayed as it was, the mean wait is ${durationText(control.waitMeanMs)} where ${durationText(recorded.waitMeanMs)} was recorded: so far the replay itself is off.`,
-    `Work is taken to last what it really took, on whatever accelerators; from launch to running ${durationText(startupMs)} and from stop to end ${durationText(stopMs)}, the middle of what was recorded.`,
-    "What people would have submitted, stopped or asked for otherwise is not known: they do here what they did.",
+    `The control replay has a mean wait of ${durationText(control.waitMeanMs)} where ${durationText(recorded.waitMeanMs)} was recorded: this is the error of the replay.`,
+    `Work keeps its recorded run time on any accelerator; a launch takes ${durationText(startupMs)} and a stop ${durationText(stopMs)}, the recorded medians.`,
+    "Users are assumed to submit and stop the same work as recorded.",
   ];
   notes.push(...unsharedNotes(played));
-  if (fromMs > wantedFromMs)
-    notes.push("It begins later than asked for: the inputs from before are not recorded or no longer kept.");
+  if (fromMs > wantedFromMs) notes.push("The replay begins later than requested: earlier inputs are not kept.");
   if (imaginedDurations > 0)
     notes.push(
-      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran: taken to last as such work did, and longer than it ran so far.`,
+      `${plural(imaginedDurations, "task")} had not ended by the end of the period, or never ran: their run times are estimated from similar work.`,
     );
   if (stopped > 0)
     notes.push(
-      `${plural(stopped, "workload")} had been stopped by somebody or by a walltime: taken to go on until then, however early they start.`,
+      `${plural(stopped, "workload")} had been stopped by a user or by a walltime: they run until that time, however early they start.`,
     );
   if (lostAttempts > 0)
     notes.push(
-      `${plural(lostAttempts, "attempt")} had been lost for reasons that are not recorded: not lost here, so the recorded course looks worse than it need have been.`,
+      `${plural(lostAttempts, "attempt")} had been lost for unrecorded reasons: these losses are not repeated, so the record looks worse than the replay.`,
     );
   const { changed: left } = waitingAtEnd;
   if (waitingAtEnd.control + left > 0)
     notes.push(
-      `At the end ${grouped(left)} had not started, ${grouped(waitingAtEnd.control)} as it was: their waits count until then and are longer in truth.`,
+      `${grouped(left)} had not started at the end, ${grouped(waitingAtEnd.control)} in the control: their waits are counted until then.`,
     );
   if (refusals.changed !== refusals.control)
     notes.push(
-      `${plural(refusals.changed, "command")} would have been refused, ${grouped(refusals.control)} as it was.`,
+      `${plural(refusals.changed, "command")} would have been refused, ${grouped(refusals.control)} in the control.`,
     );
   return notes;
 }

@@ -45,8 +45,8 @@ export function fromDueSentence(fromDue: Schedule["fromDue"]): string | null {
   const { notBeforeMs, latestStartMs, deadlineMs } = fromDue ?? {};
   const terms = [
     ...(notBeforeMs === undefined ? [] : [`not started before ${durationText(notBeforeMs)}`]),
-    ...(latestStartMs === undefined ? [] : [`started anyway after ${durationText(latestStartMs)}`]),
-    ...(deadlineMs === undefined ? [] : [`wanted done within ${durationText(deadlineMs)}`]),
+    ...(latestStartMs === undefined ? [] : [`started at the latest after ${durationText(latestStartMs)}`]),
+    ...(deadlineMs === undefined ? [] : [`due within ${durationText(deadlineMs)}`]),
   ];
   return terms.length === 0 ? null : `From when it was due: ${terms.join(", ")}.`;
 }

@@ -12,13 +12,13 @@ type Fleet = Pick<ReadonlyState, "nodes">;
 
 export function exceedsFleetSentence(fleet: Fleet, spec: ShortfallSpec, reason: Of<"exceedsFleet">): string {
   const { lack } = reason;
-  const need = `It needs ${needText(spec)}`;
+  const need = `Exceeds the fleet: it needs ${needText(spec)}`;
   if (lack?.of === "type") return `${need}; ${noTypeText(fleet, spec)}`;
   if (lack?.of === "part") return `${need}; ${noPartText(fleet, spec, lack.profile)}`;
   const cause = fleetCause(fleet, spec);
   const room = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
   const why = lack === undefined ? "" : lackText(spec, lack);
-  return `${need}; even with nothing else running, the nodes that take work now have room for ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
+  return `${need}; even if they were empty, the nodes that take work now would hold ${room}${why}.${cause === null ? "" : ` ${cause}`}`;
 }
 
 /** `: none has more than 6 cores`, if that alone is too little; or the workers' relative constraint. */
@@ -74,58 +74,69 @@ function noPartText({ nodes }: Fleet, { acceleratorTypes }: ShortfallSpec, profi
   for (const { mig, acceleratorType } of nodes.values())
     if (mig !== undefined && (acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)))
       devices.add(mig);
-  if (devices.size === 0) return "no accelerator that it may have is divided into parts (mig of a pool).";
+  if (devices.size === 0) return "no pool with an accepted type states a MIG device (mig).";
   const divided = [...devices].map((device) => `${device} has ${[...(migTable(device)?.keys() ?? [])].join(", ")}`);
   return [...devices].some((device) => migTable(device)?.has(profile))
-    ? "no node that takes work now has such a part."
-    : `no accelerator that it may have has such a part: ${divided.join("; ")}.`;
+    ? "no node that takes work now has this MIG profile."
+    : `no accepted type has this MIG profile: ${divided.join("; ")}.`;
 }
 
 export function acceleratorShortfallSentence(spec: ShortfallSpec, reason: Of<"acceleratorShortfall">): string {
   const { neededCount, freeCount, fleetCount } = reason;
   const places = placesText(spec);
   const free = `${grouped(freeCount)} of ${places === "" ? "" : "the "}${grouped(fleetCount)}${places === "" ? "" : " there"}`;
-  return `It needs ${grouped(neededCount)} ${acceleratorNoun(spec.acceleratorTypes, neededCount)}${places}; ${free} are free.`;
+  return `Not enough free accelerators: it needs ${grouped(neededCount)} ${acceleratorNoun(spec.acceleratorTypes, neededCount)}${places}; ${free} are free.`;
 }
 
 export function partShortfallSentence(spec: ShortfallSpec, reason: Of<"partShortfall">): string {
   const { profile, sliceCount, workers, placeableWorkers, misalignedCount } = reason;
   const none =
     placeableWorkers === 0
-      ? `no accelerator${placesText(spec)} has ${plural(sliceCount, "free memory slice")} where such a part may begin`
-      : `there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}${placesText(spec)}`;
+      ? `no accelerator${placesText(spec)} has ${plural(sliceCount, "free memory slice")} at a position where this profile can start`
+      : `only ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"}${placesText(spec)}`;
   const misaligned =
     misalignedCount === 0
       ? ""
-      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} as many free, but not where a ${profile} may begin`;
-  return `It needs ${needText(spec)}; ${none}${misaligned}.`;
+      : `; ${plural(misalignedCount, "accelerator")} ${misalignedCount === 1 ? "has" : "have"} enough free slices, but in positions where ${profile} cannot start`;
+  return `Not enough MIG slices: it needs ${needText(spec)}; ${none}${misaligned}.`;
 }
+
+/** The term that leads the sentence, of bindings other than a resource. */
+const shortfallTerms: Readonly<Record<string, string>> = {
+  accelerators: "Fragmented capacity",
+  room: "Not enough capacity on one node",
+  spread: "Spread constraint",
+  fabric: "Fabric constraint",
+};
+
+const shortfallTerm = (binding: string): string =>
+  shortfallTerms[binding] ?? `Not enough ${resourceForm(binding)?.noun ?? binding}`;
 
 export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerShortfall">): string {
   const { gang } = spec;
-  const need = `It needs ${needText(spec)}`;
+  const need = `${shortfallTerm(reason.binding)}: it needs ${needText(spec)}`;
   const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
+  const fit = reason.placeableWorkers === 1 ? "fits" : "fit";
   const places = placesText(spec);
   const isPart = gang.shareMilli !== undefined || gang.profile !== undefined;
-  const free = isPart ? "parts of accelerators are free" : "accelerators are free";
+  const free = isPart ? "fractions of accelerators are free" : "accelerators are free";
   const beside = (resource: string): string => {
     const { noun: what = resource, verb = "is" } = resourceForm(resource) ?? {};
     return gang.accelerators > 0
-      ? `${need}; ${free}${places}, but there ${verb} ${what} with them for only ${some}.`
-      : `${need}; enough ${what} ${verb} free${places} for only ${some}.`;
+      ? `${need}; ${free}${places}, but the ${what} beside them ${verb} enough for only ${some}.`
+      : `${need}; the free ${what}${places} ${verb} enough for only ${some}.`;
   };
   switch (reason.binding) {
     case "accelerators":
-      if (!isPart)
-        return `${need}; ${grouped(reason.freeCount)} are free in all${places}, but so scattered that there is room for ${some}.`;
+      if (!isPart) return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.`;
       return reason.placeableWorkers === 0
-        ? `${need}; no accelerator${places} has as much left.`
-        : `${need}; as much is left of accelerators${places} for only ${some}.`;
+        ? `${need}; no accelerator${places} has as much free.`
+        : `${need}; accelerators${places} have as much free for only ${some}.`;
     case "room":
-      return `${need}; enough of all that on one node is free${places} for only ${some}.`;
+      return `${need}; nodes${places.replace(/^ on nodes/, "")} have enough of all resources free for only ${some}.`;
     case "spread":
     case "fabric":
-      return `${need}; there is room${places} for ${some}${constraintText(spec, reason.binding)}.`;
+      return `${need}; only ${some} ${fit}${places}${constraintText(spec, reason.binding)}.`;
     default:
       return beside(reason.binding);
   }

@@ -26,8 +26,8 @@ it("says what a workload asks for beyond its gang, and nothing where it asks for
   ).toEqual([
     "Elastic: runs with 2 workers, grows to 4",
     "Share: 0.25 of an accelerator for each worker",
-    "Fabric: all in one spine, if it can be had in one leaf, 2 at a time in one node",
-    "Nodes: only with zone=a",
+    "Fabric: all in one spine, preferably in one leaf, 2 at a time in one node",
+    "Nodes: only on nodes with zone=a",
     "Spread: at most 1 worker for each rack",
     "After: tokenize has succeeded, probe has ended",
     "Not before: 2027-03-01T07:00:00Z",
@@ -53,7 +53,7 @@ it("says group by group what a gang of groups asks for, what it reads, and whom 
     "Group decode: 1 worker, each 8 H200 accelerators, 1 core, 64 GiB; all in one leaf",
     "Elastic: runs with 3 workers, grows to 5",
     "Sets: chat",
-    "Anti-affinity: from chat by rack, everybody on its nodes",
+    "Anti-affinity: from chat by rack, all other work",
     "Reads: s3://corpus/v7",
     "Data rule: restricted: runs only where this rule is admitted",
   ]);

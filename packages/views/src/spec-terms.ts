@@ -27,12 +27,12 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
     terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
   }
   if (gang.profile !== undefined) {
-    terms.push({ name: "Profile", text: `a ${gang.profile} part of an accelerator for each worker` });
+    terms.push({ name: "Profile", text: `a ${gang.profile} slice of an accelerator for each worker` });
   }
   const levels = fabricTexts(fabric);
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
-  if (labels.length > 0) terms.push({ name: "Nodes", text: `only with ${labels.join(", ")}` });
+  if (labels.length > 0) terms.push({ name: "Nodes", text: `only on nodes with ${labels.join(", ")}` });
   if (gang.antiAffinity !== undefined) terms.push(...antiAffinityTerms(gang.antiAffinity));
   if (data?.inputs !== undefined) terms.push({ name: "Reads", text: data.inputs.join(", ") });
   if (data?.rule !== undefined)
@@ -60,7 +60,7 @@ function antiAffinityTerms({
   const away = from.map((rule) =>
     "within" in rule ? `${rule.set} by ${rule.within}` : `${rule.set} by ${rule.topologyKey}`,
   );
-  if (exclusive === true) away.push("everybody on its nodes");
+  if (exclusive === true) away.push("all other work");
   return [
     ...(sets === undefined ? [] : [{ name: "Sets", text: sets.join(", ") }]),
     ...(away.length === 0 ? [] : [{ name: "Anti-affinity", text: `from ${away.join(", ")}` }]),
@@ -72,7 +72,7 @@ type Fabric = WorkloadSpec["fabric"];
 function fabricTexts({ within, prefer, slices = [] }: NonNullable<Fabric> = {}): readonly string[] {
   return [
     within === undefined ? "" : `all in one ${within}`,
-    prefer === undefined ? "" : `if it can be had in one ${prefer}`,
+    prefer === undefined ? "" : `preferably in one ${prefer}`,
     ...slices.map((slice) => `${slice.workers} at a time in one ${slice.within}`),
   ].filter((part) => part !== "");
 }
@@ -88,7 +88,7 @@ function acceleratorsText(
   { accelerators, shareMilli, profile }: Pick<TaskGroup, "accelerators" | "shareMilli" | "profile">,
   types: readonly string[],
 ): string {
-  if (profile !== undefined) return `a ${profile} of one ${acceleratorNoun(types, 1)}`;
+  if (profile !== undefined) return `a ${profile} slice of one ${acceleratorNoun(types, 1)}`;
   const count = shareMilli === undefined ? accelerators : shareMilli / 1000;
   return count === 0 ? "no accelerator" : `${count} ${acceleratorNoun(types, count)}`;
 }
@@ -111,7 +111,7 @@ function timeTerms({ after = [], produces = [], notBeforeMs, deadlineMs, startWi
       ...(microUsdPerKwhMax === undefined ? [] : [writeEnergyPrice(microUsdPerKwhMax)]),
       ...(gramsPerKwhMax === undefined ? [] : [writeCarbon(gramsPerKwhMax)]),
     ];
-    const latest = latestStartMs === undefined ? "" : `, anyway from ${writeInstant(latestStartMs)} on`;
+    const latest = latestStartMs === undefined ? "" : `, at the latest ${writeInstant(latestStartMs)}`;
     const wanted = [
       ...(most.length === 0 ? [] : [`while power is at most ${most.join(" and ")}`]),
       ...(cheapestMs === undefined ? [] : [`in the cheapest ${durationText(cheapestMs)}`]),
@@ -137,7 +137,7 @@ function evictionTerms({
     terms.push({ name: "Preemptible", text: `above the guarantee of its team${least}` });
   else if (least !== "") terms.push({ name: "Preemptible", text: `as the policy says${least}` });
   if (onNodeLoss === "replace") terms.push({ name: "When a node is lost", text: "its workers are replaced" });
-  if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written when it is asked for one" });
+  if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written on request" });
   if (restartCostMs !== undefined) {
     terms.push({
       name: "Restart costs",

@@ -42,7 +42,9 @@ describe("a listing of what waits", () => {
     const third = listings.goOn(second!.nextCursor!, undefined);
     expect(names(third)).toEqual(["job-1"]);
     expect(third!.nextCursor).toBeNull();
-    expect(third!.items[0]!.estimate.sentence).toContain("no time can be given");
+    expect(third!.items[0]!.estimate.sentence).toContain(
+      "Not enough free accelerators: it needs 4 accelerators; 0 of 4 are free. It starts in 8 of 8 scenarios within the horizon: no start can be estimated.",
+    );
   });
 
   it("is of a team and the teams below it where that is asked", () => {

@@ -14,7 +14,7 @@ import { SmallFleet } from "./testing/small-fleet.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-it("says when a budget is used up: by what runs now, and by the mean of the last days", () => {
+it("says when a budget is used up: by running work, and by the mean of the last days", () => {
   const fleet = SmallFleet.withNodes(1, 8);
   fleet.nowMs = 2 * DAY_MS;
   fleet.define({ name: "lab", parent: null, limit: {}, budget: { gpuHours: 200, period: "month", over: "hold" } });
@@ -25,7 +25,7 @@ it("says when a budget is used up: by what runs now, and by the mean of the last
     return team;
   };
   expect(forecastSentences(lab())).toEqual([
-    "At the pace of what runs now, 0 GPU-hours a day, 0% of it is used up when it begins anew.",
+    "At the rate of running work, 0 GPU-hours a day, 0% of it is used up when it is renewed.",
   ]);
   const first = fleet.submit("a", { team: "lab", gang: { accelerators: 2 } });
   fleet.nowMs += DAY_MS;
@@ -34,11 +34,11 @@ it("says when a budget is used up: by what runs now, and by the mean of the last
   fleet.nowMs += DAY_MS / 2;
   // 48 hours on the first day, 48 in the half of the second: 104 left for four accelerators, or for 64 hours a day.
   expect(budgetSentence(lab())).toBe(
-    "96 GPU-hours of 200 GPU-hours (48%), 104 GPU-hours left; this month, anew at 1970-02-01T00:00:00Z; hard: past it nothing starts",
+    "96 GPU-hours of 200 GPU-hours (48%), 104 GPU-hours left; this month, renewed at 1970-02-01T00:00:00Z; hard: when it is used up, no work starts",
   );
   expect(forecastSentences(lab())).toEqual([
-    "At the pace of what runs now, 96 GPU-hours a day, it is used up at 1970-01-05T14:00:00Z.",
-    "At the pace of the last day, 64 GPU-hours a day, it is used up at 1970-01-06T03:00:00Z.",
+    "At the rate of running work, 96 GPU-hours a day, it is used up at 1970-01-05T14:00:00Z.",
+    "At the rate of the last day, 64 GPU-hours a day, it is used up at 1970-01-06T03:00:00Z.",
   ]);
   const later = budgetAsOf(lab(), fleet.nowMs + 2 * HOUR_MS);
   expect(budgetBounds(later).map(leftText)).toEqual(["96 GPU-hours left"]);
@@ -69,9 +69,7 @@ it("says how much will have been used up when the budget begins anew before that
   const [a, b] = teamList(fleet.engine, {}).items;
   if (a === undefined || b === undefined) throw new Error("no teams");
   expect(budgetPaces(a)).toEqual([
-    { basis: "what runs now", pace: "24 GPU-hours and $0 a day", usedUpAtMs: null, percentAtRenewal: 49 },
+    { basis: "running work", pace: "24 GPU-hours and $0 a day", usedUpAtMs: null, percentAtRenewal: 49 },
   ]);
-  expect(forecastSentences(b)).toEqual([
-    "At the pace of what runs now, 0 GPU-hours and $0 a day, it is never used up.",
-  ]);
+  expect(forecastSentences(b)).toEqual(["At the rate of running work, 0 GPU-hours and $0 a day, it is never used up."]);
 });

@@ -47,9 +47,9 @@ export function leftText({ resource, spent, limit }: BudgetBound): string {
 
 /** Soft or hard, with its meaning. */
 export const whenOver: Readonly<Record<NonNullable<Team["budget"]>["over"], string>> = {
-  warn: "soft: past it nothing is held back",
-  hold: "hard: past it nothing starts",
-  stop: "hard: past it nothing starts and what runs is stopped",
+  warn: "soft: no effect on work when it is used up",
+  hold: "hard: when it is used up, no work starts",
+  stop: "hard: when it is used up, no work starts and running work is stopped",
 };
 
 export interface BudgetPace {
@@ -68,7 +68,7 @@ export function budgetPaces(team: Team): readonly BudgetPace[] {
   if (account?.forecast === undefined) return [];
   const { now, lately } = account.forecast;
   return [
-    paceOf(team, "what runs now", now),
+    paceOf(team, "running work", now),
     ...(lately === null ? [] : [paceOf(team, `the last ${wholeText(account.atMs - lately.sinceMs)}`, lately)]),
   ];
 }
@@ -110,7 +110,7 @@ export function budgetSentence(team: Team): string | null {
     return `${spentText(resource, spent)} of ${spentText(resource, limit)}${part}, ${leftText(bound)}`;
   });
   const { renewsAtMs } = account;
-  const period = renewsAtMs === null ? "in all" : `this month, anew at ${writeInstant(renewsAtMs)}`;
+  const period = renewsAtMs === null ? "in all" : `this month, renewed at ${writeInstant(renewsAtMs)}`;
   return `${bounds.join("; ")}; ${period}; ${whenOver[budget.over]}`;
 }
 
@@ -122,7 +122,7 @@ export function forecastSentences(team: Team): readonly string[] {
         ? `it is used up at ${writeInstant(Math.ceil(usedUpAtMs / 1_000) * 1_000)}`
         : percentAtRenewal === null
           ? "it is never used up"
-          : `${percentAtRenewal}% of it is used up when it begins anew`;
-    return `At the pace of ${basis}, ${pace}, ${end}.`;
+          : `${percentAtRenewal}% of it is used up when it is renewed`;
+    return `At the rate of ${basis}, ${pace}, ${end}.`;
   });
 }

@@ -18,7 +18,7 @@ describe("the sentence of a verdict", () => {
       acceleratorTypes: ["H100"],
     });
     expect(sentence(fleet, id)).toBe(
-      "It needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers; even with nothing else running, the nodes that take work now have room for 2 of 4 workers.",
+      "Exceeds the fleet: it needs 8 H100 accelerators, 0.5 cores and 1.5 GiB of memory for each of 4 workers; even if they were empty, the nodes that take work now would hold 2 of 4 workers.",
     );
   });
 
@@ -65,7 +65,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("head", { gang: { accelerators: 8 }, walltimeMs: 3_600_000 });
     const id = fleet.submit("run-2", small);
     expect(sentence(fleet, id)).toContain(
-      "; it is predicted to run 2 h 10 min, by the last 1 run of its kind; stated: 1 d. A shorter walltime could go first.",
+      "Would delay a protected start: head is to start there in 1 h; it is predicted to run 2 h 10 min, by the last 1 run of its kind; stated: 1 d. A shorter walltime could be backfilled.",
     );
     expect(workloadView(fleet.engine.state, id)?.prediction).toEqual({ durationMs: 7_800_000, runs: 1 });
   });
@@ -77,10 +77,10 @@ describe("the sentence of a verdict", () => {
     fleet.apply({ calendar: [{ kind: "tariff", name: "day-ahead", when }] });
     const id = fleet.submit("cheap", { startWindow: { cheapestMs: hour, latestStartMs: 4 * hour } });
     expect(sentence(fleet, id)).toBe(
-      "It waits for the cheapest 1 h until it starts anyway; now it costs 0.09 USD/kWh. It will be at 1970-01-01T02:00:00Z; it starts anyway at 1970-01-01T04:00:00Z.",
+      "Start window: it waits for the cheapest 1 h before its latest start; now it costs 0.09 USD/kWh. The window opens at 1970-01-01T02:00:00Z; its latest start is 1970-01-01T04:00:00Z.",
     );
     expect(calendarList(fleet.engine).items[0]?.sentence).toBe(
-      "Tariff day-ahead, 0.08 USD/kWh to 0.11 USD/kWh, by 3 steps of 1 h from 1970-01-01T00:00:00Z on.",
+      "Tariff day-ahead, 0.08 USD/kWh to 0.11 USD/kWh, in 3 steps of 1 h from 1970-01-01T00:00:00Z on.",
     );
     fleet.nowMs = 2 * hour;
     fleet.receive({ kind: "tick" });
@@ -92,7 +92,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("first", { gang: { accelerators: 8 } });
     fleet.submit("second", { gang: { accelerators: 6 } });
     const id = fleet.submit("third", { gang: { workers: 2, accelerators: 4 } });
-    expect(sentence(fleet, id)).toBe("It needs 8 accelerators; 2 of 16 are free.");
+    expect(sentence(fleet, id)).toBe("Not enough free accelerators: it needs 8 accelerators; 2 of 16 are free.");
   });
 
   it("says what a team may claim where others would have to give way and do not, its own or one above it", () => {
@@ -108,7 +108,7 @@ describe("the sentence of a verdict", () => {
     const asked = { preemptible: true, acceleratorTypes: ["H100"] };
     const wide = fleet.submit("wide", { ...asked, team: "one", gang: { workers: 3, accelerators: 8 } });
     expect(sentence(fleet, wide)).toBe(
-      "It needs 24 H100 accelerators; 0 of 32 are free. By what everybody asks for, team one may claim 16 H100 accelerators and holds 0: with this it would hold more, so no other team has to give way.",
+      "Not enough free accelerators: it needs 24 H100 accelerators; 0 of 32 are free. Team one is entitled to 16 H100 accelerators and uses 0. This would exceed its entitlement, so it cannot preempt other teams.",
     );
     fleet.stop(wide);
     for (const id of opportunisticJobs.slice(2)) fleet.stop(id);
@@ -116,11 +116,11 @@ describe("the sentence of a verdict", () => {
     fleet.submit("firm", { team: "two", acceleratorTypes: ["H100"], gang: { workers: 2, accelerators: 8 } });
     const more = fleet.submit("more", { ...asked, team: "one", gang: { accelerators: 8 } });
     expect(sentence(fleet, more)).toContain(
-      "team org may claim 16 H100 accelerators and holds 16: with this it would hold more, so no team outside of it has to give way.",
+      "Team org is entitled to 16 H100 accelerators and uses 16. This would exceed its entitlement, so it cannot preempt teams outside of it.",
     );
     const easy = presets.get("easy") as Policy;
     fleet.command({ kind: "setPolicy", policy: easy });
-    expect(sentence(fleet, more)).not.toContain("claim");
+    expect(sentence(fleet, more)).not.toContain("entitle");
   });
 
   it("names the group of a gang that finds no room beside the others", () => {
@@ -132,11 +132,15 @@ describe("the sentence of a verdict", () => {
       { name: "decode", workers: 1, accelerators: 6, ...shape },
     ]);
     const id = fleet.submit("both", { gang });
-    expect(sentence(fleet, id)).toBe("Its group prefill needs 4 accelerators; 2 of 16 are free.");
+    expect(sentence(fleet, id)).toBe(
+      "Not enough free accelerators: its group prefill needs 4 accelerators; 2 of 16 are free.",
+    );
     const wide = fleet.submit("wide", {
       gang: gangOfGroups([{ name: "trainer", workers: 3, accelerators: 8, ...shape }]),
     });
-    expect(sentence(fleet, wide)).toMatch(/^Its group trainer needs 8 accelerators for each of 3 workers; even with/);
+    expect(sentence(fleet, wide)).toMatch(
+      /^Exceeds the fleet: its group trainer needs 8 accelerators for each of 3 workers; even if/,
+    );
   });
 
   it("tells scattered accelerators from missing cores and memory", () => {
@@ -145,20 +149,20 @@ describe("the sentence of a verdict", () => {
     fleet.submit("second", { gang: { accelerators: 5, coresMilli: 2_000, memoryMib: 65_536 } });
     const scattered = fleet.submit("scattered", { gang: { accelerators: 5 } });
     expect(sentence(fleet, scattered)).toBe(
-      "It needs 5 accelerators on one node; 7 are free in all, but so scattered that there is room for 0 of 1 worker.",
+      "Fragmented capacity: it needs 5 accelerators on one node; 7 are free in total, but only 0 of 1 worker fit.",
     );
     const cores = fleet.submit("cores", { gang: { accelerators: 4, coresMilli: 1_000 } });
     expect(sentence(fleet, cores)).toBe(
-      "It needs 4 accelerators and 1 core on one node; accelerators are free, but there are cores with them for only 0 of 1 worker.",
+      "Not enough cores: it needs 4 accelerators and 1 core on one node; accelerators are free, but the cores beside them are enough for only 0 of 1 worker.",
     );
     const none = { accelerators: 0 };
     const alone = fleet.submit("cores-alone", { gang: { ...none, workers: 2, coresMilli: 10_000 } });
     expect(sentence(fleet, alone)).toBe(
-      "It needs 10 cores for each of 2 workers; enough cores are free for only 1 of 2 workers.",
+      "Not enough cores: it needs 10 cores for each of 2 workers; the free cores are enough for only 1 of 2 workers.",
     );
     const memory = fleet.submit("memory-alone", { gang: { ...none, workers: 2, memoryMib: 61_440 } });
     expect(sentence(fleet, memory)).toBe(
-      "It needs 60 GiB of memory for each of 2 workers; enough memory is free for only 1 of 2 workers.",
+      "Not enough memory: it needs 60 GiB of memory for each of 2 workers; the free memory is enough for only 1 of 2 workers.",
     );
   });
 
@@ -167,7 +171,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("first", { gang: { accelerators: 1 } });
     const quarter = fleet.submit("quarter", { gang: { accelerators: 1, shareMilli: 250, coresMilli: 100 } });
     expect(sentence(fleet, quarter)).toBe(
-      "It needs 0.25 of an accelerator and 0.1 cores on one node; no accelerator has as much left.",
+      "Fragmented capacity: it needs 0.25 of an accelerator and 0.1 cores on one node; no accelerator has as much free.",
     );
     expect(verdictView(fleet.engine, quarter)).toMatchObject({
       reasons: [{ kind: "workerShortfall", neededPerWorker: 0.25, freeCount: 0 }],
@@ -177,7 +181,7 @@ describe("the sentence of a verdict", () => {
     expect(queueView(fleet.engine, {}).waiting).toEqual({ workloads: 3, tasks: 8, accelerators: 2.75 });
     const part = fleet.submit("part", { gang: { accelerators: 1, profile: "3g.40gb" } });
     expect(sentence(fleet, part)).toBe(
-      "It needs a 3g.40gb part of an accelerator on one node; no accelerator that it may have is divided into parts (mig of a pool).",
+      "Exceeds the fleet: it needs a 3g.40gb slice of an accelerator on one node; no pool with an accepted type states a MIG device (mig).",
     );
   });
 
@@ -185,7 +189,7 @@ describe("the sentence of a verdict", () => {
     const fleet = SmallFleet.divided("A100-40GB");
     const id = fleet.submit("part", { gang: { accelerators: 1, profile: "3g.40gb" }, acceleratorTypes: ["A100"] });
     expect(sentence(fleet, id)).toBe(
-      "It needs a 3g.40gb part of one A100 accelerator on one node; no accelerator that it may have has such a part: A100-40GB has 1g.5gb, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb.",
+      "Exceeds the fleet: it needs a 3g.40gb slice of one A100 accelerator on one node; no accepted type has this MIG profile: A100-40GB has 1g.5gb, 1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb.",
     );
     for (const name of ["a", "b", "c", "d"]) fleet.submit(name, { gang: { accelerators: 1, profile: "3g.20gb" } });
     // Two of them are on one device: the others are six sevenths of another.
@@ -197,35 +201,37 @@ describe("the sentence of a verdict", () => {
     for (const name of ["first", "second"])
       fleet.submit(name, { gang: { accelerators: 4 }, nodeSelector: { rack: "r1" } });
     const four = fleet.submit("four", { gang: { accelerators: 4 }, nodeSelector: { rack: "r1" } });
-    expect(sentence(fleet, four)).toBe("It needs 4 accelerators on nodes with rack=r1; 0 of the 8 there are free.");
+    expect(sentence(fleet, four)).toBe(
+      "Not enough free accelerators: it needs 4 accelerators on nodes with rack=r1; 0 of the 8 there are free.",
+    );
     const nowhere = fleet.submit("nowhere", { gang: { accelerators: 4 }, nodeSelector: { rack: "r9" } });
-    expect(sentence(fleet, nowhere)).toMatch(/Of the 3 nodes that could hold a worker, none carries rack=r9/);
+    expect(sentence(fleet, nowhere)).toMatch(/None of the 3 nodes that could hold a worker carries rack=r9/);
   });
 
   it("names the spread that is one too many, on an empty fleet and on a full one", () => {
     const fleet = SmallFleet.withRacks("r1", "r1", "r2");
     const gang = { workers: 3, accelerators: 1 };
     const never = fleet.submit("never", { gang, spread: { topologyKey: "rack", maxPerDomain: 1 } });
-    expect(sentence(fleet, never)).toMatch(/have room for 2 of 3 workers, as at most 1 of them may share a rack\.$/);
+    expect(sentence(fleet, never)).toMatch(/would hold 2 of 3 workers, as at most 1 of them may share a rack\.$/);
     fleet.submit("first", { gang: { accelerators: 4 }, nodeSelector: { rack: "r2" } });
     const now = fleet.submit("now", {
       gang: { ...gang, workers: 2 },
       spread: { topologyKey: "rack", maxPerDomain: 1 },
     });
-    expect(sentence(fleet, now)).toMatch(/there is room for 1 of 2 workers, as at most 1 of them may share a rack\.$/);
+    expect(sentence(fleet, now)).toMatch(/only 1 of 2 workers fits, as at most 1 of them may share a rack\.$/);
   });
 
   it("names what no node has as much of, and a type that no node has", () => {
     const fleet = SmallFleet.withNodes(2, 8);
     const memory = fleet.submit("memory", { gang: { accelerators: 0, memoryMib: 131_072 } });
-    expect(sentence(fleet, memory)).toMatch(/room for 0 of 1 worker: none has more than 64 GiB of memory\.$/);
+    expect(sentence(fleet, memory)).toMatch(/would hold 0 of 1 worker: none has more than 64 GiB of memory\.$/);
     expect(verdictView(fleet.engine, memory)).toMatchObject({
       reasons: [{ lack: { of: "memory", perWorker: 131_072, perNodeMax: 65_536 } }],
     });
     const none = { accelerators: 0, coresMilli: 1_000 };
     const typo = fleet.submit("typo", { gang: none, acceleratorTypes: ["h100"] });
     expect(sentence(fleet, typo)).toBe(
-      "It needs 1 core on one node with h100 accelerators; no node has h100 accelerators; did you mean H100?",
+      "Exceeds the fleet: it needs 1 core on one node with h100 accelerators; no node has h100 accelerators; did you mean H100?",
     );
     const other = fleet.submit("other", { gang: none, acceleratorTypes: ["TPU-v6e"] });
     expect(sentence(fleet, other)).toMatch(/no node has TPU-v6e accelerators; the fleet has H100\.$/);
@@ -239,7 +245,7 @@ describe("the sentence of a verdict", () => {
     fleet.nowMs += 20_000;
     fleet.receive({ kind: "tick" });
     expect(sentence(fleet, id)).toBe(
-      "It needs 8 accelerators; 0 of 8 are free. first may be asked to leave for it from 1970-01-01T00:01:01Z on, in 40 s: until then it runs by its minRuntime.",
+      "Not enough free accelerators: it needs 8 accelerators; 0 of 8 are free. Minimum runtime: first can be preempted from 1970-01-01T00:01:01Z (in 40 s), when its minRuntime ends.",
     );
     const alike = fleet.submit("alike", { gang: { accelerators: 8 } });
     expect(sentence(fleet, alike)).not.toContain("minRuntime");
@@ -252,10 +258,12 @@ describe("the sentence of a verdict", () => {
     fleet.team("small", null, { H100: 2 });
     const three = fleet.submit("three", { team: "small", gang: { accelerators: 3 } });
     expect(sentence(fleet, three)).toBe(
-      "It cannot do without spares: one node is kept as a spare for work that loses nodes. Team small holds 0 of the 2 H100 accelerators that its limit allows, and this needs 3 more.",
+      "Hot spares: it fits only with them, and one node is kept as a hot spare for work that loses nodes. Limit of team small reached: 0 of 2 H100 accelerators in use, this needs 3 more.",
     );
     fleet.team("small", null, { H100: 4 });
-    expect(sentence(fleet, three)).toBe("It would fit, but one node is kept as a spare for work that loses nodes.");
+    expect(sentence(fleet, three)).toBe(
+      "Hot spares: it would fit, but one node is kept as a hot spare for work that loses nodes.",
+    );
   });
 
   it("names the team whose limit is reached", () => {
@@ -265,7 +273,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("first", { team: "nlp", gang: { accelerators: 3 } });
     const id = fleet.submit("second", { team: "nlp", gang: { accelerators: 2 } });
     expect(sentence(fleet, id)).toBe(
-      "Team research holds 3 of the 4 H100 accelerators that its limit allows, and this needs 2 more.",
+      "Limit of team research reached: 3 of 4 H100 accelerators in use, this needs 2 more.",
     );
   });
 
@@ -275,14 +283,14 @@ describe("the sentence of a verdict", () => {
     fleet.define({ name: "cpu", parent: null, limit: { cores: 4_000 } });
     const cores = fleet.submit("cores", { team: "cpu", gang: { coresMilli: 6_000 } });
     expect(sentence(fleet, cores)).toBe(
-      "Team cpu holds 0 cores of the 4 cores that its limit allows, and this needs 6 cores more.",
+      "Limit of team cpu reached: 0 cores of 4 cores in use, this needs 6 cores more.",
     );
     fleet.define({ name: "owner", parent: null, limit: {}, guarantee: { H100: 4 } });
     fleet.submit("firm", { team: "owner", gang: { accelerators: 3 }, preemptible: false });
     fleet.submit("loan", { team: "owner", gang: { accelerators: 2 }, preemptible: true });
     const beyond = fleet.submit("beyond", { team: "owner", gang: { accelerators: 2 }, preemptible: false });
     expect(sentence(fleet, beyond)).toBe(
-      "It may not be preempted, and such work of team owner holds 3 of the 4 H100 accelerators that the team is guaranteed; this needs 2 more. Work that is preemptible may go beyond.",
+      "Guarantee of team owner reached for non-preemptible work: 3 of 4 H100 accelerators in use, this needs 2 more. Preemptible work can exceed the guarantee.",
     );
   });
 
@@ -293,7 +301,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("head", { gang: { accelerators: 4 } });
     const id = fleet.submit("small", { gang: { accelerators: 1 } });
     expect(sentence(fleet, id)).toBe(
-      "The policy fifo starts nothing before head, which is first in the queue and does not fit yet; 1 workload is ahead.",
+      "Behind the head of the queue: head does not fit yet, and policy fifo starts no work before it; 1 workload is ahead.",
     );
   });
 
@@ -301,13 +309,13 @@ describe("the sentence of a verdict", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const id = fleet.submit("flaky");
     fleet.finish(id, 7);
-    expect(sentence(fleet, id)).toBe("It failed 1 time and is tried again in 8 s.");
+    expect(sentence(fleet, id)).toBe("Back-off: it failed 1 time; the next attempt starts in 8 s.");
   });
 
   it("says why something does not wait at all", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const id = fleet.submit("quick");
-    expect(sentence(fleet, id)).toBe("It does not wait: everything of it is placed.");
+    expect(sentence(fleet, id)).toBe("It does not wait: all of it is placed.");
     fleet.finish(id, 0);
     expect(sentence(fleet, id)).toBe("It has ended: succeeded.");
     expect(verdictView(fleet.engine, "w99")).toBeNull();
@@ -352,7 +360,7 @@ describe("the queue", () => {
     const counts = { held: 2, waitsFor: 1, notBefore: 1, startWindow: 0, backoff: 1, nominated: 1 };
     expect(page.holdReason).toEqual(counts);
     expect(holdReasonSentence(counts)).toBe(
-      "Not in the queue: 2 are held, 1 waits for other work, 1 waits for its time, 1 waits to be tried again, 1 has a place that others are leaving.",
+      "Not in the queue: 2 are held, 1 waits for a dependency, 1 waits for its start time, 1 is in back-off, 1 is nominated.",
     );
     expect(queueView(fleet.engine, { holdReason: true, search: "later" }).holdReason).toMatchObject({
       held: 0,

@@ -51,8 +51,8 @@ const isShortfall = ({ reasons: [first] }: EngineVerdict & { readonly kind: "blo
 
 /** Why the work cannot preempt other teams. */
 function entitlementSentence({ spec }: Waiting, { team, resource, entitlement, held }: EntitlementExceeded): string {
-  const others = team === spec.team ? "no other team has" : "no team outside of it has";
-  return `By what everybody asks for, team ${team} may claim ${amountText(resource, entitlement)} and holds ${bareAmount(resource, held)}: with this it would hold more, so ${others} to give way.`;
+  const others = team === spec.team ? "other teams" : "teams outside of it";
+  return `Team ${team} is entitled to ${amountText(resource, entitlement)} and uses ${bareAmount(resource, held)}. This would exceed its entitlement, so it cannot preempt ${others}.`;
 }
 
 /** The facts about the work that a sentence needs; it need not be submitted. */
@@ -69,7 +69,7 @@ export function verdictResource(engine: Engine, workload: Waiting, verdict: Engi
       return { kind: "blocked", sentence, reasons, ...deadline, wakeOn: [...verdict.wakeOn] };
     }
     case "placeable":
-      return { kind: "placeable", sentence: "It fits and starts within a moment." };
+      return { kind: "placeable", sentence: "It fits and starts shortly." };
     case "notWaiting":
       return { kind: "notWaiting", sentence: notWaitingSentence(workload) };
     default:
@@ -100,7 +100,7 @@ function missedSentence({ deadlineMs, earliestEndMs }: MissedDeadline, { spec: {
 function notWaitingSentence(workload: Waiting): string {
   if (workload.endedAtMs !== null) return `It has ended: ${workload.phase}.`;
   if (workload.stopRequested) return "It is being stopped.";
-  return "It does not wait: everything of it is placed.";
+  return "It does not wait: all of it is placed.";
 }
 
 function reasonView(engine: Engine, workload: Waiting, reason: EngineReason): BlockedReason {
@@ -119,19 +119,19 @@ const endings = { ok: "succeeds", failed: "fails", any: "ends" } as const;
 type TeamLimit = EngineReason & { readonly kind: "teamLimit" };
 
 function teamLimitSentence({ bound, user, team, resource, limitCount, usedCount, neededCount }: TeamLimit): string {
-  const held = `${bareAmount(resource, usedCount)} of the ${amountText(resource, limitCount)}`;
+  const held = `${bareAmount(resource, usedCount)} of ${amountText(resource, limitCount)}`;
   const more = `this needs ${bareAmount(resource, neededCount)} more`;
   switch (bound) {
     case "limit":
-      return `Team ${team} holds ${held} that its limit allows, and ${more}.`;
+      return `Limit of team ${team} reached: ${held} in use, ${more}.`;
     case "user":
-      return `Work of ${user} holds ${held} that team ${team} lets one user have, and ${more}.`;
+      return `User limit of team ${team} reached: ${user} uses ${held}, ${more}.`;
     case "guarantee":
-      return `It may not be preempted, and such work of team ${team} holds ${held} that the team is guaranteed; ${more}. Work that is preemptible may go beyond.`;
+      return `Guarantee of team ${team} reached for non-preemptible work: ${held} in use, ${more}. Preemptible work can exceed the guarantee.`;
     case "borrowing":
-      return `Team ${team} holds ${held} that it can have with what others lend it now, and ${more}.`;
+      return `Borrowing limit of team ${team} reached: ${held} in use, ${more}.`;
     case "budget":
-      return `The budget of team ${team} is used up.`;
+      return `Budget of team ${team} used up.`;
     default:
       return unreachable(bound);
   }
@@ -161,7 +161,7 @@ function reasonSentence(engine: Engine, waiting: Waiting, reason: EngineReason):
     "group" in reason ? (waiting.spec.gang.taskGroups ?? []).findIndex(({ name }) => name === reason.group) : -1;
   if (index < 0) return sentenceAlone(engine, waiting, reason);
   const sentence = sentenceAlone(engine, { ...waiting, spec: specOfGroup(waiting.spec, index) }, reason);
-  return sentence.replace(/^It needs/, `Its group ${groupAt(waiting.spec.gang, index).name} needs`);
+  return sentence.replace("it needs", `its group ${groupAt(waiting.spec.gang, index).name} needs`);
 }
 
 function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason): string {
@@ -176,10 +176,10 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
     case "partShortfall":
       return partShortfallSentence(spec, reason);
     case "minRuntime":
-      return `${nameIn(state, reason.workloadId)} may be asked to leave for it from ${writeInstant(reason.untilMs)} on, in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}: until then it runs by its minRuntime.`;
+      return `Minimum runtime: ${nameIn(state, reason.workloadId)} can be preempted from ${writeInstant(reason.untilMs)} (in ${durationText(Math.max(0, reason.untilMs - clockOf(engine)))}), when its minRuntime ends.`;
     case "antiAffinity": {
       const others = reason.workloadIds.map((id) => nameIn(state, id)).join(", ");
-      return `There would be room, but too near to ${others}, from which it keeps away or which keeps away from it: there is room for ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}.`;
+      return `Blocked by anti-affinity with ${others}: ${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")} ${reason.placeableWorkers === 1 ? "fits" : "fit"}.`;
     }
     case "dataRule":
       return dataRuleSentence(reason);
@@ -187,44 +187,44 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
       return teamLimitSentence(reason);
     case "reservedTopology":
       return reason.team === null
-        ? `Work of its priority runs in shapes that its team owns, and no team above it owns any.`
-        : `It needs ${needText(spec)}, in the shapes that team ${reason.team} owns: ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are held, and what is left does not hold it.`;
+        ? `Reserved topology: work of its priority needs reserved cells, and no team above it owns any.`
+        : `Reserved topology: it needs ${needText(spec)} in the cells of team ${reason.team}; ${grouped(reason.heldCount)} of their ${grouped(reason.ownedCount)} ${acceleratorNoun(spec.acceleratorTypes, reason.ownedCount)} are in use, and the rest does not fit.`;
     case "behindHead": {
       const head = nameIn(state, reason.headWorkloadId);
-      return `The policy ${state.policy.name} starts nothing before ${head}, which is first in the queue and does not fit yet; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
+      return `Behind the head of the queue: ${head} does not fit yet, and policy ${state.policy.name} starts no work before it; ${plural(reason.aheadCount, "workload")} ${reason.aheadCount === 1 ? "is" : "are"} ahead.`;
     }
     case "held":
-      return "It is held and starts after somebody releases it.";
+      return "Held: it starts after a release.";
     case "waitsFor": {
       const others = reason.othersCount === 0 ? "" : `, and ${plural(reason.othersCount, "other condition")}`;
       const what = reason.on === "artifact" ? `has produced ${reason.artifact}` : endings[reason.on];
-      return `It waits until ${nameIn(state, reason.workloadId)} ${what}${others}.`;
+      return `Dependency: it waits until ${nameIn(state, reason.workloadId)} ${what}${others}.`;
     }
     case "notBefore":
-      return `Its time has not come: it does not start before ${writeInstant(reason.atMs)}, in ${durationText(Math.max(0, reason.atMs - clockOf(engine)))}.`;
+      return `Start time not reached: it starts at ${writeInstant(reason.atMs)} at the earliest, in ${durationText(Math.max(0, reason.atMs - clockOf(engine)))}.`;
     case "startWindow":
       return startWindowSentence(reason);
     case "reservation":
-      return `It would fit, but might run until after ${nameIn(state, reason.workloadId)} is to start there, by walltimes in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, reason.prediction)}. A shorter walltime could go first.`;
+      return `Would delay a protected start: ${nameIn(state, reason.workloadId)} is to start there, by walltimes in ${durationText(Math.max(0, reason.startMs - clockOf(engine)))} at the latest (the bound that backfill keeps, not the forecast)${predictionNote(spec, reason.prediction)}. A shorter walltime could be backfilled.`;
     case "budget": {
       const used = `${spentText(reason.resource, reason.spent)} of ${spentText(reason.resource, reason.limit)}`;
-      const renewed = reason.renewsAtMs === null ? "" : ` It begins anew at ${writeInstant(reason.renewsAtMs)}.`;
-      return `The budget of team ${reason.team} is used up: ${used}.${renewed}`;
+      const renewed = reason.renewsAtMs === null ? "" : ` It is renewed at ${writeInstant(reason.renewsAtMs)}.`;
+      return `Budget of team ${reason.team} used up: ${used}.${renewed}`;
     }
     case "window": {
-      const what = reason.window === "maintenance" ? `maintenance ${reason.name}` : `the reservation ${reason.name}`;
+      const what = reason.window === "maintenance" ? `maintenance ${reason.name}` : `reservation ${reason.name}`;
       const times = `from ${writeInstant(reason.startMs)} until ${writeInstant(reason.endMs)}`;
-      return `It would fit, but on nodes of ${what}, ${times}, and might run until ${writeInstant(reason.expectedEndMs)}.`;
+      return `Calendar: the nodes that fit are closed by ${what}, ${times}, and it might run until ${writeInstant(reason.expectedEndMs)}.`;
     }
     case "hotSparesKept":
       return hotSparesSentence(reason);
     case "nominated":
-      return `It has a place on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as those who were asked to leave have left.`;
+      return `Nominated: it starts on ${reason.nodes.slice(0, 3).join(", ")}${reason.nodes.length > 3 ? "…" : ""} as soon as terminating work has ended.`;
     case "backoff": {
       const wait = durationText(Math.max(0, reason.untilMs - clockOf(engine)));
       return reason.failures === 0
-        ? `It was lost and is tried again in ${wait}.`
-        : `It failed ${plural(reason.failures, "time")} and is tried again in ${wait}.`;
+        ? `Back-off: the attempt was lost; the next one starts in ${wait}.`
+        : `Back-off: it failed ${plural(reason.failures, "time")}; the next attempt starts in ${wait}.`;
     }
     default:
       return unreachable(reason);
@@ -232,15 +232,16 @@ function sentenceAlone(engine: Engine, { spec }: Waiting, reason: EngineReason):
 }
 
 function dataRuleSentence({ rule, pools, workers, placeableWorkers }: DataRule): string {
-  if (pools.length === 0)
-    return `Work under the rule ${rule} runs only where a site or a pool admits it, and none does.`;
+  if (pools.length === 0) return `Data rule ${rule}: no site or pool admits it.`;
   const where = `${pools.slice(0, 3).join(", ")}${pools.length > 3 ? ` and ${pools.length - 3} more` : ""}`;
-  return `It would fit elsewhere, but work under the rule ${rule} stays in ${pools.length === 1 ? "the pool" : "the pools"} ${where}: there is room for ${grouped(placeableWorkers)} of ${plural(workers, "worker")}.`;
+  return `Data rule ${rule}: it is admitted only in ${pools.length === 1 ? "the pool" : "the pools"} ${where}, where ${grouped(placeableWorkers)} of ${plural(workers, "worker")} ${placeableWorkers === 1 ? "fits" : "fit"}.`;
 }
 
 function hotSparesSentence({ nodes, suffice }: EngineReason & { readonly kind: "hotSparesKept" }): string {
-  const kept = `${nodes === 1 ? "one node is kept as a spare" : `${nodes} nodes are kept as spares`} for work that loses nodes`;
-  return suffice === false ? `It cannot do without spares: ${kept}.` : `It would fit, but ${kept}.`;
+  const kept = `${nodes === 1 ? "one node is kept as a hot spare" : `${nodes} nodes are kept as hot spares`} for work that loses nodes`;
+  return suffice === false
+    ? `Hot spares: it fits only with them, and ${kept}.`
+    : `Hot spares: it would fit, but ${kept}.`;
 }
 
 type StartWindow = EngineReason & { readonly kind: "startWindow" };
@@ -253,15 +254,16 @@ function startWindowSentence(reason: StartWindow): string {
   if (microUsdPerKwhMax !== null) wanted.push(`power of at most ${writeEnergyPrice(microUsdPerKwhMax)}`);
   if (gramsPerKwhMax !== null)
     wanted.push(`${wanted.length === 0 ? "power of at most " : ""}${writeCarbon(gramsPerKwhMax)}`);
-  if (cheapestMs !== undefined) wanted.push(`the cheapest ${durationText(cheapestMs)} until it starts anyway`);
-  if (cleanestMs !== undefined) wanted.push(`the cleanest ${durationText(cleanestMs)} until it starts anyway`);
+  if (cheapestMs !== undefined) wanted.push(`the cheapest ${durationText(cheapestMs)} before its latest start`);
+  if (cleanestMs !== undefined) wanted.push(`the cleanest ${durationText(cleanestMs)} before its latest start`);
   if (microUsdPerKwhMax !== null || cheapestMs !== undefined)
     now.push(microUsdPerKwh === null ? "no tariff states a price" : `it costs ${writeEnergyPrice(microUsdPerKwh)}`);
   if (gramsPerKwhMax !== null || cleanestMs !== undefined)
     now.push(gramsPerKwh === null ? "no tariff states its carbon" : `it has ${writeCarbon(gramsPerKwh)}`);
-  const opens = opensAtMs === null ? "No tariff says when it will be" : `It will be at ${writeInstant(opensAtMs)}`;
-  const anyway = latestStartAtMs === null ? "" : `; it starts anyway at ${writeInstant(latestStartAtMs)}`;
-  return `It waits for ${wanted.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
+  const opens =
+    opensAtMs === null ? "No tariff says when the window opens" : `The window opens at ${writeInstant(opensAtMs)}`;
+  const anyway = latestStartAtMs === null ? "" : `; its latest start is ${writeInstant(latestStartAtMs)}`;
+  return `Start window: it waits for ${wanted.join(" and ")}; now ${now.join(" and ")}. ${opens}${anyway}.`;
 }
 
 const nameIn = ({ workloads }: Engine["state"], id: WorkloadId): string => workloads.get(id)?.spec.name ?? id;
@@ -284,7 +286,7 @@ export function queueView(engine: Engine, query: QueuePageQuery): QueuePage {
   return { items, nextCursor, waiting: waitingSummary(engine), ...others };
 }
 
-/** `Not in the queue: 2 are held, 1 waits for its time.`; `null`: nothing is. */
+/** `Not in the queue: 2 are held, 1 waits for its start time.`; `null`: nothing is. */
 export function holdReasonSentence(counts: HoldReason): string | null {
   const parts = (Object.keys(holdReasonWords) as (keyof HoldReason)[]).flatMap((kind) => {
     const [one, many] = holdReasonWords[kind];
@@ -295,11 +297,11 @@ export function holdReasonSentence(counts: HoldReason): string | null {
 
 const holdReasonWords: Readonly<Record<keyof HoldReason, readonly [one: string, many: string]>> = {
   held: ["is held", "are held"],
-  waitsFor: ["waits for other work", "wait for other work"],
-  notBefore: ["waits for its time", "wait for their time"],
-  startWindow: ["waits for cheap or clean power", "wait for cheap or clean power"],
-  backoff: ["waits to be tried again", "wait to be tried again"],
-  nominated: ["has a place that others are leaving", "have places that others are leaving"],
+  waitsFor: ["waits for a dependency", "wait for dependencies"],
+  notBefore: ["waits for its start time", "wait for their start time"],
+  startWindow: ["waits for its start window", "wait for their start window"],
+  backoff: ["is in back-off", "are in back-off"],
+  nominated: ["is nominated", "are nominated"],
 };
 
 function queueEntry(engine: Engine, workload: Workload, position: number): QueueEntry {

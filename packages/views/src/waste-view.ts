@@ -26,7 +26,7 @@ export function wasteView(engine: Engine, workload: string | null, telemetryOf?:
     wastedAcceleratorMs,
     toldCount,
     runningCount,
-    sentence: `${plural(found.length, "finding")}, ${acceleratorTimeText(wastedAcceleratorMs)} idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators tell how busy they are; of the others nothing is assumed.`,
+    sentence: `${plural(found.length, "finding")}, ${acceleratorTimeText(wastedAcceleratorMs)} idle. ${grouped(toldCount)} of ${plural(runningCount, "running attempt")} with accelerators report utilisation; the others are not judged.`,
   };
 }
 
@@ -44,14 +44,14 @@ function wasteItem({ state }: Engine, found: EngineWaste): Waste {
 function wasteSentence(found: EngineWaste): string {
   switch (found.kind) {
     case "unusedAccelerators":
-      return `It holds ${plural(found.heldCount, "accelerator")}, and in ${durationText(found.forMs)} at most ${grouped(found.mostBusyCount)} of them were busy.`;
+      return `It holds ${plural(found.heldCount, "accelerator")}; at most ${grouped(found.mostBusyCount)} were busy in ${durationText(found.forMs)}.`;
     case "idle":
       return `None of the ${plural(found.heldCount, "accelerator")} that it holds has been busy for ${durationText(found.forMs)}.`;
     case "noProgress":
-      return `It has told of no progress for ${durationText(found.forMs)}, and holds ${plural(found.heldCount, "accelerator")}.`;
+      return `It has reported no progress for ${durationText(found.forMs)}, and holds ${plural(found.heldCount, "accelerator")}.`;
     case "memoryTooLarge":
-      return `Of the ${memoryText(found.capacityMib)} of an accelerator it used ${memoryText(found.peakMib)} at most: a smaller one would do.`;
+      return `It used at most ${memoryText(found.peakMib)} of an accelerator's ${memoryText(found.capacityMib)}: a smaller one would do.`;
     default:
-      return `It asks for a walltime of ${durationText(found.walltimeMs)}; ${plural(found.runCount, "run")} of such work took ${durationText(found.longestMs)} at most. With a shorter one it may start earlier.`;
+      return `It requests a walltime of ${durationText(found.walltimeMs)}; ${plural(found.runCount, "run")} of similar work took at most ${durationText(found.longestMs)}. With a shorter walltime it may start earlier.`;
   }
 }

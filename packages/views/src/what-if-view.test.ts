@@ -48,7 +48,7 @@ describe("the next hours in words", () => {
     const present = { engine: fleet.engine, sequence: 1, nowMs: 0 };
     const answer = whatIfView(present, { change, horizonMs: HOUR_MS }, play(timeline(0.2)));
     expect(answer.sentence).toBe(
-      "In the next 1 h, if nobody submits anything more: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average as things are, 0.4 with the change; 0 running workloads interrupted as things are, 1 with the change; 0 evictions as things are, 0 with the change.",
+      "In the next 1 h, without further submissions: 0 waiting workloads would start earlier and 0 later; 0.2 accelerators in use on average without the change, 0.4 with it; 0 running workloads interrupted without the change, 1 with it; 0 evictions without the change, 0 with it.",
     );
     expect(answer.interrupted).toEqual([
       { workloadId, name: "runs", team: "default", present: null, changed: interruption },

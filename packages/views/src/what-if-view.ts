@@ -56,7 +56,7 @@ function playedView(
       present: interruptionView(each.present),
       changed: interruptionView(each.changed),
     })),
-    sentence: `In the next ${durationText(horizonMs)}, if nobody submits anything more: ${counts}; ${useText(present, changed)}.`,
+    sentence: `In the next ${durationText(horizonMs)}, without further submissions: ${counts}; ${useText(present, changed)}.`,
   };
 }
 
@@ -79,5 +79,5 @@ function useText(present: Timeline, changed: Timeline): string {
     [plural(present.interruptions.size, "running workload"), "interrupted ", grouped(changed.interruptions.size)],
     [plural(present.evictions, "eviction"), "", grouped(changed.evictions)],
   ] as const;
-  return pairs.map(([before, what, after]) => `${before} ${what}as things are, ${after} with the change`).join("; ");
+  return pairs.map(([before, what, after]) => `${before} ${what}without the change, ${after} with it`).join("; ");
 }

@@ -39,7 +39,7 @@ export async function readHistory(
   const { items, attempts: known } = ledger;
   if (attemptId === undefined) return { items, attempts: known, isCut };
   if (!known.some(({ id }) => id === attemptId))
-    throw refuse("unknownAttempt", `${workloadId} has no attempt ${attemptId}, or only the journal has it.`);
+    throw refuse("unknownAttempt", `Workload ${workloadId} has no attempt ${attemptId}, or only the journal has it.`);
   return { items: items.filter((item) => item.attemptIds.includes(attemptId)), attempts: known, isCut };
 }
 

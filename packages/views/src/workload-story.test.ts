@@ -34,7 +34,7 @@ describe("the story of a workload", () => {
     fleet.receive({ kind: "attemptRunning", attemptId });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 8 } });
 
-    expect(verdictView(fleet.engine, own)?.sentence).toMatch(/^It has a place on n0 as soon as /);
+    expect(verdictView(fleet.engine, own)?.sentence).toMatch(/^Nominated: it starts on n0 as soon as /);
     expect(workloadView(fleet.engine.state, own)?.nominations).toMatchObject([{ task: 0, growth: false }]);
     fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "signalled", worker: 0, signal: "SIGTERM" }] });
 
@@ -43,17 +43,17 @@ describe("the story of a workload", () => {
       "Attempt 1 was placed: 1 worker on n0.",
       "Attempt 1 started.",
       expect.stringMatching(
-        /^It is to make room for workload \S+: another team takes back what it may claim\. Team guest /,
+        /^It is evicted for workload \S+: reclaimed for a team below its entitlement\. Team guest /,
       ),
-      "Attempt 1 is being stopped: another team takes back what it may claim.",
+      "Attempt 1 is being stopped: reclaimed for a team below its entitlement.",
       "Attempt 1 ended: stopped, worker 0 was killed by SIGTERM.",
     ]);
     expect(storyOf(fleet, own)).toEqual([
       "ann submitted it.",
       expect.stringMatching(
-        /^Room is made for workload \S+ because its team may claim more than it holds: attempt \S+ is stopped\. Team guest /,
+        /^Capacity is freed for workload \S+ for its team's entitlement: attempt \S+ is stopped\. Team guest /,
       ),
-      "A place for 1 worker on n0 is kept for it until those who hold it have left.",
+      "It is nominated for 1 worker on n0, which are being freed.",
       "Attempt 1 was placed: 1 worker on n0.",
     ]);
   });
@@ -78,12 +78,12 @@ describe("the story of a workload", () => {
     expect(rows).toHaveLength(3);
     const [first, last] = [rows[0], rows[2]];
     expect(told.sentence).toBe(
-      `3 of its attempts are to make room for workload ${own}: another team takes back what it may claim. ` +
-        `Team guest goes from ${first?.before} to ${last?.after} of its claim. Team owner goes from 0% to 75% of its claim.`,
+      `3 of its attempts are evicted for workload ${own}: reclaimed for a team below its entitlement. ` +
+        `Team guest goes from ${first?.before} to ${last?.after} of its entitlement. Team owner goes from 0% to 75% of its entitlement.`,
     );
     expect(rows.map(({ after }) => after)).toEqual([rows[1]?.before, rows[2]?.before, "about 100%"]);
     expect(storyOf(fleet, own).join("\n")).toContain(
-      `Team guest goes from ${first?.before} to ${last?.after} of its claim.`,
+      `Team guest goes from ${first?.before} to ${last?.after} of its entitlement.`,
     );
   });
 
@@ -104,13 +104,14 @@ describe("the story of a workload", () => {
         fleet.receive({ kind: "attemptExited", attemptId, exits: [{ kind: "exited", worker: 0, code: 0 }] });
     const own = fleet.submit("own", { team: "owner", gang: { accelerators: 3 } });
 
-    const teamShares = "Team guest goes from 133% to 100% of its claim. Team owner goes from 0% to 50% of its claim.";
+    const teamShares =
+      "Team guest goes from 133% to 100% of its entitlement. Team owner goes from 0% to 50% of its entitlement.";
     expect(storyOf(fleet, own)[1]).toMatch(
-      /^Room is made for workload \S+ because its team may claim more than it holds: 2 attempts \(attempt \S+ is stopped, attempt \S+ moves\)\. /,
+      /^Capacity is freed for workload \S+ for its team's entitlement: 2 attempts \(attempt \S+ is stopped, attempt \S+ moves\)\. /,
     );
     expect(storyOf(fleet, opportunisticJob).join("\n")).toContain(
-      `It is to make room for workload ${own}: another team takes back what it may claim. ` +
-        `It moves elsewhere to make room for workload ${own}. ${teamShares}`,
+      `It is evicted for workload ${own}: reclaimed for a team below its entitlement. ` +
+        `It migrates for workload ${own}. ${teamShares}`,
     );
     const story = new Story(own);
     const plans = fleet.events.flatMap((event, index) => story.tell(eventEnvelope(index + 1, event))?.plan ?? []);
@@ -181,13 +182,13 @@ describe("the story of a workload", () => {
     fleet.receive({ kind: "tick" });
 
     expect(works.map((work) => storyOf(fleet, work).at(-1))).toEqual([
-      "Attempt 1 is being stopped: it makes way for maintenance window upgrade (new firmware).",
-      "Attempt 1 is being stopped: it makes way for reservation demo.",
-      `Attempt 1 is being stopped: it makes way for the notice on node ${lent}.`,
+      "Attempt 1 is being stopped: it is stopped for maintenance window upgrade (new firmware).",
+      "Attempt 1 is being stopped: it is stopped for reservation demo.",
+      `Attempt 1 is being stopped: it is stopped for the notice on node ${lent}.`,
     ]);
     const stops = fleet.events.filter(({ kind }) => kind === "attemptStopRequested");
     expect(stops.map((event) => eventText(eventEnvelope(1, event).event).sentence)).toContainEqual(
-      expect.stringMatching(/^Attempt \S+ is being stopped: it makes way for reservation demo\.$/),
+      expect.stringMatching(/^Attempt \S+ is being stopped: it is stopped for reservation demo\.$/),
     );
     const [attempt] = works;
     if (attempt === undefined) throw new Error("nothing was submitted");
@@ -208,7 +209,7 @@ describe("the story of a workload", () => {
     const next = fleet.submit("next", { after: [{ workload: "first", on: "ok" }] });
     fleet.finish(first, 1);
     expect(storyOf(fleet, next).at(-1)).toBe(
-      `It ended: cancelled. It was to start once ${first} succeeded, but that one came out otherwise.`,
+      `It ended: cancelled. Dependency failed: it was to start once ${first} succeeded, but that one ended otherwise.`,
     );
   });
 
@@ -226,10 +227,10 @@ describe("the story of a workload", () => {
 
     const story = storyOf(fleet, elastic);
     expect(story).toContain("It grows by 1 worker on n1.");
-    expect(story.filter((line) => line.startsWith("It is to shrink to 1 worker for workload "))).toHaveLength(1);
+    expect(story.filter((line) => line.startsWith("It is shrunk to 1 worker for workload "))).toHaveLength(1);
     expect(story.slice(-2)).toEqual([
-      "It is to go on with 1 worker: another team takes back what it may claim.",
-      "The workers that were asked to leave have left.",
+      "It shrinks to 1 worker: reclaimed for a team below its entitlement.",
+      "Its stopped workers have ended.",
     ]);
   });
 });

@@ -83,9 +83,10 @@ export class Story {
   /** For both sides: the work that continues on idle capacity, and the work that gets its team's place. */
   #opportunisticJobSentence({ attemptId, workloadId }: OfKind<"opportunisticJobRelabelled">): string | null {
     const name = this.#nameOf(attemptId);
-    if (name !== null) return `${name} goes on with what is idle: its team's place is given to workload ${workloadId}.`;
+    if (name !== null)
+      return `${name} continues as an opportunistic job: its team's cells are given to workload ${workloadId}.`;
     return workloadId === this.#workloadId
-      ? `It is given the place of its team that attempt ${attemptId} held, which goes on with what is idle.`
+      ? `It is given the cells of its team that attempt ${attemptId} held, which continues as an opportunistic job.`
       : null;
   }
 
@@ -99,7 +100,7 @@ export class Story {
     if (nomination.workloadId !== this.#workloadId) return null;
     this.learn({ ...nomination, id: nomination.attemptId });
     const what = plural(nomination.workers.length, nomination.growth ? "further worker" : "worker");
-    return `A place for ${what} on ${nodesText(nomination.workers)} is kept for it until those who hold it have left.`;
+    return `It is nominated for ${what} on ${nodesText(nomination.workers)}, which are being freed.`;
   }
 
   /** Facts that the ends of its attempts do not show, such as waiting for a dependency. */
@@ -114,7 +115,7 @@ export class Story {
       case "workloadRerun":
         return `${event.actor} ran it again.`;
       case "workloadHeld":
-        return `${event.actor} held it: nothing more of it starts.`;
+        return `${event.actor} held it: no further task starts.`;
       case "workloadReleased":
         return `${event.actor} released it.`;
       case "workloadStopRequested":
@@ -127,7 +128,7 @@ export class Story {
         return `${this.#nameOf(event.attemptId)} was placed: ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.${kept}`;
       }
       case "hotSpareReleased":
-        return `The spare ${event.nodeId} was taken for it.`;
+        return `It took the hot spare ${event.nodeId}.`;
       default:
         return null;
     }
@@ -142,35 +143,35 @@ function attemptSentence(event: Extract<Event, { readonly attemptId: string }>, 
     case "attemptStarted":
       return `${name} started.`;
     case "predictionCorrected":
-      return `${name} has run longer than was predicted; it is now taken to run ${durationText(event.prediction.durationMs)} in all.`;
+      return `${name} has run longer than predicted; its expected run time is now ${durationText(event.prediction.durationMs)}.`;
     case "attemptStopRequested":
       return `${name} is being stopped: ${stopText(event)}.`;
     case "checkpointRequested":
       return `${name} was asked for a checkpoint before it stops.`;
     case "checkpointWaitEnded":
-      return `${name} is told to stop now: ${checkpointWaitText[event.outcome]}.`;
+      return `${name} is stopped now: ${checkpointWaitText[event.outcome]}.`;
     case "attemptEnded": {
       const exit = event.exit === null ? "" : `, ${exitSentence(event.exit)}`;
       return `${name} ended: ${event.outcome}${exit}${event.detail === "" ? "" : ` (${event.detail})`}.`;
     }
     case "gangShrinkRequested":
-      return `It is to go on with ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
+      return `It shrinks to ${plural(event.workers, "worker")}: ${stopReasonText[event.reason]}.`;
     case "workersLeft":
-      return "The workers that were asked to leave have left.";
+      return "Its stopped workers have ended.";
     case "gangGrown":
       return `It grows by ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)}.`;
     case "joinFailed":
-      return `It goes on with ${plural(event.workers, "worker")}: further ones did not come (${event.detail}).`;
+      return `It stays at ${plural(event.workers, "worker")}: further workers did not start (${event.detail}).`;
     case "ranksLost":
       return event.ahead === true
-        ? `${name} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which will be away.`
+        ? `${name} gives up ${ranksText(event.ranks)} on node ${event.nodeId}, which is going away.`
         : `${name} lost ${ranksText(event.ranks)} with node ${event.nodeId}.`;
     case "workersReplaced":
-      return `It goes on with ${plural(event.workers.length, "worker")} on ${nodesText(event.workers)} in the place of those that were lost.`;
+      return `It gets ${plural(event.workers.length, "replacement worker")} on ${nodesText(event.workers)}.`;
     case "workersJoined":
-      return "The replaced workers have joined the others.";
+      return "Its replacement workers have joined.";
     case "nominationWithdrawn":
-      return `The place that was kept for it is given up: ${event.reason}.`;
+      return `Its nomination is withdrawn: ${event.reason}.`;
     default:
       return null;
   }

@@ -31,7 +31,7 @@ export function exitSentence(exit: WorkerExit): string {
     : `worker ${exit.worker} was killed by ${exit.signal}`;
 }
 
-const expected = { ok: "succeeded", failed: "failed", any: "ended", artifact: "had produced what it reads" } as const;
+const expected = { ok: "succeeded", failed: "failed", any: "ended", artifact: "had produced its input" } as const;
 
 function endSentence({ workloads }: ReadonlyState, { spec }: EngineWorkload, reason: EndReason): string {
   switch (reason.kind) {
@@ -60,8 +60,8 @@ export function dependencySentence(
   { workloadId, on }: { readonly workloadId: string; readonly on: keyof typeof expected },
 ): string {
   const name = other === undefined ? workloadId : `${other.spec.name} (${workloadId})`;
-  const outcome = other === undefined || other.endedAtMs === null ? "came out otherwise" : `ended: ${other.phase}`;
-  return `It was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
+  const outcome = other === undefined || other.endedAtMs === null ? "ended otherwise" : `ended: ${other.phase}`;
+  return `Dependency failed: it was to start once ${name} ${expected[on]}, but that one ${outcome}.`;
 }
 
 /** Newest reports from the telemetry store; without them, the estimates of the journal are shown. */

@@ -20,7 +20,7 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
   name: "apply",
   summary: "Make the fleet, its teams and workloads what files say",
   details:
-    "Shows what would change and asks before it changes anything. All documents apply together or none does.\n" +
+    "Shows the changes and asks before it makes them. All documents are applied together, or none is.\n" +
     "Examples:\n  headroom apply -f train.yaml\n  headroom apply -f teams/ -f fleet.yaml --dry-run\n  generate | headroom apply -f - --yes",
   options: [
     {
@@ -29,9 +29,9 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
       repeatable: true,
       complete: "file",
     },
-    { flags: "--dry-run", description: "only show what would change, and what would become of new workloads" },
+    { flags: "--dry-run", description: "only show the changes, and a forecast for new workloads" },
     { flags: "-y, --yes", description: "do not ask" },
-    { flags: "--force", description: "submit workloads even if the model that they name does not fit" },
+    { flags: "--force", description: "submit workloads even if their model does not fit" },
     { flags: "--rerun", description: "run declared workloads again that failed or were cancelled" },
     jsonOption,
   ],
@@ -48,7 +48,7 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
     const looked = { dryRun: true, ...(options.dryRun === true ? { forecast: true } : {}) };
     const plan = await placed(
       loaded,
-      withProgress(context.terminal.stderr, "Working out what would change", client.apply(request, looked)),
+      withProgress(context.terminal.stderr, "Computing the changes", client.apply(request, looked)),
     );
     const isNothing = plan.changes.every(({ action }) => action === "unchanged");
     if (!isJson) {

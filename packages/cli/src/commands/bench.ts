@@ -25,8 +25,8 @@ function numberOption(flag: string, text: string, range: { readonly min: number;
 export const benchCommand = defineCommand<BenchCommandOptions>({
   name: "bench",
   summary: "Measure the gateway beside other proxies on this machine",
-  details: `Starts a mock of an OpenAI-compatible engine, each target in turn on a core of its own, and loads them:
-  headroom bench                                     every target that is installed, every case
+  details: `Starts a mock of an OpenAI-compatible engine and each target in turn on a separate core, and measures them under load:
+  headroom bench                                     all installed targets, all cases
   headroom bench --case small --case latency --rounds 5
   headroom bench --target direct --target haproxy --target headroom --frontier --html report.html`,
   options: [
@@ -42,7 +42,7 @@ export const benchCommand = defineCommand<BenchCommandOptions>({
       repeatable: true,
       complete: ["small", "prompt-32k", "prompt-220k", "latency", "rate", "streams"],
     },
-    { flags: "--rounds <count>", description: "rounds, in each of which every target is measured once (default: 3)" },
+    { flags: "--rounds <count>", description: "rounds; each measures every target once (default: 3)" },
     { flags: "--seconds <count>", description: "measured time of one run (default: 4)" },
     { flags: "--frontier", description: "also the highest rates at p99 bounds of 1 to 100 ms" },
     { flags: "--portkey <folder>", description: "where npm install @portkey-ai/gateway was run", complete: "file" },

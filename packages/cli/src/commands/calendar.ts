@@ -8,7 +8,7 @@ interface CalendarCommandOptions {
 
 const removeCommand = defineCommand<CalendarCommandOptions>({
   name: "remove",
-  summary: "Take an entry out of the calendar",
+  summary: "Remove an entry from the calendar",
   arguments: [{ syntax: "<name>", description: "its name" }],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -22,14 +22,14 @@ const removeCommand = defineCommand<CalendarCommandOptions>({
 
 export const calendarCommand = defineCommand<CalendarCommandOptions>({
   name: "calendar",
-  summary: "List what is planned: maintenance windows, advance reservations, tariffs of power",
+  summary: "List maintenance windows, advance reservations and power tariffs",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();
     const { items } = await client.calendar();
     if (options.json === true) context.print(JSON.stringify({ items }, null, 2));
-    else if (items.length === 0) context.note("Nothing is planned.");
+    else if (items.length === 0) context.note("The calendar is empty.");
     else {
       const { windowUseSentence } = await import("@headroom/views");
       for (const item of items) {

@@ -6,7 +6,7 @@ import { candidates, shells, shellScripts, type Candidate } from "../completion.
 
 export const completionCommand = defineCommand<object>({
   name: "completion",
-  summary: "Print what teaches your shell to complete headroom's words",
+  summary: "Print the completion script for your shell",
   details:
     'Examples:\n  eval "$(headroom completion bash)"          in ~/.bashrc\n  headroom completion fish | source           in config.fish',
   arguments: [{ syntax: "<shell>", description: shells.join(", "), complete: shells }],

@@ -13,18 +13,18 @@ const right = (title: string): { readonly title: string; readonly align: "right"
 
 export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
   name: "defragment",
-  summary: "Show what would be moved to gather idle accelerators, at which cost",
+  summary: "Show migrations that would gather idle accelerators, with their cost",
   details:
-    "Moves are made by the policy alone: by its phase `defragment`, within the bounds of its section `defragment` (docs/policies.md).\n" +
+    "Moves are made by the policy alone: by its phase `defragment`, within the bounds of its section `defragment` (docs/explanation/scheduling.md).\n" +
     "Example:\n  headroom defragment --dry-run",
   options: [
-    { flags: "--dry-run", description: "list the moves that would be made now, whatever the hour and whoever waits" },
+    { flags: "--dry-run", description: "list the migrations that are possible now, ignoring schedule and queue" },
     jsonOption,
   ],
   async run(context, { options }) {
     if (options.dryRun !== true)
       throw new CliError(
-        "the policy decides when work is moved (phase and section `defragment`); --dry-run shows what would be",
+        "only the policy migrates work (phase and section `defragment`); pass --dry-run to list possible migrations",
         exitCode.usage,
       );
     const client = await context.connect();

@@ -16,17 +16,17 @@ interface EtaCommandOptions {
 
 export const etaCommand = defineCommand<EtaCommandOptions>({
   name: "eta",
-  summary: "Estimate when a workload, or everything that waits, will start, as a range",
+  summary: "Estimate the start of a workload, or of all waiting work, as a range",
   details:
-    "Plays the scheduler forward on copies of its present state, many times, with durations as such work had before.\n" +
-    "Without a workload: everything that waits, what is expected to start first foremost. Of an array of which some\n" +
-    "tasks have started it is the next one that is estimated.\n" +
-    "Exit code 3: no time can be given for the workload; it starts beyond the horizon, or never as things are.",
+    "Simulates the scheduler many times from its present state, with run times of similar work.\n" +
+    "Without a workload: all waiting work, in the order of expected start. For an array with started tasks,\n" +
+    "the estimate is for the next task.\n" +
+    "Exit code 3: no start can be estimated; it is beyond the horizon, or never under present conditions.",
   arguments: [
-    { syntax: "[workload]", description: "name, team/name or id; left out: all that wait", complete: "workload" },
+    { syntax: "[workload]", description: "name, team/name or id; default: all waiting work", complete: "workload" },
   ],
   options: [
-    { flags: "--team <team>", description: "of all that wait only this team and the teams below it", complete: "team" },
+    { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
     limitOption,
     jsonOption,
   ],
@@ -57,7 +57,7 @@ async function tellStart(context: CommandContext, name: string, json: boolean): 
   ]);
   context.print(...pairLines(range, paint).map((line) => `  ${line}`));
   if (estimate.p50AtMs === null)
-    context.print("", `\`headroom why ${printable(workload.name)}\` says what would start it now.`);
+    context.print("", `\`headroom why ${printable(workload.name)}\` lists changes that would start it now.`);
   return code;
 }
 
@@ -71,7 +71,7 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
     return exitCode.ok;
   }
   if (items.length === 0) {
-    context.note(team === undefined ? "Nothing waits to start." : `Nothing of ${team} waits to start.`);
+    context.note(team === undefined ? "No work waits." : `No work of ${team} waits.`);
     return exitCode.ok;
   }
   const columns = [
@@ -85,7 +85,7 @@ async function listStarts(context: CommandContext, { team, limit, json }: EtaCom
     { title: "LATE", align: "right" as const },
   ];
   context.print(...tableLines(columns, items.map(startRow), context.terminal.stdout, context.paint));
-  context.note("One in ten starts before EARLY, one in ten after LATE; `headroom eta WORKLOAD` says more of one.");
+  context.note("1 in 10 starts before EARLY, 1 in 10 after LATE; `headroom eta WORKLOAD` shows details of one.");
   if (more) context.note(`There are more than ${plural(items.length, "workload")}: use --limit or --team.`);
   return exitCode.ok;
 }

@@ -10,7 +10,7 @@ interface FleetCommandOptions {
 
 export const fleetCommand = defineCommand<FleetCommandOptions>({
   name: "fleet",
-  summary: "Show sites, pools and what is free",
+  summary: "Show sites, pools and free capacity",
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

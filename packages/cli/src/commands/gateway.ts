@@ -10,7 +10,7 @@ export const gatewayCommand = defineCommand<GatewayOptions>({
   headroom gateway --new-key
   headroom gateway --engines
 Runs until Ctrl-C or SIGTERM, then lets streams end. Changes of the file apply at once.
-docs/gateway.md explains the file.`,
+docs/reference/gateway.md explains the file.`,
   options: [
     { flags: "--config <file>", description: "the configuration", complete: "file" },
     { flags: "--check", description: "only check the configuration" },

@@ -12,10 +12,10 @@ interface HistoryCommandOptions {
 
 export const historyCommand = defineCommand<HistoryCommandOptions>({
   name: "history",
-  summary: "Tell what happened to a workload, and by what right",
+  summary: "Show what happened to a workload, with preemption grounds",
   details:
     "Placements, starts and ends; by what right it was evicted, or others for it, with the standing of their teams;\n" +
-    "places that were promised; workers that an elastic gang got and gave. Of one attempt: headroom why WORKLOAD --attempt N",
+    "nominations; growth and shrinking of elastic gangs. For one attempt: headroom why WORKLOAD --attempt N",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -32,8 +32,7 @@ export const historyCommand = defineCommand<HistoryCommandOptions>({
         context.paint,
       ),
     );
-    if (past.isCut)
-      context.note(`The beginning of ${printable(name)} is too long ago to be read; this is the newest part.`);
+    if (past.isCut) context.note(`The beginning of ${printable(name)} is too old to be read; this is the newest part.`);
     return exitCode.ok;
   },
 });

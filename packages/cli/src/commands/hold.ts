@@ -7,7 +7,7 @@ interface HoldCommandOptions {
 
 export const holdCommand = defineCommand<HoldCommandOptions>({
   name: "hold",
-  summary: "Start nothing more of workloads until they are released; what runs goes on",
+  summary: "Hold workloads: no further task starts until they are released; running tasks continue",
   arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
   options: [jsonOption],
   run: (context, { args, options }) =>

@@ -27,13 +27,13 @@ export const listCommand = defineCommand<ListCommandOptions>({
   name: "list",
   summary: "List workloads, newest first",
   details:
-    "Examples:\n  headroom list --phase running\n  headroom list --waiting        what waits, in the order of the policy, and why",
+    "Examples:\n  headroom list --phase running\n  headroom list --waiting        the queue in order, with reasons",
   options: [
     { flags: "--phase <phase>", description: `only ${phases.join(", ")}`, complete: phases },
     { flags: "--team <team>", description: "only this team and the teams below it", complete: "team" },
     { flags: "--kind <kind>", description: `only ${kinds.join(" or ")}`, complete: kinds },
     { flags: "--search <text>", description: "only where name or id contains the text" },
-    { flags: "--waiting", description: "the queue: what waits, in order, with the reason" },
+    { flags: "--waiting", description: "the queue in order, with reasons" },
     limitOption,
     jsonOption,
   ],
@@ -61,7 +61,7 @@ export const listCommand = defineCommand<ListCommandOptions>({
       context.print(JSON.stringify({ items, more }, null, 2));
       return exitCode.ok;
     }
-    if (items.length === 0) context.note(isAsked(query) ? "No workload is one of these." : NONE_YET);
+    if (items.length === 0) context.note(isAsked(query) ? "No workload matches." : NONE_YET);
     else context.print(...workloadTable(items, Date.now(), context.terminal.stdout, context.paint));
     if (more)
       context.note(
@@ -101,7 +101,7 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
     context.note(
       totals.workloads === 0
         ? `Nothing waits${others === null ? "" : " for a place"}.`
-        : `Of ${plural(totals.workloads, "waiting workload")} none is one of these.`,
+        : `None of ${plural(totals.workloads, "waiting workload")} matches.`,
     );
     noteOthers();
     return exitCode.ok;
@@ -125,7 +125,7 @@ async function listQueue(context: CommandContext, client: HeadroomClient, { want
     workload.actor,
     gangText(workload),
     shortDuration(nowMs - workload.submittedAtMs),
-    reason?.sentence ?? "starts within a moment",
+    reason?.sentence ?? "starts shortly",
   ]);
   context.print(...tableLines(columns, rows, context.terminal.stdout, context.paint));
   context.note(

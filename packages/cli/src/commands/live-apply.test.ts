@@ -175,17 +175,20 @@ describe("apply", () => {
 });
 
 describe("the workload files in the documentation", () => {
-  it.each(["README.md", "docs/workload-files.md"])("of %s can be applied as they are printed", async (page) => {
-    const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
-    const examples = [...text.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, example = ""]) => example);
-    expect(examples.length).toBeGreaterThan(0);
-    for (const stdin of examples) {
-      const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
-      // The fleet of these tests has another accelerator type than the quotas of this test.
-      const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
-      expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
-      expect(said.code).toBe(0);
-      expect(said.stdout).toMatch(/^\+ /m);
-    }
-  });
+  it.each(["README.md", "docs/reference/workload-files.md"])(
+    "of %s can be applied as they are printed",
+    async (page) => {
+      const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), "utf8");
+      const examples = [...text.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, example = ""]) => example);
+      expect(examples.length).toBeGreaterThan(0);
+      for (const stdin of examples) {
+        const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
+        // The fleet of these tests has another accelerator type than the quotas of this test.
+        const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
+        expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
+        expect(said.code).toBe(0);
+        expect(said.stdout).toMatch(/^\+ /m);
+      }
+    },
+  );
 });

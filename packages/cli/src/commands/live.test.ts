@@ -150,7 +150,7 @@ describe("looking", () => {
     expect(verdict.reasons[0]?.kind).toBe("exceedsFleet");
     expect((await headroom(["list", "--waiting"])).stdout).toContain("too-big");
     expect((await headroom(["list", "--waiting", "--search", "TOO-B"])).stdout).toContain("too-big");
-    expect((await headroom(["list", "--waiting", "--kind", "batch"])).stderr).toContain("none is one of these");
+    expect((await headroom(["list", "--waiting", "--kind", "batch"])).stderr).toContain("matches");
     expect(await headroom(["list", "--waiting", "--team", "nobody"])).toMatchObject({
       code: 1,
       stderr: "error: there is no team nobody\n",
@@ -234,7 +234,7 @@ describe("looking", () => {
       expect.stringMatching(/submitted it\.$/),
       expect.stringMatching(/^Attempt 1 was placed: 1 worker on /),
       "Attempt 1 started.",
-      "Attempt 1 is being stopped: it ran longer than its walltime.",
+      "Attempt 1 is being stopped: walltime exceeded.",
       "Attempt 1 ended: stopped, worker 0 was killed by SIGTERM.",
       "It ended: failed.",
       "",
@@ -338,7 +338,7 @@ describe("looking", () => {
     await headroom(["stop", "waits", "holds"]);
   });
 
-  it("says when a node goes, and that it stays after all", async () => {
+  it("says when a node goes, and that withdraw the notice", async () => {
     const said = await headroom(["nodes", "notice", "here", "--in", "2h", "--reason", "spot reclaim"]);
     expect(said).toMatchObject({ code: 0, stdout: expect.stringMatching(/^here goes at \d{4}-.*Z; .*--withdraw/) });
     expect((await headroom(["nodes"])).stdout).toMatch(/GOES\n.*here .* up .*Z \(spot reclaim\)\n/);
@@ -349,7 +349,7 @@ describe("looking", () => {
     await headroom(["run", "--name", "leaves", "--cores", "0", "--", "exec sleep 600"]);
     await headroom(["nodes", "notice", "here", "--in", "0s"]);
     expect((await headroom(["history", "leaves"])).stdout).toContain(
-      "is being stopped: it makes way for the notice on node here.",
+      "is being stopped: it is stopped for the notice on node here.",
     );
     await headroom(["nodes", "notice", "here", "--withdraw"]);
     expect((await headroom(["stop", "leaves"])).code).toBe(0);

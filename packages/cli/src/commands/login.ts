@@ -8,7 +8,7 @@ interface LoginCommandOptions {
 
 export const loginCommand = defineCommand<LoginCommandOptions>({
   name: "login",
-  summary: "Print a link that signs your browser in to the console, once",
+  summary: "Print a one-time link that signs your browser in to the console",
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

@@ -18,12 +18,12 @@ interface LogsCommandOptions {
 
 export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
-  summary: "Print what a workload's processes wrote",
+  summary: "Print the output of a workload's processes",
   details:
     "Lines of several workers carry the rank in front and come in the order in which they were written. What was written to stderr comes on stderr.\nCtrl-C ends the printing, not the workload.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [
-    { flags: "-f, --follow", description: "go on with what is written from now on, until the workload ends" },
+    { flags: "-f, --follow", description: "follow new output until the workload ends" },
     { flags: "--worker <rank>", description: "only this worker" },
     { flags: "--attempt <id>", description: "only this attempt (default: the newest)" },
     { flags: "--stream <stream>", description: "only stdout or stderr", complete: ["stdout", "stderr"] },
@@ -69,7 +69,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
     });
     if (count === 0 && !follow) {
       context.note(
-        `${workload.name} ${workload.endedAtMs === null ? "has written nothing yet" : "left no output, or it is no longer kept"}.`,
+        `${workload.name} ${workload.endedAtMs === null ? "has no output yet" : "left no output, or it is no longer kept"}.`,
       );
     }
     return exitCode.ok;

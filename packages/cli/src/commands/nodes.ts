@@ -30,24 +30,21 @@ const nodeArgument = {
 
 const drainCommand = defineCommand<DrainOptions>({
   name: "drain",
-  summary: "Place nothing new on a node; what runs there finishes",
+  summary: "Drain a node: no new work; running work finishes",
   arguments: [nodeArgument],
-  options: [
-    { flags: "--requeue", description: "stop what runs there (with its grace) and queue it again" },
-    jsonOption,
-  ],
+  options: [{ flags: "--requeue", description: "stop its work (with the grace period) and requeue it" }, jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();
     const answer = await client.drainNode(args[0] ?? "", { running: options.requeue === true ? "requeue" : "wait" });
     if (options.json === true) context.print(JSON.stringify(answer, null, 2));
-    else context.print(`draining ${answer.nodeId}; \`headroom nodes resume ${answer.nodeId}\` ends it`);
+    else context.print(`draining ${answer.nodeId}; \`headroom nodes resume ${answer.nodeId}\` undoes it`);
     return exitCode.ok;
   },
 });
 
 const resumeCommand = defineCommand<NodesCommandOptions>({
   name: "resume",
-  summary: "Let work onto a drained node again",
+  summary: "Resume a drained node",
   arguments: [nodeArgument],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -61,19 +58,19 @@ const resumeCommand = defineCommand<NodesCommandOptions>({
 
 const noticeCommand = defineCommand<NoticeOptions>({
   name: "notice",
-  summary: "Say when a node will be taken away: a spot machine, its provider's maintenance",
+  summary: "Announce that a node goes away, such as a spot termination notice",
   details:
-    "Nothing is placed there that could still run then. What runs there goes on elsewhere where it may, else it is asked for a\n" +
-    "checkpoint and stopped in time, and starts again. Said again, the latest word counts; a node that is still there an hour\n" +
-    "after it should have gone takes work again.\n" +
+    "No work is placed there that could still run then. Running work is moved if possible; otherwise it writes a\n" +
+    "checkpoint, is stopped in time and requeued. A later notice replaces an earlier one; a node that still exists an hour\n" +
+    "after the announced time takes work again.\n" +
     "Examples:\n  headroom nodes notice n1 --in 2m --reason 'spot reclaim'\n  headroom nodes notice n1 --at 2027-03-01T08:00:00Z\n" +
     "  headroom nodes notice n1 --withdraw",
   arguments: [nodeArgument],
   options: [
-    { flags: "--in <duration>", description: "it goes so long from now: 2m" },
-    { flags: "--at <instant>", description: "it goes then: 2027-03-01T08:00:00Z" },
+    { flags: "--in <duration>", description: "time from now: 2m" },
+    { flags: "--at <instant>", description: "instant: 2027-03-01T08:00:00Z" },
     { flags: "--reason <text>", description: "why, for people" },
-    { flags: "--withdraw", description: "it stays after all" },
+    { flags: "--withdraw", description: "withdraw the notice" },
     jsonOption,
   ],
   async run(context, { args, options }) {
@@ -95,7 +92,7 @@ const noticeCommand = defineCommand<NoticeOptions>({
     if (options.json === true) context.print(JSON.stringify(answer, null, 2));
     else
       context.print(
-        `${nodeId} goes at ${instant(goneAtMs)}; \`headroom nodes notice ${nodeId} --withdraw\` takes that back`,
+        `${nodeId} goes at ${instant(goneAtMs)}; \`headroom nodes notice ${nodeId} --withdraw\` withdraws it`,
       );
     return exitCode.ok;
   },
@@ -112,7 +109,7 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
 
 export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
-  summary: "List nodes and who holds what; drain and resume them, say when they go",
+  summary: "List nodes and their work; drain, resume and announce departures",
   commands: [drainCommand, resumeCommand, noticeCommand],
   options: [jsonOption],
   async run(context, { options }) {

@@ -13,18 +13,18 @@ interface PolicyCommandOptions {
 
 export const policyCommand = defineCommand<PolicyCommandOptions>({
   name: "policy",
-  summary: "Show the scheduling policy, or put another in force",
+  summary: "Show or change the scheduling policy",
   details:
-    "A file holds the knobs in YAML or JSON, whole or with `base: PRESET` as what is different from a preset:\n" +
+    "A file states the settings in YAML or JSON, all of them or with `base: PRESET` those that differ:\n" +
     "  base: default\n  name: mine\n  backfill: { reserve: all, depth: 4 }\n" +
     "Before: headroom what-if --policy FILE shows the next hours under it.",
   arguments: [
-    { syntax: "[preset or file]", description: "what holds from now on: a preset, or FILE.yaml", complete: "preset" },
+    { syntax: "[preset or file]", description: "the policy to activate: a preset, or FILE.yaml", complete: "preset" },
   ],
   options: [
     { flags: "--list", description: "list the presets" },
-    { flags: "--dry-run", description: "check it and print it in words, without putting it in force" },
-    { flags: "--knobs", description: "list every knob with its values and its meaning" },
+    { flags: "--dry-run", description: "check it and print it in words, without activating it" },
+    { flags: "--knobs", description: "list every setting with its values and meaning" },
     jsonOption,
   ],
   async run(context, { args, options }) {

@@ -7,7 +7,7 @@ interface ReleaseCommandOptions {
 
 export const releaseCommand = defineCommand<ReleaseCommandOptions>({
   name: "release",
-  summary: "Let held workloads start",
+  summary: "Release held workloads",
   arguments: [{ syntax: "<workloads...>", description: "names, team/name or ids", complete: "workload" }],
   options: [jsonOption],
   run: (context, { args, options }) =>

@@ -14,24 +14,24 @@ const LOOK_EVERY_MS = 200;
 
 export const replayCommand = defineCommand<ReplayCommandOptions>({
   name: "replay",
-  summary: "Show what would have become of recorded work under another policy",
+  summary: "Replay recorded work under another policy",
   details:
-    "Decides what was recorded again: the same submissions, the same nodes, and work that takes what it really took. CONTROL is the\n" +
-    "same without a change: how far it lies from RECORDED is the error of replaying. Nothing is recorded.\n" +
+    "Feeds recorded submissions and nodes to the scheduler again; work keeps its recorded run times. CONTROL is the\n" +
+    "replay without a change: its distance from RECORDED is the error of the replay. Nothing is recorded.\n" +
     "Examples:\n  headroom replay --policy fifo\n  headroom replay --policy mine.yaml --since 30d\n  headroom replay --team-changes teams.yaml",
   options: [
-    { flags: "--policy <preset|file>", description: "under this policy the whole time", complete: "preset" },
+    { flags: "--policy <preset|file>", description: "policy for the whole period", complete: "preset" },
     {
       flags: "--team-changes <file>",
-      description: "with the teams of a file defined as they stand there",
+      description: "with the team definitions of a file",
       complete: "file",
     },
-    { flags: "--since <duration>", description: "how far back to begin (default 7d)" },
+    { flags: "--since <duration>", description: "start of the period, counted back from now (default 7d)" },
     jsonOption,
   ],
   async run(context, { options }) {
     if (options.policy === undefined && options.teamChanges === undefined)
-      throw new CliError("say what would have been otherwise: --policy or --team-changes", exitCode.usage);
+      throw new CliError("nothing to compare: pass --policy or --team-changes", exitCode.usage);
     const [{ duration }, tried, { replayPeriodMs }] = await Promise.all([
       import("../simulate/amount-options.ts"),
       import("../tried-change.ts"),

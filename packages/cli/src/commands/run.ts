@@ -19,7 +19,7 @@ const options: readonly OptionDefinition[] = [
   {
     flags: "--type <type>",
     field: "accelerator",
-    description: "accelerator type that will do, best first; repeatable",
+    description: "accepted accelerator type, best first; repeatable",
     repeatable: true,
   },
   { flags: "--name <name>", field: "name", description: "its name (default: made from the command)" },
@@ -44,26 +44,26 @@ const options: readonly OptionDefinition[] = [
   { flags: "-e, --env <pair>", description: "NAME=VALUE for its environment; repeatable", repeatable: true },
   {
     flags: "--model <name>",
-    description: "what it trains, a preset or a config.json: checks it before it is submitted",
+    description: "the trained model, a preset or a config.json: checked before submission",
   },
   { flags: "--sequence <tokens>", description: "with --model: tokens per sequence (default: 4096)" },
   { flags: "--batch <sequences>", description: "with --model: sequences per optimizer step, over all workers" },
   { flags: "--force", description: "with --model: submit it even if the model does not fit" },
-  { flags: "--dry-run", description: "say what would become of it, and submit nothing" },
-  { flags: "-f, --follow", description: "print its output and stay until it ends" },
-  { flags: "--timeout <duration>", description: "with --follow: give up watching after so long (it goes on)" },
+  { flags: "--dry-run", description: "forecast it without submitting it" },
+  { flags: "-f, --follow", description: "print its output until it ends" },
+  { flags: "--timeout <duration>", description: "with --follow: stop watching after this time (it continues)" },
 ];
 
 export const runCommand = defineCommand<RunCommandOptions>({
   name: "run",
   summary: "Submit one command line as a training run",
   details:
-    "It runs in the directory where you are, in every worker, with torchrun's variables set.\n" +
+    "It runs in the current directory, in every worker, with torchrun's variables set.\n" +
     "One word after -- is a shell command line; several are a program and its arguments.\n" +
     "With --follow the exit code is 0 when it succeeded, 1 when it failed, 3 when --timeout passed or it can never start; Ctrl-C leaves it running.\n" +
     "Examples:\n  headroom run --gpus 1 -- python3 train.py\n  headroom run --workers 2 --follow -- 'echo $RANK of $WORLD_SIZE'\n" +
     "  headroom run --gpus 8 --type H100 --model llama-3-8b --batch 64 -- torchrun train.py",
-  arguments: [{ syntax: "<command...>", description: "what to run; -- before it is welcome" }],
+  arguments: [{ syntax: "<command...>", description: "command to run (put -- before it)" }],
   takesRest: true,
   options: [...options, jsonOption],
   async run(context, { args, options: given }) {

@@ -9,7 +9,7 @@ interface SchedulesCommandOptions {
 
 const removeCommand = defineCommand<SchedulesCommandOptions>({
   name: "remove",
-  summary: "Remove a schedule; what it submitted goes on",
+  summary: "Remove a schedule; submitted work continues",
   arguments: [{ syntax: "<name>", description: "its name" }],
   options: [jsonOption],
   async run(context, { args, options }) {
@@ -23,7 +23,7 @@ const removeCommand = defineCommand<SchedulesCommandOptions>({
 
 export const schedulesCommand = defineCommand<SchedulesCommandOptions>({
   name: "schedules",
-  summary: "List schedules: work that is submitted at times of the clock",
+  summary: "List schedules, which submit work at times of the clock",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {

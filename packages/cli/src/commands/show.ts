@@ -13,7 +13,7 @@ interface ShowCommandOptions {
 
 export const showCommand = defineCommand<ShowCommandOptions>({
   name: "show",
-  summary: "Show everything about one workload",
+  summary: "Show all details of one workload",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [{ flags: "--yaml", description: "print it as a document for `headroom apply`" }, jsonOption],
   async run(context, { args, options }) {

@@ -22,11 +22,11 @@ Examples:
 
 export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSimulationOptions>>({
   name: "simulate",
-  summary: "Run a trace of past or invented work through the scheduler",
+  summary: "Simulate the scheduler on a recorded or generated trace",
   details,
   options: [
     { flags: "--trace <name>", description: "the work: FORMAT:FILE (formats below)" },
-    { flags: "--gpus <count>", description: "one pool of so many accelerators, without topology" },
+    { flags: "--gpus <count>", description: "number of accelerators in one pool, without topology" },
     {
       flags: "--fleet <file>",
       description: "your own fleet and teams: documents as for apply, with simulated pools; repeatable",
@@ -42,19 +42,19 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     {
       flags: "--demand <times>",
       description:
-        "draw pods of an openb trace until they ask for so many times the fleet; none leaves, what does not fit is dropped",
+        "draw pods of an openb trace up to this multiple of the fleet; none ends, and pods that do not fit are dropped",
     },
-    { flags: "--seeds <count>", description: "with --demand: so many runs, from --seed on (default: 1)" },
+    { flags: "--seeds <count>", description: "with --demand: number of runs, from --seed on (default: 1)" },
     { flags: "--faults <rates>", description: "lose nodes and fail attempts at these rates" },
-    { flags: "--startup <duration>", description: "from a placement to the moment it runs (default: 0s)" },
+    { flags: "--startup <duration>", description: "delay from placement to running (default: 0s)" },
     {
       flags: "--walltimes <which>",
       description:
-        "what work says of how long it runs: `actual`, `stated` in the trace, or so many times as long: 5x (default: actual)",
+        "walltime of work: `actual` run time, `stated` in the trace, or a multiple such as 5x (default: actual)",
     },
     {
       flags: "--skip-broken",
-      description: "leave out rows that are broken, instead of refusing",
+      description: "skip broken rows instead of refusing the trace",
     },
     {
       flags: "--html <file>",
@@ -66,7 +66,7 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
       description: "requests to serve instead of work to place: FORMAT:FILE (formats below)",
     },
     { flags: "--model <name>", description: "with --serving: a model of the catalogue (default: llama-3-8b)" },
-    { flags: "--accelerator <name>", description: "with --serving: what replicas run on (default: H100)" },
+    { flags: "--accelerator <name>", description: "with --serving: accelerator of the replicas (default: H100)" },
     { flags: "--replicas <mix>", description: "with --serving: 8, or 4*H100+4*L40S (default: 1)" },
     { flags: "--weights <format>", description: "with --serving: bf16, fp8, … (default: bf16)" },
     {
@@ -75,11 +75,11 @@ export const simulateCommand = defineCommand<SimulateOptions & Partial<ServingSi
     },
     {
       flags: "--variant <changes>",
-      description: "with --serving: also served with KEY=VALUE,… changed; repeatable (keys below)",
+      description: "with --serving: a further variant with KEY=VALUE,… changed; repeatable (keys below)",
       repeatable: true,
     },
     { flags: "--slo <promise>", description: "with --serving: ttft=1s,tpot=50ms (the default)" },
-    { flags: "--speed <times>", description: "with --serving: so many times the arrivals per second (default: 1)" },
+    { flags: "--speed <times>", description: "with --serving: multiple of the arrival rate (default: 1)" },
     jsonOption,
   ],
   async run(context, { options }) {

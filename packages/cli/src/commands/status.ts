@@ -9,7 +9,7 @@ interface StatusCommandOptions {
 
 export const statusCommand = defineCommand<StatusCommandOptions>({
   name: "status",
-  summary: "Show how the control plane is doing",
+  summary: "Show the status of the control plane",
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

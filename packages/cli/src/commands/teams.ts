@@ -25,7 +25,7 @@ const removeCommand = defineCommand<TeamsCommandOptions>({
 
 export const teamsCommand = defineCommand<TeamsCommandOptions>({
   name: "teams",
-  summary: "List teams with what they hold, may claim now, were promised and may have at most, and what one user may",
+  summary: "List teams with usage, entitlement, guarantee, limit and user limit",
   commands: [removeCommand],
   options: [jsonOption],
   async run(context, { options }) {
@@ -57,7 +57,7 @@ export const teamsCommand = defineCommand<TeamsCommandOptions>({
     for (const team of items) {
       context.print(...budgetLines(team, context.paint));
       const past = decayedUsageSentence(team);
-      if (past !== null) context.print(`past use of ${team.name}: ${past}`);
+      if (past !== null) context.print(`recent usage of ${team.name}: ${past}`);
     }
     return exitCode.ok;
   },

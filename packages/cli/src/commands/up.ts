@@ -5,8 +5,8 @@ export const upCommand = defineCommand<UpOptions>({
   name: "up",
   summary: "Start the control plane here, with this machine as its fleet",
   details:
-    "Runs until Ctrl-C, which stops the control plane and not the work: the next `up` on the same state directory finds\n" +
-    "everything as it is. One control plane runs on a state directory at a time.",
+    "Runs until Ctrl-C, which stops the control plane and not the work. The next `up` on the same state directory finds\n" +
+    "the work still running. One control plane runs on a state directory at a time.",
   options: [
     { flags: "--quickstart", description: "also apply examples/quickstart, which trains a small language model" },
     { flags: "--no-console", description: "neither build nor serve the console" },
@@ -14,17 +14,17 @@ export const upCommand = defineCommand<UpOptions>({
     { flags: "--host <address>", description: "on which address (default 127.0.0.1)" },
     {
       flags: "--host-name <name>",
-      description: "a further name by which browsers reach it, as behind a proxy; repeatable",
+      description: "a further host name, such as that of a proxy; repeatable",
       repeatable: true,
     },
     {
       flags: "--slots <count>",
-      description: "accelerators to declare where none are found (default: the cores, at most 8)",
+      description: "accelerators to declare if none are found (default: the number of cores, at most 8)",
     },
     {
       flags: "--nodes <count>",
       description:
-        "declare this machine as so many nodes, each with --slots accelerators and a core for each, to try a fleet on",
+        "declare this machine as several nodes, each with --slots accelerators and a core for each, to try a fleet",
     },
     {
       flags: "--notify <file>",

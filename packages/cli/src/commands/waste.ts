@@ -9,9 +9,9 @@ interface WasteCommandOptions {
 
 export const wasteCommand = defineCommand<WasteCommandOptions>({
   name: "waste",
-  summary: "List accelerators, memory and walltimes that are held or asked for and not used",
+  summary: "List idle accelerators, and oversized memory and walltimes",
   details:
-    "From what work tells in its report file (docs/workload-files.md) and from what such work really took; what nobody told is not guessed.",
+    "From utilisation reports of the work (docs/reference/workload-files.md) and recorded run times; work without reports is not judged.",
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

@@ -14,16 +14,16 @@ const HOUR_MS = 3_600_000;
 
 export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   name: "what-if",
-  summary: "Show the next hours beside what they would be",
+  summary: "Forecast the next hours with a change",
   details:
-    "Plays the scheduler forward twice on copies of its present state, as things are and with the change; nothing is recorded.\n" +
+    "Simulates the scheduler twice from its present state, without and with the change; nothing is recorded.\n" +
     "Examples:\n  headroom what-if --lose n1 --lose n2\n  headroom what-if --add n1:4 --hours 24\n  headroom what-if --policy fifo\n" +
     "  headroom what-if -f teams.yaml",
   options: [
     { flags: "--lose <node>", description: "without this node; repeatable", repeatable: true },
     {
       flags: "--add <node:count>",
-      description: "with so many more nodes like this one; repeatable, adds up",
+      description: "with further nodes like this one; repeatable, adds up",
       repeatable: true,
     },
     {
@@ -31,7 +31,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       description: "under another policy: a preset, or FILE.yaml",
       complete: "preset",
     },
-    { flags: "-f, --file <file>", description: "with the teams of a file defined as they stand there" },
+    { flags: "-f, --file <file>", description: "with the team definitions of a file" },
     { flags: "--hours <count>", description: "how far to look ahead (default 12, at most 168)" },
     jsonOption,
   ],
@@ -49,7 +49,7 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     const { terminal } = context;
     const teams = options.file === undefined ? [] : await triedTeams(options.file, terminal);
     if (loseNodes.length + addNodes.length + teams.length === 0 && options.policy === undefined)
-      throw new CliError("say what would be otherwise: --lose, --add, --policy or -f with a team", exitCode.usage);
+      throw new CliError("nothing to compare: pass --lose, --add, --policy or -f teams.yaml", exitCode.usage);
     const client = await context.connect();
     const answer = await client.whatIf({
       teams,

@@ -14,17 +14,14 @@ interface WhyCommandOptions {
 
 export const whyCommand = defineCommand<WhyCommandOptions>({
   name: "why",
-  summary: "Say why a workload waits, in numbers; or what was decided about an attempt",
+  summary: "Explain why a workload waits, in numbers; or the decision about an attempt",
   details:
-    "With the smallest changes that would start it now, each of them tried on a copy of the scheduler.\n" +
-    "Exit code 3: the fleet as it is could never hold it.\n" +
-    "With --attempt: what was decided about that attempt and when; where its place was taken, or others' for it, by what right, and how\n" +
-    "every team on both sides stood, in parts of what it may claim, without that and with it.",
+    "Also lists the smallest changes that would start it now, each tried on a copy of the scheduler.\n" +
+    "Exit code 3: the fleet could never hold it.\n" +
+    "With --attempt: the decisions about that attempt; for a preemption, its ground and the\n" +
+    "shares of all teams involved, as parts of their entitlements, without and with it.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
-  options: [
-    { flags: "--attempt <number or id>", description: "explain what was decided about this attempt" },
-    jsonOption,
-  ],
+  options: [{ flags: "--attempt <number or id>", description: "explain the decisions about this attempt" }, jsonOption],
   async run(context, { args, options }) {
     const client = await context.connect();
     const workload = await resolveWorkload(client, args[0] ?? "");
@@ -61,7 +58,9 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
     for (const { sentence } of (await client.waste({ workload: workload.id })).items)
       context.print("", printable(sentence));
     if (forecast !== null) context.print("", `Forecast: ${printable(forecast.sentence)}`);
-    if (verdict.wakeOn.length > 0) context.print("", `Looked at again on: ${verdict.wakeOn.join(", ")}`);
+    const { wakeSentence } = await import("@headroom/views");
+    const wake = wakeSentence(verdict.wakeOn);
+    if (wake !== null) context.print("", wake);
     return code;
   },
 });

@@ -147,7 +147,7 @@ describe("files that would hurt", () => {
     const { code, stderr } = await headroom(["apply", "-f", "none.yaml"], { workingDirectory: folder });
     expect([code, stderr]).toEqual([
       2,
-      'error: there is no document in none.yaml; write one like "kind: train" (docs/workload-files.md)\n',
+      'error: there is no document in none.yaml; write one like "kind: train" (docs/reference/workload-files.md)\n',
     ]);
   });
 });

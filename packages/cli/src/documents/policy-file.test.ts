@@ -35,14 +35,14 @@ it("holds what is different from a preset, and takes a section away", async () =
 it.each([
   ["base: defualt\nname: x\n", `mine.yaml:1:7: base: must be`],
   ["base: default\n", "mine.yaml:1:1: name: must be a name of its own, default is a preset"],
-  ["base: default\nname: x\nplacment: pack\n", "mine.yaml:3:1: placment: unknown knob; did you mean placement?"],
+  ["base: default\nname: x\nplacment: pack\n", "mine.yaml:3:1: placment: unknown setting; did you mean placement?"],
   [
     "base: default\nname: x\nbackfill: { reserve: most }\n",
     "mine.yaml:3:22: backfill.reserve: must be none or head or all",
   ],
   [
     "base: default\nname: x\nbackfill: { depths: 2 }\n",
-    "mine.yaml:3:13: backfill.depths: unknown knob; did you mean depth?",
+    "mine.yaml:3:13: backfill.depths: unknown setting; did you mean depth?",
   ],
   ["name: x\n", "mine.yaml:1:1: order: is required"],
   ["- a\n", "mine.yaml:1:1: must be a mapping of knobs, got a list of 1 entry"],

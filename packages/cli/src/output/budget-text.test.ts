@@ -27,11 +27,11 @@ const team = (gpuHours: number, forecast: NonNullable<Team["account"]>["forecast
 it("tells when a budget will be used up, and warns once it is", () => {
   const pace = { gpuHoursPerDay: 12, microUsdPerDay: 0, usedUpAtMs: 15 * DAY_MS };
   expect(budgetLines(team(40, { now: pace, lately: null }), tagged)).toEqual([
-    "budget of lab: 40 GPU-hours of 100 GPU-hours (40%), 60 GPU-hours left; this month, anew at 1970-02-01T00:00:00Z; soft: past it nothing is held back",
-    "  At the pace of what runs now, 12 GPU-hours a day, it is used up at 1970-01-16T00:00:00Z.",
+    "budget of lab: 40 GPU-hours of 100 GPU-hours (40%), 60 GPU-hours left; this month, renewed at 1970-02-01T00:00:00Z; soft: no effect on work when it is used up",
+    "  At the rate of running work, 12 GPU-hours a day, it is used up at 1970-01-16T00:00:00Z.",
   ]);
   expect(budgetLines(team(112, undefined), tagged)).toEqual([
-    "<yellow>budget of lab is used up:</> 112 GPU-hours of 100 GPU-hours (112%), 12 GPU-hours over; this month, anew at 1970-02-01T00:00:00Z; soft: past it nothing is held back",
+    "<yellow>budget of lab is used up:</> 112 GPU-hours of 100 GPU-hours (112%), 12 GPU-hours over; this month, renewed at 1970-02-01T00:00:00Z; soft: no effect on work when it is used up",
   ]);
   expect(budgetLines({ ...team(0, undefined), budget: undefined }, tagged)).toEqual([]);
 });

@@ -129,7 +129,7 @@ it("shows a dozen rows of a long time, and says so where nothing moves", () => {
     "",
     "Nothing that runs is interrupted.",
     "",
-    "Everything that waits starts when it starts as things are.",
+    "All waiting work starts at the same times without the change.",
   ]);
 });
 

@@ -122,7 +122,7 @@ function interruptionLines(answer: WhatIfAnswer, { sink, paint }: Look): string[
       "",
       changed.interruptions === 0
         ? "Nothing that runs is interrupted."
-        : "What runs is interrupted as it is as things are.",
+        : "The change interrupts no further running work.",
     ];
   const rows = interrupted.slice(0, ROWS_MAX).map((work): (Cell | string)[] => {
     const { name, team, present, changed: after } = work;
@@ -143,7 +143,7 @@ function interruptionLines(answer: WhatIfAnswer, { sink, paint }: Look): string[
 }
 
 function startLines({ moved, fromMs, earlierCount, laterCount }: WhatIfAnswer, { sink, paint }: Look): string[] {
-  if (moved.length === 0) return ["", "Everything that waits starts when it starts as things are."];
+  if (moved.length === 0) return ["", "All waiting work starts at the same times without the change."];
   const when = (...times: readonly (number | null)[]): string =>
     times.map((atMs) => whenText(atMs, fromMs)).join(" → ");
   const hasArrays = moved.some(({ taskCount }) => taskCount > 1);

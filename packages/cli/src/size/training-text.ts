@@ -107,7 +107,7 @@ function chosenText({ chosen, precision }: TrainingReport): string {
       ? `${gradientBytes}-byte gradients, ${optimizerBytes}-byte optimizer`
       : (choiceNames[name] ?? name),
   );
-  return words.length === 0 ? "nothing: the plan was given" : words.join(", ");
+  return words.length === 0 ? "nothing: you stated the plan" : words.join(", ");
 }
 
 /** Lower probabilities are shown as "below": the model's tails are not that accurate. */
@@ -192,7 +192,7 @@ function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandC
 }
 
 function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
-  if (wall === undefined) return "Every doubling of these pays.";
+  if (wall === undefined) return "Every doubling of accelerators pays off.";
   const { acceleratorCount, gainPerDoubling, scarce } = wall;
   return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
 }

@@ -59,7 +59,7 @@ export function StaleNotice({ error }: { readonly error: unknown }): ReactElemen
       className="flex items-center gap-2 border-b border-line bg-wait-soft px-4 py-1.5 text-xs text-wait"
     >
       <Icon name="warning" size={14} />
-      What is shown may be out of date: {problemText(error).detail}
+      This data may be outdated: {problemText(error).detail}
     </p>
   );
 }

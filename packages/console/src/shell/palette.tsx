@@ -92,7 +92,7 @@ function PaletteBody({ onClose, onHelp }: BodyProps): ReactElement {
             onRun={() => run(item)}
           />
         ))}
-        {items.length === 0 ? <li className="px-3 py-6 text-center text-ink-2">Nothing of that name.</li> : null}
+        {items.length === 0 ? <li className="px-3 py-6 text-center text-ink-2">No match.</li> : null}
       </ul>
     </>
   );

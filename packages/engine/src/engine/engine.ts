@@ -134,7 +134,7 @@ function earlier(left: number | null, right: number | null): number | null {
   return right === null || left < right ? left : right;
 }
 
-/** A group whose chain is written out only if somebody keeps it: the simulator does not. */
+/** A group whose chain is formatted only when it is read, which the simulator never does. */
 class ClosedGroup implements JournalGroup {
   readonly firstSequence: number;
   readonly count: number;
@@ -234,15 +234,15 @@ export function createEngine(): Engine {
   return new EngineCore(emptyState());
 }
 
-/** The engine that `snapshot()` gave these bytes; goes on exactly where that one was. */
+/** The engine of these `snapshot()` bytes; it continues exactly like the original. */
 export function restoreEngine(snapshot: Uint8Array): Engine {
   return new EngineCore(decodeSnapshot(snapshot));
 }
 
 /**
- * An engine that goes on from the same present on its own, for trying things; what has ended is not known to it. What the live
- * one found out about what waits is known to it as well, so that its first round is as cheap as the next one of that. It keeps
- * no journal: its groups are `null`, and its chain stands still.
+ * An independent engine in the same state, for counterfactual runs; ended work is unknown to it. Caches about waiting
+ * work are copied, so that its first round is as cheap as the original's next one. It keeps no journal: its groups are
+ * `null`, and its chain does not advance.
  */
 export function forkEngine(engine: Engine): Engine {
   const live = coreOf(engine);
@@ -251,14 +251,14 @@ export function forkEngine(engine: Engine): Engine {
   return fork;
 }
 
-/** Takes inputs in without a round: what may start is asked of the batch, on a fork that nobody goes on with. */
+/** Processes inputs without a round: the batch is asked what may start, on a fork that is discarded. */
 export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = new Batch(worldOf(fork), nowMs);
   for (const input of inputs) takeIn(batch, input);
   return batch;
 }
 
-/** The same for as long as something is asked: then it is taken back. `undo`: false: more than can be taken back. */
+/** The same, undone afterwards. `undo` returns false if there is more than can be undone. */
 export function takeInForNow(
   fork: Engine,
   inputs: readonly Input[],
@@ -281,13 +281,13 @@ export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number)
 
 /** A round that was tried for the sake of one workload. */
 export interface CounterfactualRun {
-  /** Of the inputs, which stay. */
+  /** The events of the inputs, which stay. */
   readonly taken: readonly Event[];
-  /** Of the inputs and of the round; its world is as the round left it until that is taken back. */
+  /** The events of inputs and round; the world stays as after the round until it is undone. */
   readonly batch: Batch;
-  /** Takes back what the round recorded; false: more than can be taken back. */
+  /** Undoes the round; false: more than can be undone. */
   undo(): boolean;
-  /** Takes back what the inputs brought about, the round and all that came after it being taken back; false: more than can be. */
+  /** Undoes the inputs, after the round and everything later was undone; false: more than can be undone. */
   undoInputs(): boolean;
 }
 
@@ -323,9 +323,9 @@ export function tryFor(
 }
 
 /**
- * Whether what waits cannot start any more in a round in which nobody can be asked to leave and nothing is promised: it finds no
- * room, not even when those have left who leave anyway, and from here on others only take more. What may be evicted later in the
- * round has started in that room, and gives no more of it back.
+ * Whether waiting work certainly cannot start in a round without evictions and nominations: it does not fit even after
+ * terminating work has ended, and other work can only take more. Work that becomes evictable later in the round has
+ * started on that same capacity.
  */
 function isOutOfReach(
   world: World,
@@ -336,9 +336,9 @@ function isOutOfReach(
   // Loans of cells may come to be evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
-  // While a class is asked that does not start, protected starts may be booked that stand in the way for now.
+  // While a bucket is asked that does not start, protected starts may be booked temporarily.
   if (!started && (rules.backfill.reserve !== "none" || bucket !== own)) return false;
-  // What groups find is put together group by group: others may leave room by taking some.
+  // Task groups are combined greedily: other work may enable a fit by taking capacity.
   return !isInGroups(own.request) && findPlacement(world, own.request, "releasing") === null;
 }
 

@@ -13,15 +13,15 @@ export interface JournalGroup {
   /** `JSON.stringify(events)`: the exact text that is stored and hashed. */
   readonly text: string;
   /**
-   * Hash of the chain before this group and `text`, 32 hex digits. Guards against damage, not against forgery. An engine
-   * writes it out when it is read, so keep a group by its fields: a spread would leave this one behind.
+   * Hash of the chain before this group and `text`, 32 hex digits. Guards against damage, not against forgery. It is a
+   * getter that formats on read, so copy a group field by field: a spread would drop it.
    */
   readonly chain: string;
 }
 
 /**
- * What one batch came to. The driver, in this order: appends and syncs `group`, calls `advance`, answers `replies`,
- * performs `effects`. Only then does it hand in the next batch.
+ * The result of one batch. The driver, in this order: appends and syncs `group`, calls `advance`, answers `replies`,
+ * performs `effects`. Only then does it pass in the next batch.
  */
 export interface Ready {
   readonly atMs: number;

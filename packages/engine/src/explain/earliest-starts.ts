@@ -1,6 +1,6 @@
 /**
- * What people, other work and the clock alone keep from starting, whatever becomes free: a bound for those who look ahead, from the
- * facts that a round would meet. It never says more than is certain, so work that merely finds no room has none.
+ * Earliest starts by hold reasons alone (people, dependencies, clock), ignoring capacity: a lower bound for forecasts.
+ * It states only what is certain, so work that merely lacks capacity has none.
  */
 import { renewalMs } from "../usage/account.ts";
 import { spentBudget } from "../usage/gate.ts";
@@ -41,15 +41,15 @@ export class EarliestStarts {
   }
 
   /**
-   * The instant before which nothing that waits of it starts; `NEVER_AS_THINGS_ARE`: not before somebody does something about it.
-   * Ask in the order of submission: what work waits for is then known already.
+   * The instant before which no waiting task starts; `NEVER_AS_THINGS_ARE`: not without a user's action. Ask in the
+   * order of submission, so that dependencies are known.
    */
   of(workload: Workload): number {
     const { id } = workload;
     if (this.#nominated.has(id)) return this.#nowMs;
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    // Whatever waits for itself in a circle is not looked at twice.
+    // A dependency cycle is visited once.
     this.#known.set(id, this.#nowMs);
     const earliestMs = this.#boundOf(workload);
     this.#known.set(id, earliestMs);
@@ -99,7 +99,7 @@ export class EarliestStarts {
     return openMs;
   }
 
-  /** What is awaited ends no earlier than what is left of it starts; a thing that it produces may come of what runs. */
+  /** A dependency ends no earlier than its remaining tasks start; an artifact may come from a running task. */
   #awaitedMs({ workloadId, on }: WaitsFor): number {
     const awaited = this.#world.state.workloads.get(workloadId);
     if (awaited === undefined || !this.waits(awaited)) return 0;

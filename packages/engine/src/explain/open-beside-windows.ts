@@ -1,4 +1,4 @@
-/** When the calendar lets work start: the end of the first window after which it would have room if nothing ran. */
+/** When the calendar lets work start: the end of the first window after which the empty fleet has capacity for it. */
 import { acceptableTypes, isInGroups } from "../cluster/request.ts";
 import { looksAround } from "../placement/filters/anti-affinity.ts";
 import { windowsInTheWay } from "../placement/filters/calendar-windows.ts";
@@ -9,13 +9,16 @@ import type { NodeId } from "../model/ids.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 
-/** An end costs a placement on the whole fleet, for every kind of work that asks; what begins after more of them is told too early. */
+/**
+ * Maximum number of window ends tried: each costs a placement on the whole fleet for every kind of work; later ones are
+ * reported too early.
+ */
 const ENDS_SIMULATED_MAX = 16;
 
 /**
- * The instant before which windows leave it no room even if nothing ran; 0: they leave it some, or more than room and windows
- * decides. Never later than it could start: between two ends there is only ever less room, since what starts later lasts longer
- * into what is planned.
+ * The instant before which windows leave no capacity even on an empty fleet; 0: there is capacity, or other constraints
+ * decide. Never later than its real start: between two ends capacity only shrinks, because later starts overlap later
+ * windows.
  */
 export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): number {
   const { calendar } = world;
@@ -27,7 +30,7 @@ export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: nu
   return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
 }
 
-/** The ends of the windows that close a node on which it may lie, in order: also of those that it would run into only if it started later. */
+/** Ends of windows that close a usable node, in order, including windows that only a later start would overlap. */
 function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
   const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
@@ -41,7 +44,7 @@ function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonl
   return [...new Set(ends)].filter((endMs) => endMs > nowMs).toSorted((left, right) => left - right);
 }
 
-/** Whether there is room beside windows if nothing runs; taken to be there where more than room and windows decides. */
+/** Whether the empty fleet has capacity beside windows; assumed if other constraints decide. */
 function hasRoomBeside(world: World, bucket: QueueBucket): boolean {
   const { spec } = bucket.request;
   if (isInGroups(bucket.request) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;

@@ -62,7 +62,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   return done({ kind: "applied", changes });
 }
 
-/** What `apply` would come to, without doing it. */
+/** The result of `apply`, without applying. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
   const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
   if (admissionFailure !== null) return refused(admissionFailure);
@@ -114,7 +114,7 @@ interface WorkloadToApply {
   readonly actor: string;
 }
 
-/** What was found out about the work when it was submitted is no wish: a document that says nothing of it means the same work. */
+/** Derived fields of a submission are no user setting: a document without them means the same work. */
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
   if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
   const { throughputMilli: _curve, ...gang } = known.spec.gang;
@@ -192,7 +192,7 @@ function poolAdmissionFailure({ state }: World, { sites, pools }: ApplyDocuments
   return null;
 }
 
-/** Whether somebody has, or is promised, a part of one of its accelerators: what parts there are stays while they are held. */
+/** Whether a MIG slice of its accelerators is held or nominated: the MIG device cannot change then. */
 function hasParts(state: ReadonlyState, pool: PoolName): boolean {
   const isPart = ({ slice, node }: WorkerAllocation): boolean =>
     slice !== undefined && state.nodes.get(node)?.pool === pool;
@@ -235,8 +235,8 @@ function teamAdmissionFailure({ state }: World, teams: readonly Team[]): Rejecti
 }
 
 /**
- * The order in which teams are recorded: by their depth in the tree as it will be. So a new team comes after the one it
- * hangs from, and a tree that is turned over never closes a circle on the way: above a team that was recorded, all is final.
+ * Order in which teams are recorded: by their depth in the new tree. So a new team comes after its parent, and an
+ * inverted tree never forms a cycle on the way.
  */
 function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]): readonly Team[] {
   const byName = new Map(teams.map((team) => [team.name, team]));
@@ -256,18 +256,18 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
   const awaited = awaitedAmong(workloads);
   const submitted = new Set<WorkloadSpec>();
   const admissionFailureOf = (spec: WorkloadSpec): Rejection | null => {
-    // What it waits for may come with it.
+    // Its dependencies may be in the same set.
     const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
     const admissionFailure = submissionAdmissionFailure(world, after === undefined ? spec : { ...spec, after }, known);
     return admissionFailure === null ? null : withCycle(admissionFailure, spec, awaited);
   };
   for (const spec of awaitedFirst(workloads)) {
     const last = newest.get(nameOf(spec));
-    // What is there already is not taken in again, so nothing can be held against it.
+    // Existing workloads are not submitted again, so no check applies to them.
     if (workActionOf(last, spec) === "unchanged") continue;
     const admissionFailure = admissionFailureOf(spec);
     if (admissionFailure?.code === "unknownDependency" && admissionFailure.cycle !== undefined) {
-      // Of a circle that one is told which stands first in the set.
+      // For a cycle, the first workload in the order of the set is reported.
       const { cycle } = admissionFailure;
       const first = workloads.find(({ team, name }) => team === spec.team && cycle.includes(name));
       return (first === undefined ? null : admissionFailureOf(first)) ?? admissionFailure;
@@ -297,7 +297,7 @@ function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
   };
 }
 
-/** In the order of the set, but what work waits for before it, wherever it stands; what waits for itself in a circle as it stands. */
+/** In the order of the set, with dependencies first; cycles stay in the set's order. */
 export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<WorkloadSpec> {
   if (!workloads.some(({ after }) => after !== undefined)) return workloads;
   const awaited = awaitedAmong(workloads);
@@ -321,7 +321,7 @@ export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<Workl
   return ordered;
 }
 
-/** What is not there yet, because it waits for this in turn, is told as the circle that it is. */
+/** A missing dependency that waits for this workload is reported as a cycle. */
 function withCycle(admissionFailure: Rejection, spec: WorkloadSpec, awaited: AwaitedAmong): Rejection {
   if (admissionFailure.code !== "unknownDependency") return admissionFailure;
   const from = new Map<WorkloadSpec, WorkloadSpec>();

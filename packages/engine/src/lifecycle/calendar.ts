@@ -28,7 +28,7 @@ interface EntryWith {
 
 export type Planned = ReadonlyMap<string, IndexedWindow>;
 
-/** What speaks against an entry beside the documents that come with it; `null`: nothing. */
+/** The problem of an entry, given the documents that come with it; `null`: none. */
 export function calendarAdmissionFailure(
   world: World,
   entry: CalendarEntry,
@@ -52,7 +52,7 @@ export function calendarAdmissionFailure(
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
-/** By the clock of the one who decides: it would leave the calendar in the same round. */
+/** By the engine's clock: it would leave the calendar in the same round. */
 const overAdmissionFailure = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
   endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
@@ -66,7 +66,7 @@ export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): 
 
 const NOTHING_PLANNED: Planned = new Map();
 
-/** What a window will close once it is recorded after those that are planned. */
+/** The nodes that a window will close when it is recorded after the existing ones. */
 export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
   indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
 

@@ -32,7 +32,7 @@ export function decideCommand(batch: Batch, command: Command): void {
   }
 }
 
-/** What two commands must share for the second to be a retry of the first. */
+/** The fields that must be equal for a retry. */
 function fingerprintOf(command: Command): string {
   return hashText(canonicalJson({ ...command, commandId: null, idempotencyKey: null }));
 }

@@ -1,6 +1,6 @@
 import type { CommandResult, Rejection } from "../contract/replies.ts";
 
-/** What a decision came to, before it is answered. */
+/** The result of a decision, before it is answered. */
 export type Decision =
   | { readonly kind: "done"; readonly result: CommandResult }
   | { readonly kind: "refused"; readonly rejection: Rejection };

@@ -1,4 +1,4 @@
-/** What work waits for: names become ids when it is submitted, and an end that can never be met ends what waits for it. */
+/** Dependencies: names are resolved to ids at the submission, and work whose dependency can never be met ends. */
 import type { Batch } from "../batch/batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
@@ -10,7 +10,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-/** What of `after` has not come about yet; refused where something is unknown or has ended otherwise. */
+/** Unmet dependencies of `after`; refused if one is unknown or has ended otherwise. */
 export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
   const waitsFor: WaitsFor[] = [];
   const given: Artifact[] = [];
@@ -66,7 +66,7 @@ function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): 
   return newest;
 }
 
-/** Work that waits for an end which came out otherwise will never start: it ends, and so does what waits for it in turn. */
+/** Work whose dependency ended otherwise never starts: it ends, and so does work that depends on it. */
 export function endHopeless(batch: Batch, ended: Workload, dependents: readonly WorkloadId[]): void {
   const { world } = batch;
   // A pipeline may be longer than calls go deep.

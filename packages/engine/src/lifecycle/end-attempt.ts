@@ -1,4 +1,4 @@
-/** What the end of an attempt means for its task and its workload: done, tried again, or given up. */
+/** Effect of an attempt's end on its task and workload: done, retried, or failed. */
 import type { Batch } from "../batch/batch.ts";
 import type {
   Attempt,
@@ -26,7 +26,7 @@ export interface AttemptEnd {
   readonly outcome: AttemptOutcome;
   readonly exit: WorkerExit | null;
   readonly detail: string;
-  /** Of a loss; absent: the machine's. */
+  /** Cause of a loss; absent: the machine. */
   readonly cause?: LossCause;
 }
 
@@ -38,7 +38,7 @@ export function endAttempt(batch: Batch, attempt: Attempt, end: AttemptEnd): voi
     for (const nomination of Array.from(batch.world.state.nominations.values()))
       if (nomination.afterAttempt === attempt.id) withdraw(batch, nomination, "what was to move has ended");
   }
-  // Field by field, and spread only where it is needed: one of the most frequent events.
+  // Copied field by field for speed: one of the most frequent events.
   const ended = {
     kind: "attemptEnded",
     version: 1,
@@ -67,7 +67,7 @@ interface Ended {
   readonly losses: number | null;
 }
 
-/** When a task that did not succeed may be tried again; `null` if it is given up. */
+/** When an unsuccessful task may be retried; `null`: it has failed for good. */
 function retryAt(batch: Batch, ended: Ended): number | null {
   const { workload, attempt, end, losses } = ended;
   if (workload.stopRequested) return null;

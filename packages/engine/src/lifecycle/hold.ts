@@ -3,7 +3,7 @@ import type { Command } from "../contract/inputs.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** Holding what is held, or releasing what is not, changes nothing and is no error: the wish is met. */
+/** Holding a held workload, or releasing one that is not held, changes nothing and is no error. */
 export function holdWorkload(
   batch: Batch,
   { kind, workloadId: id, actor }: Command & { readonly kind: "holdWorkload" | "releaseWorkload" },

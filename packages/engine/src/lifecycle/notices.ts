@@ -1,4 +1,4 @@
-/** What is said of nodes that will be taken away: by a command, or by the executor that was told. */
+/** Notices of departing nodes: by a command, or by an executor. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command, Observation } from "../contract/inputs.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -6,10 +6,10 @@ import { noticeName, noticeOf } from "../state/notices.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** A node that is still there so long after it should have gone takes work again. */
+/** Time after the announced departure at which a node that still exists takes work again. */
 const NOTICE_HOLDS_MS = 3_600_000;
 
-/** Under this name the calendar records what was said of nodes by their executors. */
+/** Prefix of the names under which the calendar records notices. */
 const NOTICE_ACTOR = "notice";
 
 interface Word {
@@ -20,8 +20,8 @@ interface Word {
 }
 
 /**
- * A node that goes at a known instant is one that is away from then on: a maintenance window of its own, with all that such a window
- * means for what runs there and for what would be placed there.
+ * A node that departs at a known instant is away from then on: a maintenance window for it alone, with all effects on
+ * running and new work.
  */
 function record(batch: Batch, { nodeId, goneAtMs, reason, actor }: Word): void {
   const known = noticeOf(batch.world.state, nodeId);
@@ -37,7 +37,7 @@ export function heedNotice(batch: Batch, { nodeId, goneAtMs }: Observation & { r
   record(batch, { nodeId, goneAtMs, reason: noticeOf(batch.world.state, nodeId)?.reason, actor: NOTICE_ACTOR });
 }
 
-/** It has gone, or is back: what was said of it is over. */
+/** The node has gone, or is back: the notice is over. */
 export function endNotice(batch: Batch, nodeId: NodeId, actor: string = NOTICE_ACTOR): void {
   if (noticeOf(batch.world.state, nodeId) !== null)
     batch.emit({ kind: "calendarRemoved", version: 1, atMs: batch.nowMs, name: noticeName(nodeId), actor });
@@ -52,14 +52,14 @@ export function noticeNode(
   if (node.health === "lost") return refused({ code: "nodeLost", nodeId });
   const { nowMs } = batch;
   const goneAtMs = "atMs" in gone ? gone.atMs : nowMs + gone.inMs;
-  // Said again it is what is known, however late; an executor that hears late of a node that goes is believed.
+  // A repeated notice replaces the earlier one, however late; an executor's late notice is accepted.
   if (goneAtMs < nowMs && noticeOf(batch.world.state, nodeId)?.goneAtMs !== goneAtMs)
     return refused({ code: "noticeOver", nodeId, goneAtMs, nowMs });
   record(batch, { nodeId, goneAtMs, reason, actor });
   return done({ kind: "nodeNoticed", nodeId, goneAtMs });
 }
 
-/** What was asked to stop for it stops all the same. */
+/** Work that was stopped for it stays stopped. */
 export function withdrawNotice(
   batch: Batch,
   { nodeId, actor }: Command & { readonly kind: "withdrawNotice" },

@@ -1,4 +1,4 @@
-/** What executors saw. Reports about attempts that the engine no longer counts as active are old news and change nothing. */
+/** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
 import type { Batch } from "../batch/batch.ts";
 import type { Observation } from "../contract/inputs.ts";
 import type { ExecutorSpec, NodeSpec } from "../model/fleet.ts";
@@ -84,7 +84,7 @@ function recordStart(batch: Batch, attempt: Attempt): void {
   batch.emit({ kind: "attemptStarted", version: 1, atMs: batch.nowMs, attemptId: attempt.id });
 }
 
-/** Told again after a restart, of workers that were asked to leave meanwhile, or of a gang that is to stop, it changes nothing. */
+/** A repeated report after a restart, about terminating workers or a terminating gang, changes nothing. */
 function failJoin(
   batch: Batch,
   attempt: Attempt,
@@ -106,10 +106,10 @@ const isFailure = (exit: WorkerExit): boolean => exit.kind === "signalled" || ex
 
 function exitAttempt(batch: Batch, attempt: Attempt, exits: readonly WorkerExit[]): void {
   const failure = exits.find(isFailure) ?? null;
-  // Who was asked for a checkpoint alone and ends well has ended by itself; what fails then is tried again like what was stopped.
+  // An attempt that was only asked for a checkpoint and succeeds has ended by itself; a failure is retried like a stop.
   const wasStopped = attempt.stop !== null && (failure !== null || !isWaitingForCheckpoint(attempt));
   const outcome = wasStopped ? "stopped" : failure === null ? "succeeded" : "failed";
-  // A gang that ends before its start was reported did start: the record says so.
+  // A gang that ends before its start was reported did start, and the record says so.
   if (attempt.startedAtMs === null) recordStart(batch, attempt);
   endAttempt(batch, attempt, { outcome, exit: failure, detail: "" });
 }
@@ -119,7 +119,7 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
   const { nowMs: atMs } = batch;
   const known = state.nodes.get(spec.id);
   if (known === undefined) {
-    // A node whose pool nobody declared is not ours to use.
+    // A node of an undeclared pool is not used.
     if (state.pools.has(spec.pool)) batch.emit({ kind: "nodeJoined", version: 2, atMs, node: spec });
     return;
   }
@@ -128,12 +128,12 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
     endNotice(batch, spec.id);
   }
   const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
-  // Amounts of a node change only while it holds nothing and is promised to nobody; the executor reports again at its next look.
+  // Amounts of a node change only while it holds nothing and has no nomination; the executor reports again later.
   if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isNominated(state, spec.id))
     batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });
 }
 
-/** What executors say of a node, and nothing of what became of it. */
+/** The reported properties of a node, without the engine's own fields. */
 function declared(node: NodeSpec): unknown {
   const { id, pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = node;
   const optional = [labels ?? {}, workersMax ?? null, acceleratorGroups ?? []];

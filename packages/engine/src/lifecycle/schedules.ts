@@ -1,4 +1,4 @@
-/** Declaring schedules and taking them out. What can be held against a run is looked at when it is due, and now. */
+/** Declares and removes schedules. The submitted work is checked when it is due, and now. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { Schedule } from "../model/schedule.ts";
@@ -8,7 +8,7 @@ import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** Its team must exist, and it must be due some day; what it waits for need not be there yet. */
+/** Its team must exist, and it must be due at some time; dependencies need not exist yet. */
 export function scheduleAdmissionFailure(
   { state }: World,
   { name, spec, times }: Schedule,
@@ -23,7 +23,7 @@ export function recordSchedule(batch: Batch, schedule: Schedule, actor: string):
   batch.emit({ kind: "scheduleSet", version: 2, atMs: batch.nowMs, schedule, actor });
 }
 
-/** What it submitted goes on. */
+/** Submitted work continues. */
 export function removeSchedule(batch: Batch, { name, actor }: Command & { readonly kind: "removeSchedule" }): Decision {
   if (!batch.world.state.schedules.has(name)) return refused({ code: "unknownSchedule", name });
   batch.emit({ kind: "scheduleRemoved", version: 1, atMs: batch.nowMs, name, actor });

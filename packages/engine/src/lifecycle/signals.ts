@@ -1,4 +1,4 @@
-/** What a workload's process says of itself. */
+/** Signals of a workload's process. */
 import type { Batch } from "../batch/batch.ts";
 import type { IdleChange, ProgressEstimate, Signal } from "../contract/inputs.ts";
 import type { AttemptId } from "../model/ids.ts";
@@ -33,7 +33,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
   }
 }
 
-/** What moves an expected end, as one event: a fact for each attempt would cost several times the text. */
+/** Changes of expected ends, as one event: one for each attempt would cost several times the text. */
 function recordEstimates(batch: Batch, estimates: readonly ProgressEstimate[]): void {
   const { world, nowMs } = batch;
   const news = new Map<AttemptId, ProgressEstimate>();
@@ -64,7 +64,7 @@ function recordIdleChanges(batch: Batch, changes: readonly IdleChange[]): void {
   if (news.size > 0) batch.emit({ kind: "idleChanged", version: 1, atMs: batch.nowMs, changes: [...news.values()] });
 }
 
-/** What was declared and is not known to lie there already; executors tell again after a restart. */
+/** Declared artifacts whose location is new; executors repeat reports after a restart. */
 export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: readonly Artifact[]): void {
   const { spec, artifacts: known } = workloadOf(batch.world, attempt.workloadId);
   const said = new Map(known?.map(({ name, path }) => [name, path]));
@@ -75,7 +75,7 @@ export function recordArtifacts(batch: Batch, attempt: Attempt, artifacts: reado
   }
 }
 
-/** After a restart an executor tells the last checkpoint again: that is none which was asked for meanwhile. */
+/** After a restart an executor repeats the last checkpoint, which is not the requested one. */
 function isKnown(
   { world }: Batch,
   { id, workloadId }: Attempt,

@@ -59,7 +59,7 @@ export function submissionAdmissionFailure(
   return tooLarge(capacity, spec);
 }
 
-/** Of a gang of groups, about the first group that does not fit by itself, else about its first. */
+/** With task groups: the first group that does not fit alone, else the first group. */
 function tooLarge(capacity: Capacity, spec: WorkloadSpec): Rejection {
   const { gang } = spec;
   const placeable = ({ gang: asked, acceleratorTypes }: WorkloadSpec): number =>

@@ -1,10 +1,13 @@
-/** Whom work keeps away from: sets of work by name, in a domain of the fabric or of a label, or everybody on its nodes. */
+/**
+ * Anti-affinity: sets of work by name, in a fabric domain or the nodes with one label value, or all other work on its
+ * nodes.
+ */
 export interface AntiAffinitySpec {
   /** Sets that the work belongs to; others may keep away from them. */
   readonly sets?: readonly string[];
   /** It shares no domain with work of these sets that is not its own gang; nor may such work come near it. */
   readonly from?: readonly AntiAffinityFrom[];
-  /** Nobody else is on its nodes. */
+  /** No other work runs on its nodes. */
   readonly exclusive?: true;
 }
 

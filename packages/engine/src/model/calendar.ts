@@ -1,6 +1,6 @@
 /**
- * What is planned for certain times: nodes that are away, capacity that is kept for somebody. Declared like teams and pools,
- * under names that are unique among all entries. Instants in ms since the epoch.
+ * Calendar entries: nodes that are away, and capacity reserved for teams or users. Declared like teams and pools, under
+ * names that are unique among all entries. Instants in ms since the epoch.
  */
 import type { NodeId, PoolName, SiteName, TeamName } from "./ids.ts";
 import type { ScheduleTimes } from "./schedule.ts";
@@ -17,10 +17,10 @@ interface WindowCommon extends EntryCommon {
 /** Nothing runs on these nodes in this time: what might is not placed there, what still does is stopped so that it ends before. */
 export interface MaintenanceWindow extends WindowCommon {
   readonly kind: "maintenance";
-  /** All nodes of the pool, those that join later too; absent: `nodes` says which. */
+  /** All nodes of the pool, later ones included; absent: `nodes` lists them. */
   readonly pool?: PoolName;
   readonly nodes?: readonly NodeId[];
-  /** Why, for people; absent: nobody said. */
+  /** The reason, for people; absent: none was stated. */
   readonly reason?: string;
 }
 
@@ -28,23 +28,26 @@ export interface MaintenanceWindow extends WindowCommon {
 export interface AdvanceReservation extends WindowCommon {
   readonly kind: "reservation";
   readonly team?: TeamName;
-  /** Who submitted the work, whatever its team. */
+  /** Users for whose submissions it is, in any team. */
   readonly users?: readonly string[];
   readonly nodes?: readonly NodeId[];
-  /** Whole nodes with at least this many accelerators in sum, chosen when it is recorded; absent: `nodes` says which. */
+  /**
+   * Whole nodes with at least this total number of accelerators, chosen when it is recorded; absent: `nodes` lists
+   * them.
+   */
   readonly accelerators?: number;
-  /** Of which type those nodes are; absent: any. */
+  /** Accelerator type of those nodes; absent: any. */
   readonly acceleratorType?: string;
 }
 
 export type TimeWindow = MaintenanceWindow | AdvanceReservation;
-/** What power costs, or how clean it is, at certain times; where several hold, the one that began last counts. */
+/** Price or carbon of power in certain periods; if several apply, the one that began last counts. */
 export interface Tariff extends EntryCommon {
   readonly kind: "tariff";
   /** Only there; absent: at every site that has no tariff of its own. */
   readonly site?: SiteName;
   readonly when: TariffTimes;
-  /** Micro-dollars for a kilowatt-hour, below 0 where whoever takes it is paid; a series says it step by step. */
+  /** Micro-dollars for a kilowatt-hour, negative if consumers are paid; a series has one value per step. */
   readonly microUsdPerKwh?: number;
   /** Grams of carbon dioxide in a kilowatt-hour. */
   readonly gramsPerKwh?: number;
@@ -52,7 +55,10 @@ export interface Tariff extends EntryCommon {
 
 export type TariffTimes =
   | { readonly kind: "once"; readonly startMs: number; readonly endMs: number }
-  /** A forecast: one figure after another, each for `stepMs`, and then it leaves the calendar. It counts before other tariffs. */
+  /**
+   * A forecast: one value for each `stepMs`; after the last it leaves the calendar. It takes precedence over other
+   * tariffs.
+   */
   | {
       readonly kind: "series";
       readonly startMs: number;
@@ -60,10 +66,10 @@ export type TariffTimes =
       readonly microUsdPerKwh?: readonly number[];
       readonly gramsPerKwh?: readonly number[];
     }
-  /** It begins whenever the times are due, and holds for so long. */
+  /** It begins at each of these times and lasts this long. */
   | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
 
-/** When a tariff leaves the calendar; `Infinity`: it comes back again and again. */
+/** When a tariff leaves the calendar; `Infinity`: it recurs without end. */
 export function tariffEndMs(when: TariffTimes): number {
   if (when.kind === "recurring") return Number.POSITIVE_INFINITY;
   if (when.kind === "once") return when.endMs;
@@ -73,7 +79,7 @@ export function tariffEndMs(when: TariffTimes): number {
 
 export type CalendarEntry = TimeWindow | Tariff;
 
-/** What of the calendar takes a node from the work that runs there; a notice by its node, `reason` in the words of whoever gave it. */
+/** The entry that takes a node away from running work; for a notice its node, and `reason` as stated. */
 export type ClosedBy =
   | { readonly kind: "maintenance"; readonly name: string; readonly reason?: string }
   | { readonly kind: "reservation"; readonly name: string }
@@ -82,7 +88,7 @@ export type ClosedBy =
 /** An entry with what became of it. */
 export interface CalendarItem {
   readonly entry: CalendarEntry;
-  /** The nodes chosen for a reservation by amount; absent: the entry itself says which. */
+  /** The nodes chosen for a reservation by amount; absent: the entry itself lists them. */
   readonly nodes?: readonly NodeId[];
   /** Its time has come; absent: it has not. */
   readonly begun?: true;

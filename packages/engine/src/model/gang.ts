@@ -3,7 +3,7 @@ import { profileMilli } from "./mig.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
 
-/** So many workers of one kind. */
+/** Workers of one kind. */
 export interface GangPart {
   readonly shape: WorkerShape;
   readonly workers: number;
@@ -11,7 +11,7 @@ export interface GangPart {
   readonly group?: number;
 }
 
-/** What this worker of the gang needs. */
+/** Resources of this worker of the gang. */
 export const shapeOf = (gang: GangSpec, { taskGroup }: Pick<WorkerAllocation, "taskGroup">): WorkerShape =>
   taskGroup === undefined ? gang : groupAt(gang, taskGroup);
 
@@ -25,10 +25,10 @@ const partsBy = (gang: GangSpec, count: (of: Pick<GangSpec, "workers" | "minWork
 /** All that it wants. */
 export const wholeParts = (gang: GangSpec): GangPart[] => partsBy(gang, ({ workers }) => workers);
 
-/** What it starts with. */
+/** The gang's minimum. */
 export const leastParts = (gang: GangSpec): GangPart[] => partsBy(gang, minWorkersOf);
 
-/** Of these workers, how many of each kind. */
+/** These workers, counted by kind. */
 export function partsOf(gang: GangSpec, workers: readonly WorkerAllocation[]): GangPart[] {
   if (gang.taskGroups === undefined) return [{ shape: gang, workers: workers.length }];
   const counts = gang.taskGroups.map(() => 0);

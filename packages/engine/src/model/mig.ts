@@ -1,9 +1,9 @@
 /**
- * How accelerators are divided by hardware: NVIDIA's Multi-Instance GPU. A device has eight memory slices, of which the eighth has
- * no compute slice of its own; a profile takes some that lie side by side, from one of the positions at which it may begin, and no
- * two instances overlap. Sizes and positions are those of `nvidia-smi mig -lgipp` on A100 and H100, names those of NVIDIA's MIG User
- * Guide, "Supported MIG Profiles" (docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html). Profiles with
- * media engines (`+me`) are left out.
+ * MIG (Multi-Instance GPU): how hardware divides accelerators. A device has eight memory slices, of which the eighth
+ * has no compute slice; a profile takes adjacent slices from one of its possible start positions, and no two instances
+ * overlap. Sizes and positions are those of `nvidia-smi mig -lgipp` on A100 and H100, names those of NVIDIA's MIG User
+ * Guide, "Supported MIG Profiles" (docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
+ * Profiles with media engines (`+me`) are left out.
  */
 
 /** One kind of part, on every device with this geometry. */
@@ -33,7 +33,7 @@ const DEVICES = {
   "B200-180GB": ["1g.23gb", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb"],
 } as const;
 
-/** The devices whose division is known; what a pool may say of its accelerators. */
+/** The devices with a known table; the values of a pool's `mig`. */
 export type MigDevice = keyof typeof DEVICES;
 
 export const MIG_DEVICES: readonly MigDevice[] = Object.keys(DEVICES) as MigDevice[];
@@ -44,15 +44,15 @@ export const MIG_PROFILES: readonly string[] = [...new Set<string>(Object.values
 const COMPUTE_SLICES = 7;
 
 /**
- * What a part counts in quotas, budgets and fair shares, in thousandths of an accelerator: its sevenths of the compute, rounded
- * down, so that what lies on one device never counts more than the device.
+ * Amount of a profile in quotas, budgets and fair shares, in thousandths of an accelerator: its sevenths of the
+ * compute, rounded down, so that all instances of one device never count more than the device.
  */
 export const profileMilli = (profile: string): number => Math.floor((1000 * Number(profile[0])) / COMPUTE_SLICES);
 
 /** Thousandths of a device that are one memory slice: in these a part is booked. */
 export const SLICE_MILLI = 125;
 
-/** Where a part may lie: `digits` has a hexadecimal 1 for every memory slice that it takes, the first slice last. */
+/** A position of an instance: `digits` has a hexadecimal 1 for each of its memory slices, the first slice last. */
 export interface MigPlace {
   readonly start: number;
   readonly digits: number;

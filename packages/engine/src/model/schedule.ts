@@ -2,11 +2,11 @@
 import type { WorkloadId } from "./ids.ts";
 import type { WorkloadSpec } from "./workload.ts";
 
-/** A cron expression, read: the instants whose minute, hour, month and day are all in these lists, each in ascending order. */
+/** A parsed cron expression: the instants whose minute, hour, month and day are all in these ascending lists. */
 export interface ScheduleTimes {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** 1 to 31. Where this and `daysOfWeek` both leave something out, a day in either of them counts, as in cron. */
+  /** 1 to 31. If both this and `daysOfWeek` are restricted, a day in either of them counts, as in cron. */
   readonly daysOfMonth: readonly number[];
   /** 1 to 12. */
   readonly months: readonly number[];
@@ -14,11 +14,11 @@ export interface ScheduleTimes {
   readonly daysOfWeek: readonly number[];
 }
 
-/** Instants of what is submitted that count from when it was due, in milliseconds after that. */
+/** Instants of the submitted work relative to the due time, in milliseconds. */
 export interface FromDue {
   readonly notBeforeMs?: number;
   readonly deadlineMs?: number;
-  /** Of work that waits for cheap or clean power. */
+  /** Latest start of work with a start window. */
   readonly latestStartMs?: number;
 }
 
@@ -28,28 +28,28 @@ export interface Schedule {
   /** Its instants are the same for all that is submitted; those that are not are in `fromDue`. */
   readonly spec: WorkloadSpec;
   readonly fromDue?: FromDue;
-  /** While its last run has not ended: another is submitted beside it, it is left out, or the last one is stopped for it. */
+  /** While its last run has not ended: submit another, skip this one, or stop the last one. */
   readonly concurrency: "allow" | "forbid" | "replace";
 }
 
 /** A schedule with what became of it. */
 export interface ScheduleItem {
   readonly schedule: Schedule;
-  /** Who declared it: the runs are theirs. */
+  /** The user who declared it, and owns its runs. */
   readonly actor: string;
-  /** What was due until then has been dealt with. */
+  /** Everything due until then has been handled. */
   readonly lookedAtMs: number;
   readonly lastWorkloadId?: WorkloadId;
   /** The newest times at which it was due, the oldest first, at most `SCHEDULE_RUNS_KEPT`; absent: none that was kept. */
   readonly runs?: readonly ScheduleRun[];
 }
 
-/** What came of a time at which a schedule was due. */
+/** Result of a due time. */
 export interface ScheduleRun {
   readonly dueAtMs: number;
   /** When the engine saw to it; later than it was due where nothing ran then. */
   readonly atMs: number;
-  /** What was submitted; `null`: nothing. */
+  /** The submitted workload; `null`: none. */
   readonly workloadId: WorkloadId | null;
   /** Why nothing was submitted; `""` where something was. */
   readonly left: string;
@@ -58,7 +58,7 @@ export interface ScheduleRun {
 /** A working week and the weekend of a nightly run. */
 export const SCHEDULE_RUNS_KEPT = 7;
 
-/** What a schedule submits for a time at which it was due. */
+/** The submission for a due time. */
 export function specDueAt({ spec, fromDue = {} }: Schedule, dueAtMs: number): WorkloadSpec {
   const { notBeforeMs, deadlineMs, latestStartMs } = fromDue;
   return {

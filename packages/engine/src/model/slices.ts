@@ -1,4 +1,7 @@
-/** Workers in slices come and go so many at a time: a gang that runs is made of whole slices of the widest kind, as runs of ranks. */
+/**
+ * Elastic gangs in slices change size by whole slices: a running gang consists of whole slices of the widest kind, as
+ * runs of ranks.
+ */
 import { groupAt, partsOf } from "./gang.ts";
 import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
 
@@ -10,7 +13,7 @@ export function sliceSize({ gang, fabric }: SlicedSpec, group: number | undefine
   return wished?.slices?.[0]?.workers ?? 1;
 }
 
-/** How many of its first workers, at most so many, are whole slices. */
+/** Number of workers in whole slices among its first workers, up to a maximum. */
 export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation[], most: number): number {
   const group = workers[most - 1]?.taskGroup;
   const size = sliceSize(spec, group);
@@ -19,11 +22,11 @@ export function wholeSlices(spec: SlicedSpec, workers: readonly WorkerAllocation
   return most - (own % size);
 }
 
-/** How many it has when one slice of the first so many has left, or one worker where it is in none. */
+/** Number of workers after one slice (or one worker, without slices) of the first ones has left. */
 export const withoutLast = (spec: SlicedSpec, workers: readonly WorkerAllocation[], count: number): number =>
   wholeSlices(spec, workers, count - 1);
 
-/** By how many workers at once it grows, so that its slices are whole; 0: it has no room for them. */
+/** Number of workers by which it grows to complete a slice; 0: it is at its maximum. */
 export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation[]): number {
   if (spec.gang.taskGroups === undefined)
     return upToWhole(sliceSize(spec, undefined), workers.length, spec.gang.workers);
@@ -33,7 +36,7 @@ export function growthCount(spec: SlicedSpec, workers: readonly WorkerAllocation
   return upToWhole(sliceSize(spec, group), has, groupAt(spec.gang, group).workers);
 }
 
-/** Groups that may have further workers, so many where it is said, first those that lack more of theirs, in proportion. */
+/** Task groups that can grow (by this number of workers, if given), those with the largest relative shortfall first. */
 export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[], count = 0): readonly number[] {
   return partsOf(gang, workers)
     .map((part, index) => {

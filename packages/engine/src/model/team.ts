@@ -16,7 +16,7 @@ export const NETWORK = "networkGbps";
 /** Every resource that teams state and that is no accelerator type. */
 export const RESOURCES_BESIDE_TYPES: readonly string[] = [ALL_ACCELERATORS, CORES, MEMORY, NETWORK];
 
-/** Whose work a team's waiting work may evict, and under which condition. */
+/** Victims that a team's waiting work may preempt, and the conditions. */
 export interface TeamPreemption {
   /** In the same team. */
   readonly within: "never" | "lowerPriority";
@@ -26,21 +26,21 @@ export interface TeamPreemption {
   readonly whileBorrowing?: { readonly priorityMax: number };
 }
 
-/** What `ReservedTopology.within` calls accelerators that hang together inside a node: its groups, and each accelerator by itself. */
+/** `ReservedTopology.within` for connected accelerators inside a node: its groups, and each accelerator alone. */
 export const GROUP_LEVEL = "group";
 
 /** Accelerators that hang together, owned by a team: eight on one node are not eight anywhere. */
 export interface ReservedTopology {
-  /** What one cell of the shape is: a domain of this level of the fabric, a whole `node`, or a `group` of accelerators inside one. */
+  /** The kind of a cell: a domain of this fabric level, a whole `node`, or a `group` of accelerators inside one. */
   readonly within: string;
   /** How many accelerators one cell has, all of one type: a domain, node or group with more or fewer is no such cell. */
   readonly accelerators: number;
   readonly count: number;
   /** Their type; absent: any. */
   readonly acceleratorType?: string;
-  /** The domains of the fabric in which the cells lie, from the widest level down; absent: anywhere. */
+  /** The fabric domains that contain the cells, from the widest level down; absent: anywhere. */
   readonly domain?: readonly string[];
-  /** Nodes of which the cells are, or in which they lie; absent: any that fit. */
+  /** Nodes that contain the cells, or are the cells; absent: any that fit. */
   readonly nodes?: readonly string[];
 }
 
@@ -51,18 +51,21 @@ export interface Team {
   readonly limit: Amounts;
   /** The most that the work of any one user of it may hold at once, of the team and everything below it; no entry: as the team may. */
   readonly userLimit?: Amounts;
-  /** What the team gets back whenever it asks; no entry: nothing is guaranteed. */
+  /** Guaranteed amounts, which the team gets back whenever it asks; no entry: nothing is guaranteed. */
   readonly guarantee?: Amounts;
-  /** Its part of what nobody's guarantee covers, against its siblings; absent: 1. 0: nothing while others want it. */
+  /**
+   * Its weight against its siblings for capacity that no guarantee covers; absent: 1. 0: nothing while others have
+   * demand.
+   */
   readonly weight?: number;
   /** How much of its guarantee the others may use while it does not; no entry: all of it. */
   readonly lendingLimit?: Amounts;
   /** How much beyond its guarantee it may use; no entry: no bound but its limit. */
   readonly borrowingLimit?: Amounts;
-  /** Among its siblings: larger is served first and gets what is left over first; absent: 0. */
+  /** Priority among its siblings: larger is served first, also with unguaranteed capacity; absent: 0. */
   readonly priority?: number;
   readonly preemption?: TeamPreemption;
-  /** What it may use up over time; absent: as much as it can. */
+  /** Its budget over time; absent: none. */
   readonly budget?: Budget;
   readonly reservedTopology?: readonly ReservedTopology[];
 }

@@ -1,8 +1,8 @@
-/** What further workers bring to an elastic gang, by the curve that came with it; without one, each as much as the first. */
+/** Gain of further workers for an elastic gang, by its throughput curve; without one, each worker counts the same. */
 import { sliceSize } from "./slices.ts";
 import type { GangSpec, WorkloadSpec } from "./workload.ts";
 
-/** So many workers more, and what they bring together, in thousandths of what one worker alone gets done. */
+/** A step of growth, and its total gain, in thousandths of the throughput of a single worker. */
 export interface GrowthStep {
   readonly workers: number;
   readonly gainMilli: number;
@@ -10,15 +10,15 @@ export interface GrowthStep {
 
 const ONE_WORKER_MILLI = 1000;
 
-/** What so many workers get done, in thousandths of what one does. */
+/** Throughput of this number of workers, in thousandths of that of one. */
 export function throughputMilli({ throughputMilli: curve }: GangSpec, workers: number): number {
   return curve === undefined ? workers * ONE_WORKER_MILLI : (curve[workers - 1] ?? 0);
 }
 
 /**
- * By how many workers it may grow so that each of them brings something, the step that brings most for each of its workers first.
- * Curves have plateaus and jumps (a batch that no plan divides over three workers), so the best step is not always one worker.
- * `usual`: what it grows by without a curve, in slices by whole ones.
+ * Steps of growth with a gain, the highest gain per worker first. Curves have plateaus and jumps (a batch that no plan
+ * divides over three workers), so the best step is not always one worker. `usual`: the step without a curve; with
+ * slices, whole slices.
  */
 export function growthSteps(
   spec: Pick<WorkloadSpec, "gang" | "fabric">,

@@ -1,16 +1,16 @@
-/** What a team, or a user in a team, held on average lately: the longer ago, the less it counts. */
+/** Decayed average usage of a team, or of a user in a team: older usage counts less. */
 
 /** Cores in thousandths, MiB of memory, accelerators in thousandths: the resources by which teams are compared, in that order. */
 export type UseVector = readonly [number, number, number];
 
 export const NO_USE: UseVector = [0, 0, 0];
 
-/** As of `atMs`; what is held since then comes on top when it is read (`usage/past-use.ts`). */
+/** As of `atMs`; usage since then is added when it is read (`usage/decayed-usage.ts`). */
 export interface DecayedUsage {
   readonly atMs: number;
-  /** The decayed average as of the beginning of the step that `atMs` lies in, in 2^-16 of the unit. */
+  /** The decayed average at the start of the step that contains `atMs`, in 2^-16 of the unit. */
   readonly average: UseVector;
-  /** What was held in that step so far, times ms. */
+  /** Usage in that step so far, times ms. */
   readonly pending: UseVector;
 }
 

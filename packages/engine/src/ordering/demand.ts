@@ -1,7 +1,7 @@
 /**
- * What each team's own work holds and asks for, in sum. Who gets what changes nothing of it: what was asked to leave and will
- * ask again counts on the way, and what a plan in the making books does not count. So shares move only when work comes
- * and goes, and whatever is decided by them cannot be undone by the deciding.
+ * Total demand of each team's own work: usage plus requests. Decisions do not change it: evicted work counts until it
+ * waits again, and tentative bookings do not count. So shares change only when work is submitted or ends, and no
+ * decision invalidates its own basis.
  */
 import { canDo } from "../state/executors.ts";
 import { groupAt, leastParts, partsOf, typesOfGroup, wholeParts } from "../model/gang.ts";
@@ -22,8 +22,8 @@ interface Demands {
 }
 
 /**
- * What is compared for each node, by position, in the order of the nodes. Work counts for every type that it will do with, also
- * when it has got one of them: which one it is given is no demand.
+ * Compared amounts for each node, by position, in the order of the nodes. Work counts for every accepted type, also
+ * while it runs on one of them: the assigned type is no demand.
  */
 export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (readonly number[])[] {
   const { compared, resources } = world.teamUse;
@@ -45,14 +45,14 @@ export function ownDemands(world: World, nodes: readonly TeamNode[]): readonly (
   return nodes.map((node) => demands.byTeam.get(node) as number[]);
 }
 
-/** What the team's own work holds and is promised, without what is only tried. */
+/** Usage and nominations of the team's own work, without tentative bookings. */
 const held = (node: TeamNode, position: number): number =>
   node.children.reduce((rest, child) => rest - (child.used[position] ?? 0), node.used[position] ?? 0) -
   (node.tentative[position] ?? 0);
 
 interface DemandRequest {
   readonly parts: readonly GangPart[];
-  /** So many times. */
+  /** Multiplies the amounts. */
   readonly gangs: number;
 }
 
@@ -83,7 +83,7 @@ function addByType(
   }
 }
 
-/** Whatever has a place or is promised one, and counts for its team. */
+/** All placed and nominated work that counts for its team. */
 function countHeldByType(world: World, demands: Demands): void {
   const { state } = world;
   const count = (id: WorkloadId, workers: readonly WorkerAllocation[]): void => {
@@ -94,7 +94,7 @@ function countHeldByType(world: World, demands: Demands): void {
   for (const { workloadId, workers } of state.nominations.values()) count(workloadId, workers);
 }
 
-/** What a gang would come to hold: its least, where it may not grow. */
+/** The maximum of a gang; its minimum if it may not grow. */
 function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
   const mayGrow =
     rules.elastic.grow !== "never" &&
@@ -113,7 +113,7 @@ function countWaiting(world: World, demands: Demands): void {
   }
 }
 
-/** What gangs lack that run and ask for it, or are promised a part of it. */
+/** Missing workers of running gangs that request growth, or are nominated for a part of it. */
 function countGrowing(world: World, demands: Demands): void {
   const { queue, state } = world;
   for (const { request } of queue.growthClasses())
@@ -140,8 +140,8 @@ function countLacking(world: World, demands: Demands, { id, nominated }: Growing
 }
 
 /**
- * What was evicted does not count for its team any more and asks again when it has left, unless it has a place to move to; a
- * gang that was asked to shrink would grow again.
+ * Evicted work no longer counts for its team and asks again when it has ended, unless it migrates; a shrunk gang would
+ * grow again.
  */
 function countTerminating(world: World, demands: Demands): void {
   const { terminating, state } = world;

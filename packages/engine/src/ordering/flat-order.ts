@@ -1,4 +1,4 @@
-/** All that waits in one queue, whoever it belongs to. */
+/** All waiting work in one queue, regardless of team. */
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";

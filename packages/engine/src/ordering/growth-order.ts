@@ -1,4 +1,4 @@
-/** Whom the next further worker goes to, among gangs that run: where the policy says so, to whom it brings most. */
+/** Order of growth requests of running gangs: by gain, if the policy says so. */
 import { compareSteps, throughputMilli } from "../model/throughput.ts";
 import type { GrowthStep } from "../model/throughput.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -14,7 +14,7 @@ export function growthOrder(world: World): CompareClasses {
     compareSteps(stepOf(world, right.request), stepOf(world, left.request)) || inQueue(left, right);
 }
 
-/** Whoever lacks some of its least number of workers gets nothing done without them. */
+/** A gang below its minimum makes no progress without the missing workers. */
 function stepOf({ state }: World, { gang, grows, workers }: PlacementRequest): GrowthStep {
   const has = grows === null ? 0 : (state.attempts.get(grows)?.workers.length ?? 0);
   if (has < minWorkersOf(gang)) return { workers: 1, gainMilli: Number.MAX_SAFE_INTEGER };

@@ -1,13 +1,13 @@
 /**
- * What waits and the growth of what runs, where no two teams are to be compared. No two of these requests are alike, as two
- * tasks of an array are that a plan would place again: so it does not matter in which order they are looked at.
+ * Order of waiting requests and growth requests if no two teams are compared. No two of these requests are identical,
+ * so equal keys cannot occur and the evaluation order does not matter.
  */
 import type { Rules } from "../policy/rules.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
-/** Most rounds end with the first class or the second: so many are found without bringing all of them in order. */
+/** Most rounds end with the first or second bucket: these are found without sorting all of them. */
 const SOUGHT_MAX = 2;
 
 export class QueueOrder implements RoundOrder {
@@ -54,7 +54,7 @@ export class QueueOrder implements RoundOrder {
 
   served(bucket: QueueBucket): void {
     this.#remove(bucket);
-    // What its user holds has changed, and with it the place of everything else of that user.
+    // Usage of its user has changed, and with it the position of all requests of that user.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
     // It has another head now, and with it another place.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) this.add(bucket);

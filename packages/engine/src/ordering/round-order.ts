@@ -1,4 +1,4 @@
-/** Who is next in a round, among the classes that are to be looked at. */
+/** Order of the buckets in a round. */
 import { rejectedAtEpoch } from "../cluster/queue.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -10,9 +10,9 @@ import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
-  /** The class whose head is next; `null`: nobody is left. */
+  /** The bucket whose head is next; `null`: none is left. */
   first(): QueueBucket | null;
-  /** The head of the class got what it asked for: another may be next, of this class or of its team. */
+  /** The head of the bucket was served: the next one may be of this bucket or of its team. */
   served(bucket: QueueBucket): void;
   /** The class is out for the rest of the phase. */
   drop(bucket: QueueBucket): void;
@@ -37,15 +37,15 @@ export function classesInTurn(world: World, classes: readonly QueueBucket[]): re
 }
 
 /**
- * Whether classes that are closed decide which of the others is next: each stands for its team like any other until its turn comes,
- * where a team is seen with what its best request asks for, and where a team's own work goes before or after whoever is next below it.
+ * Whether skipped buckets affect the order of the others: each represents its team until its turn comes, if teams are
+ * compared by their best request, or if a team's own work competes with its children.
  */
 export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean {
   const { order } = world.rules.teams;
   return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
 }
 
-/** Whether the team of one of them lies above the team of another. */
+/** Whether the team of one of them is an ancestor of the team of another. */
 function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolean {
   const below = classes.map(({ request }) => teamUse.node(request.team)).filter(({ parent }) => parent !== null);
   if (below.length === 0) return false;
@@ -56,7 +56,7 @@ function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolea
   });
 }
 
-/** `compareHeads`: who goes first among the classes of a team; left out, by the policy's order. */
+/** `compareHeads`: order among the buckets of a team; default: the policy's. */
 export function roundOrder(
   world: World,
   classes: readonly QueueBucket[],
@@ -74,7 +74,7 @@ export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
     : new TeamOrder(world, classes, headOrder(world));
 }
 
-/** Then no two teams are to be compared: whoever is added later asks for a class that was served, and is of its team. */
+/** Then no two teams are compared: later additions have a bucket that was served, and its team. */
 function areOfOneTeam(classes: readonly QueueBucket[]): boolean {
   for (const { request } of classes) if (request.team !== classes[0]?.request.team) return false;
   return true;

@@ -10,7 +10,7 @@ import type { WeightLeft } from "./weights-after-usage.ts";
 export interface Seen {
   readonly teamShare: TeamShare;
   readonly request: Amount;
-  /** What a plan in the making takes from it, by resource position; its dominant share is seen without that. */
+  /** Tentative evictions from it, by resource position; its dominant share excludes them. */
   readonly taken: readonly number[] | null;
 }
 
@@ -36,7 +36,7 @@ export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
   };
 }
 
-/** Where a team stands by one key: smaller goes first, of several numbers the first that differs. */
+/** The rank of a team by one key: smaller goes first; several numbers are compared in order. */
 type Rank = number | string | readonly number[];
 
 function compareRanks(left: Rank, right: Rank): number {
@@ -47,7 +47,7 @@ function compareRanks(left: Rank, right: Rank): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** A team in a round, whose ranks are looked up once for as long as nothing of what they are of changes. */
+/** A team in a round, with ranks cached until one of their inputs changes. */
 export class RankedTeam {
   readonly #keys: readonly TeamOrderKey[];
   #seen: Seen | null = null;
@@ -63,7 +63,7 @@ export class RankedTeam {
     this.#seen = null;
   }
 
-  /** What the teams hold is as of `useEpoch` (`TeamUse`). */
+  /** Usage is as of `useEpoch` (`TeamUse`). */
   see(seen: () => Seen, useEpoch: number): void {
     if (this.#seen !== null && this.#useEpoch === useEpoch) return;
     this.#seen = seen();
@@ -96,7 +96,7 @@ const last =
     holds(seen) ? 1 : 0;
 
 const usedAt = ({ node }: TeamShare, position: number): number => node.used[position] ?? 0;
-/** What past use leaves of the weight that the team states. */
+/** The remaining weight after usage history. */
 const weightAt = ({ node, weightsLeft }: TeamShare, position: number): number => {
   const { part, whole } = weightsLeft[position] as WeightLeft;
   return ((node.team.weight ?? 1) * part) / whole;
@@ -123,7 +123,7 @@ const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   ),
   "share-with": ({ teamShare, request, taken }) => dominantShare(teamShare, request, taken),
   share: ({ teamShare }) => dominantShare(teamShare, null),
-  // Whoever may claim no more of anything and less of something goes first in this order too.
+  // A team with no larger and some smaller entitlement goes first in this order too.
   entitlement: ({ teamShare }) => ENTITLEMENTS_COMPARED.map((position) => entitlementOf(teamShare, position)),
   "weighted-use": ({ teamShare, request }) =>
     Math.max(

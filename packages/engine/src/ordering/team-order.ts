@@ -1,6 +1,6 @@
 /**
- * Teams take turns: from the top of the tree down the sibling that stands lowest goes next, each seen with the best request
- * of everything below it. A team's own work stands beside its children as one of them.
+ * Turns of teams: from the root down, the sibling with the lowest rank is next, each compared with the best request
+ * below it. A team's own work competes with its children.
  */
 import { amountCompared } from "../cluster/request.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
@@ -68,7 +68,7 @@ export class TeamOrder implements RoundOrder {
     const own = entry.classes.at(-1) ?? null;
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
-    // Own work beside children: whoever comes first in the order of the queue, since both count for this team alike.
+    // Own work beside children, in queue order, because both count for this team alike.
     if (own !== null && child?.best != null) entry.best = this.#compareHeads(own, child.best) < 0 ? own : child.best;
   }
 
@@ -93,7 +93,10 @@ export class TeamOrder implements RoundOrder {
     this.#refresh(bucket);
   }
 
-  /** What its user holds of the team and of every team above it has changed, and with it the place of everything else of that user there. */
+  /**
+   * Usage of its user in the team and all teams above has changed, and with it the position of all requests of that
+   * user.
+   */
   #sortAgain({ team, actor }: PlacementRequest): void {
     if (!this.#world.rules.order.includes("user")) return;
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(team)); at !== null; at = at.parent) {
@@ -114,7 +117,7 @@ export class TeamOrder implements RoundOrder {
     this.#refresh(bucket);
   }
 
-  /** What the team holds, or its best request, changed: so may the best of every team above it. */
+  /** Usage or best request of the team changed, which may change the best of every team above it. */
   #refresh(bucket: QueueBucket): void {
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(bucket.request.team)); at !== null; at = at.parent)
       this.#chooseBest(at);

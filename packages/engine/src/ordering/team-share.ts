@@ -1,6 +1,6 @@
 /**
- * How every team stands in a round: what it holds, what it asks for and its fair share of each resource, by position as in
- * `cluster/team-use.ts`. Fair shares are of the demand as it is when the phase begins; what is held is read as it changes.
+ * Team shares in a round: usage, demand and fair share of each resource, by position as in `cluster/team-use.ts`. Fair
+ * shares use the demand at the start of the phase; usage is read as it changes.
  */
 import { divideDownTree } from "../quota/divide.ts";
 import type { TreeShareRequest } from "../quota/divide.ts";
@@ -13,7 +13,7 @@ import { WHOLE_WEIGHT, scaledWeight, weightsLeft } from "./weights-after-usage.t
 import type { WeightLeft } from "./weights-after-usage.ts";
 import { fleetTotal } from "../cluster/fleet-total.ts";
 
-/** What cannot be split further when shares are rounded. */
+/** The indivisible unit in the rounding of shares. */
 const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000);
 
 export interface TeamShare {
@@ -21,9 +21,9 @@ export interface TeamShare {
   /** The positions by which teams are compared; what follows is by position. */
   readonly positions: readonly number[];
   readonly fair: readonly number[];
-  /** The same where past use does not count: what nobody may be evicted below, whatever was used before. */
+  /** Fair share without usage history: the level below which no work is evicted. */
   readonly fairByPresent: readonly number[];
-  /** What past use leaves of its weight. */
+  /** The remaining weight after usage history. */
   readonly weightsLeft: readonly WeightLeft[];
   readonly total: readonly number[];
 }
@@ -35,7 +35,7 @@ interface KnownShares {
   /** The sequence, queue and usage history that `value` was computed from. */
   key: string;
   value: TeamShares | null;
-  /** The shares that the phase under way decides by; `null`: none is. */
+  /** The shares of the current phase; `null`: none. */
   held: TeamShares | null;
 }
 const knownTeamShares = new Slot<KnownShares>(() => ({ key: "", value: null, held: null }), { survivesUndo: false });
@@ -53,8 +53,8 @@ export function teamSharesOf(world: World): TeamShares {
 }
 
 /**
- * Does something by the shares as they are when it begins: what it decides moves none of them (`demand.ts`), and adding them up
- * anew after each of thousands of plans is what those would cost.
+ * Runs `body` with the shares at its start: its decisions do not change them (`demand.ts`), and recomputing them for
+ * each of thousands of plans would dominate the round.
  */
 export function withFixedTeamShares(world: World, act: () => void): void {
   const known = world.scratch.get(knownTeamShares);
@@ -128,7 +128,7 @@ function byPosition<T>(positions: readonly number[], valueAt: (position: number,
   return values;
 }
 
-/** What is stated and counted of accelerators in all goes for each type of them. */
+/** An amount stated for all accelerators also bounds each type. */
 const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
 
 /** As teams state them; of cores and memory they are divided alike, unless weights are all that counts. */
@@ -146,21 +146,24 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
   return nodes;
 }
 
-/** What a team may claim of a resource: the larger of guarantee and fair share, within its limit; all there is where nothing bounds it. */
+/**
+ * A team's entitlement to a resource: the larger of guarantee and fair share, within its limit; everything if nothing
+ * bounds it.
+ */
 export const entitlementOf = (teamShare: TeamShare, position: number): number =>
   boundedBy(teamShare, position, entitlementBy(teamShare, position, teamShare.fair[position] as number));
 
-/** What it may evict others for. */
+/** The entitlement up to which it may evict others. */
 export const entitlementToPreempt = (teamShare: TeamShare, position: number): number => {
   const fair = Math.min(teamShare.fair[position] as number, teamShare.fairByPresent[position] as number);
   return boundedBy(teamShare, position, entitlementBy(teamShare, position, fair));
 };
 
 /**
- * What it keeps: only what is above may be evicted, and nothing is above where everything is guaranteed, also where nodes that take no
- * work any more still hold some. With past use a fair share changes by time alone, so evictions need both
- * shares to agree: each brings teams nearer to their shares by what is held now, and that comes to an end. Past use decides who is next
- * and may keep a team from taking; nobody is evicted on its account who could not be without it.
+ * The level that it keeps: only usage above it may be evicted, and none if everything is guaranteed, even on nodes that
+ * no longer take work. With usage history, fair shares change by time alone, so evictions require both shares to agree:
+ * each eviction moves teams towards their shares of current usage, so the process ends. Usage history decides the order
+ * and may prevent a team from reclaiming; no work is evicted only because of it.
  */
 export const entitlementToKeep = (teamShare: TeamShare, position: number): number =>
   entitlementBy(
@@ -177,7 +180,9 @@ function entitlementBy({ node }: TeamShare, position: number, fair: number): num
 const boundedBy = ({ total }: TeamShare, position: number, entitlement: number): number =>
   entitlement === Number.POSITIVE_INFINITY ? (total[position] as number) : entitlement;
 
-/** The largest part of any resource's claim that it would hold with this much more and less; a claim of nothing weighs a thousandfold. */
+/**
+ * Its dominant share of entitlement with this amount added and removed; an entitlement of zero counts a thousandfold.
+ */
 export function dominantShare(
   teamShare: TeamShare,
   more: Amount | null,

@@ -1,8 +1,8 @@
 /**
- * What past use leaves of a team's weight. A team that held its part of the fleet on average, beyond its guarantee, counts with half
- * its weight, one that held nothing with all of it, one that held three times its part with a quarter: part / (part + past).
- * Its part is by weight alone, down the tree. So among teams that use what their weights say nothing changes, nobody's weight
- * comes to nothing, and what a guarantee covers is never held against anybody.
+ * Weight of a team after usage history. A team whose average usage beyond its guarantee equals its part of the fleet
+ * counts with half its weight, one without usage with all of it, one with three times its part with a quarter: part /
+ * (part + past). Its part is by weight alone, down the tree. So nothing changes among teams that use what their weights
+ * say, no weight becomes zero, and guaranteed usage never counts against a team.
  */
 import { AVERAGE_ONE } from "../usage/decayed-usage.ts";
 import { divideProduct } from "../base/exact.ts";
@@ -10,7 +10,7 @@ import { usageKey } from "../cluster/decayed-usage-index.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 
-/** What is left of a weight: `part` of `whole`. */
+/** The remaining fraction of a weight: `part` of `whole`. */
 export interface WeightLeft {
   readonly part: number;
   readonly whole: number;
@@ -18,7 +18,7 @@ export interface WeightLeft {
 
 export const WHOLE_WEIGHT: WeightLeft = { part: 1, whole: 1 };
 
-/** Weights are multiplied by this where past use counts, so that what is left of them are whole numbers. */
+/** Weights are multiplied by this with usage history, so that the remaining weights are whole numbers. */
 const SCALE = 1_000_000;
 
 export const scaledWeight = (weight: number, { part, whole }: WeightLeft): number =>
@@ -27,7 +27,7 @@ export const scaledWeight = (weight: number, { part, whole }: WeightLeft): numbe
 export interface Tree {
   /** Parents before their children. */
   readonly nodes: readonly TeamNode[];
-  /** What there is of the resource. */
+  /** Total amount of the resource. */
   readonly total: number;
   /** By node. */
   readonly weights: readonly number[];
@@ -44,7 +44,7 @@ export function weightsLeft(world: World, position: 0 | 1 | 2, tree: Tree): read
   });
 }
 
-/** Each team's part of the fleet by weight alone, whoever asks for it. */
+/** Each team's part of the fleet by weight alone, regardless of demand. */
 function partsByWeight({ nodes, total, weights }: Tree): ReadonlyMap<TeamNode, number> {
   const milli = new Map(nodes.map((node, index) => [node, Math.round((weights[index] as number) * 1000)]));
   const sums = new Map<TeamNode | null, number>();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { divideDownTree, divideFairShare, type ShareRequest, type TreeShareRequest } from "./divide.ts";
 
-/** Accelerators to the thousandth, which is how the division counts them; weights and priorities as they are. */
+/** Accelerators in thousandths, as the division counts them; weights and priorities unchanged. */
 function entitlement(given: Partial<ShareRequest> & { readonly request: number }): ShareRequest {
   const milli = (amount: number | null | undefined): number | null => (amount == null ? null : amount * 1000);
   return {

@@ -1,21 +1,21 @@
 /**
- * Fair shares of one resource: every claimant first gets its guarantee, as far as it asks for it, and what is left goes
- * to those who ask for more, by priority and then by weight, in whole units. A share says what a team is entitled to by
- * the demand of the moment; it is no limit, and guarantees that were promised twice may add up to more than there is.
+ * Fair shares of one resource: every team first gets its guarantee, up to its request; the rest is divided by priority
+ * and then by weight, in whole units. A share is an entitlement by present demand; it is no limit, and overcommitted
+ * guarantees may add up to more than the total.
  */
 import { compareProducts, divideProduct } from "../base/exact.ts";
 
-/** What one team asks for. Amounts are safe integers of one unit of account: thousandths of an accelerator, say, or MiB. */
+/** The request of one team. Amounts are safe integers of one unit, such as thousandths of an accelerator, or MiB. */
 export interface ShareRequest {
-  /** What it gets before anybody gets more than that; null: all there is. */
+  /** Its guarantee, served before any rest is divided; null: everything. */
   readonly guarantee: number | null;
   /** The most it may have; null: no limit. */
   readonly limit: number | null;
-  /** What it and everything below it would use now: what runs and what waits. */
+  /** Requested amount of the team with all teams below: running and waiting work. */
   readonly request: number;
-  /** Its part of what is left, against the others of its priority; only ratios count. 0: nothing beyond the guarantee. */
+  /** Its weight in the rest, against others of its priority; only ratios count. 0: nothing beyond the guarantee. */
   readonly weight: number;
-  /** What is left goes to larger ones first, whatever the weights; guarantees do not depend on it. */
+  /** The rest goes to higher priorities first, whatever the weights; guarantees do not depend on it. */
   readonly priority: number;
 }
 
@@ -34,14 +34,14 @@ interface Division {
   readonly mosts: readonly number[];
   readonly shares: number[];
   readonly rests: (Rest | null)[];
-  /** How much makes a unit that is not split among those who get less than they ask for. */
+  /** Size of an indivisible unit. */
   readonly unit: number;
   left: number;
 }
 
 /**
- * The share of each claim, in the order of the claims, which is also the order in which equal parts of a last unit are
- * given out. What one claimant does not need goes round again among the others of its priority, then to the next lower.
+ * The share of each team, in the order of the requests, which also breaks ties for the last units. Unneeded amounts are
+ * divided again among the others of the same priority, then the next lower.
  */
 export function divideFairShare(total: number, entitlements: readonly ShareRequest[], unit: number): number[] {
   const mosts = entitlements.map((entitlement) =>
@@ -61,14 +61,14 @@ export function divideFairShare(total: number, entitlements: readonly ShareReque
   return shares;
 }
 
-/** A claim in a tree: its parent is an earlier entry, or -1. Its request is its own, without what is asked for below it. */
+/** A request in a tree: its parent is an earlier entry, or -1. The amount is its own, without the teams below it. */
 export interface TreeShareRequest extends ShareRequest {
   readonly parent: number;
 }
 
 /**
- * Shares down a tree of teams: the top level divides the fleet, and the children of a team divide what it got. A team
- * asks for what everything below it asks for; its own limit caps that.
+ * Shares down a tree of teams: the top level divides the fleet, and each team's share is divided among its children. A
+ * team requests the sum of everything below it, capped by its limit.
  */
 export function divideDownTree(total: number, entitlements: readonly TreeShareRequest[], unit: number): number[] {
   const requests = entitlements.map((entitlement) => entitlement.request);
@@ -109,7 +109,7 @@ function groupsByPriority(entitlements: readonly ShareRequest[]): readonly (read
   return [...groups].toSorted((left, right) => right[0] - left[0]).map((entry) => entry[1]);
 }
 
-/** Rounds of dividing what is left by weight, until a round in which nobody lacked less than its part. */
+/** Divides the rest by weight in rounds, until no team is below its part. */
 function divideByWeight(division: Division, group: readonly number[]): void {
   while (division.left > 0) {
     const lacking = group.filter((index) => lack(division, index) > 0);

@@ -2,9 +2,9 @@
 import { compareProducts } from "../base/exact.ts";
 
 export interface Share {
-  /** What it holds beyond its guarantee of the resource of which it holds most in proportion. */
+  /** Usage above the guarantee, of the resource with the largest relative excess. */
   readonly borrowed: number;
-  /** What its parent could use of that resource if nobody else used anything. */
+  /** Capacity of that resource for the parent in an empty tree. */
   readonly lendable: number;
   /** In thousandths; a heavier team may borrow more before it counts as equal. */
   readonly weightMilli: number;
@@ -13,8 +13,8 @@ export interface Share {
 }
 
 /**
- * Orders shares: the larger is the better victim and the worse claimant. A team without weight that borrows is above all
- * that have one; two such compare by what they borrowed alone.
+ * Orders shares: the larger is the better victim and the worse preemptor. A borrowing team without weight is above all
+ * teams with weight; two such compare by the borrowed amount.
  */
 export function compareShares(left: Share, right: Share): number {
   const leftIsInfinite = isInfinite(left);

@@ -1,25 +1,22 @@
 /**
- * The arithmetic of a tree of teams: what each may use, what its relatives lend it, and how far it lives beyond its
- * guarantee. Teams and resources are indices, amounts are safe integers (thousandths where a resource can be split), and
- * everything lies in flat arrays, because every decision of a round asks here: adding or removing use allocates nothing
- * and touches only the ancestors that the use reaches.
- *
- * A team's own guarantee and what its children lend make its subtree quota. What it does not lend stays local: use is
- * covered by the local quota first, and only what exceeds it counts in the parent.
- *
- * Work is held by leaves. Where a team with children runs work of its own, the caller gives that work a leaf.
+ * Arithmetic of the quota tree: how much each team may use, how much it can borrow, and how far it exceeds its
+ * guarantee. Teams and resources are indices, amounts are safe integers (thousandths for divisible resources) in flat
+ * arrays, because every decision of a round reads them: adding or removing usage allocates nothing and touches only the
+ * affected ancestors. A team's guarantee plus its children's lendable quota is its subtree quota. Quota that it does
+ * not lend stays local: usage is covered by local quota first, and only the excess counts in the parent. Only leaves
+ * hold work; if a team with children runs its own work, the caller adds a leaf for it.
  */
 import { invariant, InvariantError } from "../base/invariant.ts";
 import { compareProducts } from "../base/exact.ts";
 import type { Share } from "./share.ts";
 
-/** Stands for a guarantee without bound; sums stop here. No amount that is really used comes near it. */
+/** Represents an unbounded guarantee; sums saturate here. Real amounts are far smaller. */
 export const UNLIMITED: number = Number.MAX_SAFE_INTEGER;
 
 export interface QuotaNode {
-  /** The index of an earlier node, or -1 at the top. Several trees may stand side by side. */
+  /** The index of an earlier node, or -1 for a root. There may be several roots. */
   readonly parent: number;
-  /** By resource: what is the team's own; null: without bound. */
+  /** By resource: the team's own guarantee; null: unbounded. */
   readonly guarantee: readonly (number | null)[];
   /** By resource: the most that it and everything below it may hold; null: no limit. */
   readonly limit: readonly (number | null)[];
@@ -53,10 +50,10 @@ export class QuotaTree {
   readonly #borrowingLimit: Float64Array;
   readonly #subtreeQuota: Float64Array;
   readonly #localQuota: Float64Array;
-  /** What counts in the parent's subtree quota. */
+  /** The part that counts in the parent's subtree quota. */
   readonly #lent: Float64Array;
   readonly #potential: Float64Array;
-  /** What counts against the subtree quota: at a leaf all that is held, above it what exceeds the children's local quota. */
+  /** Usage against the subtree quota: for a leaf its usage, above it the usage exceeding the children's local quota. */
   readonly #usage: Float64Array;
   /** All that is held at and below the node. */
   readonly #held: Float64Array;
@@ -107,7 +104,7 @@ export class QuotaTree {
     return this.#guarantee[node * this.resourceCount + resource] as number;
   }
 
-  /** The guarantee and what the children lend. */
+  /** The guarantee and the children's lendable quota. */
   subtreeQuota(node: number, resource: number): number {
     return this.#subtreeQuota[node * this.resourceCount + resource] as number;
   }
@@ -117,7 +114,7 @@ export class QuotaTree {
     return this.#localQuota[node * this.resourceCount + resource] as number;
   }
 
-  /** What counts against the subtree quota. */
+  /** Usage against the subtree quota. */
   usage(node: number, resource: number): number {
     return this.#usage[node * this.resourceCount + resource] as number;
   }
@@ -127,15 +124,15 @@ export class QuotaTree {
     return this.#held[node * this.resourceCount + resource] as number;
   }
 
-  /** What of the local quota is unused: more use up to here does not reach the parent. */
+  /** Unused local quota: usage up to this amount does not reach the parent. */
   localAvailable(node: number, resource: number): number {
     const at = node * this.resourceCount + resource;
     return Math.max(0, minus(this.#localQuota[at] as number, this.#usage[at] as number));
   }
 
   /**
-   * How much more the node may use; negative where quotas or limits were lowered below what is held. At each level from
-   * the node up: what is local there, and of the rest what the parent has for it, as far as it may borrow.
+   * How much more the node may use; negative if quotas or limits were lowered below usage. At each level: local quota,
+   * plus the parent's available amount up to the borrowing limit.
    */
   available(node: number, resource: number): number {
     let available = UNLIMITED;
@@ -159,7 +156,7 @@ export class QuotaTree {
     return available;
   }
 
-  /** How much the node could use if nobody used anything. */
+  /** Capacity of the node in an empty tree. */
   potentialAvailable(node: number, resource: number): number {
     return this.#potential[node * this.resourceCount + resource] as number;
   }
@@ -203,7 +200,7 @@ export class QuotaTree {
     for (let kind = 0; kind < this.#kindCount; kind++) {
       const ofKind = this.#borrowedOfKind[kind] as number;
       const lendableOfKind = this.#lendable[parent * this.#kindCount + kind] as number;
-      // What the parent cannot lend at all says nothing about fairness.
+      // A resource that the parent cannot lend is irrelevant for fairness.
       if (ofKind === 0 || lendableOfKind === 0) continue;
       if (borrowed > 0 && compareProducts([ofKind, lendable, 1], [borrowed, lendableOfKind, 1]) <= 0) continue;
       borrowed = ofKind;
@@ -253,7 +250,7 @@ export class QuotaTree {
     }
   }
 
-  /** Fills the scratch with what the node borrows by kind; returns whether it borrows anything. */
+  /** Fills the buffer with the borrowed amounts by kind; returns whether it borrows anything. */
   #sumBorrowed(node: number): boolean {
     this.#borrowedOfKind.fill(0);
     let isBorrowing = false;
@@ -268,7 +265,7 @@ export class QuotaTree {
     return isBorrowing;
   }
 
-  /** Subtree and local quotas, from the leaves up. */
+  /** Computes subtree and local quotas, from the leaves up. */
   #sumUp(lendingLimit: Float64Array): void {
     for (let node = this.nodeCount - 1; node >= 0; node--) {
       const parent = this.#parents[node] as number;
@@ -286,7 +283,7 @@ export class QuotaTree {
     }
   }
 
-  /** What each node could use of an empty tree, from the top down: once by the quotas, then by the limits on top. */
+  /** Capacity of each node in an empty tree, from the root down: by quotas, then capped by limits. */
   #spreadDown(): void {
     const byQuota = new Float64Array(this.#potential.length);
     const lowestLimit = Float64Array.from(this.#limit);

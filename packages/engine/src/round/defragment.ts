@@ -1,10 +1,8 @@
 /**
- * Bounded defragmentation: while nobody waits for room, work that may be moved goes where it leaves larger blocks of idle
- * accelerators behind. The measure is the number of pairs of idle accelerators that share a node. Every move raises it, so moves
- * come to an end whatever their order; each has to be worth what it loses, and moves are few by rule (`DefragmentRules`).
- *
- * What is moved at once goes to a place that is idle now, is counted as gone from where it is, and gets its place by a promise:
- * the plan is checked and carried out as every eviction is.
+ * Bounded defragmentation: while no request waits for capacity, movable work migrates so that larger blocks of idle
+ * accelerators remain. The measure is the number of pairs of idle accelerators on one node. Every migration raises it,
+ * so the process ends in any order; each must be worth its loss, and a rate limit applies (`DefragmentRules`). The
+ * destination is idle now and gets a nomination: the plan is verified and executed like an eviction.
  */
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
@@ -35,12 +33,12 @@ export function defragment(batch: Batch): void {
   const { world, nowMs } = batch;
   const rules = world.rules.defragment;
   if (rules === undefined || !isOpen(rules, nowMs)) return;
-  // Where somebody waits for room it is made for them (`consolidate`), and a move at a time is watched to its end.
+  // If a request waits for capacity, `consolidate` frees it; migrations are made one at a time.
   if (world.state.nominations.size > 0 || someoneWaits(world)) return;
   gather(batch, rules, movesLeft(world, rules, nowMs));
 }
 
-/** Up to so many moves, each the best that there is then; answers how many. */
+/** Up to this number of migrations, each the best at that point; returns the count. */
 export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
   const { world } = batch;
   if (!canGather(world)) return 0;
@@ -100,7 +98,7 @@ function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
   const { world } = batch;
   let best: GatheringMove | null = null;
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
-  // Not those filed as evictable: it is foreseen under policies that take nothing from anybody, too.
+  // Not the index of preemptible work: the dry run also works under policies without evictions.
   for (const attempt of world.state.attempts.values()) {
     const type = mayMove(batch, attempt, rules) ? world.capacity.type(attempt.acceleratorType) : undefined;
     if (type === undefined) continue;
@@ -118,7 +116,7 @@ const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
   (move.pairs === best.pairs &&
     (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
 
-/** What is idle, or will be when those who were asked to leave have left, and is promised to nobody. */
+/** Capacity that is idle, or will be when terminating work has ended, and is not nominated. */
 const roomOf = ({ freeCount, releasingCount }: NodeSlot): number => freeCount + releasingCount;
 
 /** Usable nodes with anything idle, those with the least first. */
@@ -163,7 +161,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   for (const slot of slots) {
     if (roomOf(slot) >= left) return null;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
-    // Nor away from what it reads.
+    // Nor away from its inputs.
     if (data.held(slot) < data.held(from) || !passes(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,

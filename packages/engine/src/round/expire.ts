@@ -46,7 +46,7 @@ export function expire(batch: Batch): void {
   if (isScheduleDue) keepSchedules(batch);
 }
 
-/** What has run longer than was predicted is taken to run longer; what is to stop, or reaches its walltime, is not predicted any more. */
+/** Work that outlived its prediction gets a longer one; terminating work, and work at its walltime, gets none. */
 function correctPrediction(batch: Batch, attempt: Attempt): void {
   const { world, nowMs: atMs } = batch;
   const { id: attemptId, startedAtMs, prediction, stop, workloadId } = attempt;

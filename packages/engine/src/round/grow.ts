@@ -1,6 +1,6 @@
 /**
- * Elastic gangs grow into what is left when all else was served, out of the way of protected starts: by one worker at a time, or by
- * the steps of their curves.
+ * Elastic gangs grow into capacity that other requests left, without delaying protected starts: by one worker at a
+ * time, or by the steps of their throughput curves.
  */
 import type { Batch } from "../batch/batch.ts";
 import { growthCount } from "../model/slices.ts";
@@ -29,7 +29,7 @@ export function growLast(batch: Batch): void {
     const step = isClosed(world, bucket) ? null : placeStep(batch, bucket);
     order.drop(bucket);
     if (step === null) {
-      // What waits for a protected start alone is asked again in every round.
+      // Requests that wait only for a protected start are asked again in every round.
       if (reservationsOf(world).length === 0) markRejected(world, bucket);
       continue;
     }
@@ -41,7 +41,7 @@ export function growLast(batch: Batch): void {
 /** Whether a gang might grow yet in this round, beside the starts that are protected: one that runs, or that may start at once in it. */
 export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   if (rules.elastic.grow !== "last") return false;
-  // Promises that make way for others may let those be kept.
+  // Nominations that are withdrawn for others may let those start.
   if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "lowest-cost"))
     return true;
   for (const { workloadId } of state.nominations.values()) {
@@ -66,7 +66,7 @@ interface PlacedStep {
   readonly placement: Placement;
 }
 
-/** The step that it asks for; where there is no room for that, the best of the other steps of its curve. */
+/** The step that it requests; if that does not fit, the best other step of its curve. */
 function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   const { world } = batch;
   const placement = placeBesideReservations(batch, bucket);

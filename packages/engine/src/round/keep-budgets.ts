@@ -1,4 +1,7 @@
-/** What time does to budgets: parts of them are used up, they are renewed, and what runs past the end of a hard one is stopped. */
+/**
+ * Time-driven changes of budgets: parts are used up, budgets are renewed, and running work is stopped at the end of a
+ * hard budget.
+ */
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";
 import { accrued, periodStartMs, spentOf } from "../usage/account.ts";

@@ -1,4 +1,4 @@
-/** What the calendar's own time brings about: windows begin and end, and what would still run in one is stopped in time. */
+/** Time-driven changes of the calendar: windows begin and end, and work that would run into one is stopped in time. */
 import type { Batch } from "../batch/batch.ts";
 import { tariffEndMs } from "../model/calendar.ts";
 import type { CalendarEntry, ClosedBy, TimeWindow } from "../model/calendar.ts";
@@ -31,7 +31,10 @@ function end(batch: Batch, entry: CalendarEntry): void {
   batch.emit({ kind: "windowEnded", version: 1, atMs: batch.nowMs, name, ...known });
 }
 
-/** Where a gang may go on elsewhere with what it has here, it does; what else would not end in time is stopped, early enough for its checkpoint and its grace. */
+/**
+ * A gang whose workers here can be replaced elsewhere does that; other work that would not end in time is stopped,
+ * early enough for its checkpoint and its grace period.
+ */
 function clear(batch: Batch, each: IndexedWindow): void {
   const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);
   const overdue = [...new Set(attempts)].flatMap((id) => {

@@ -1,7 +1,7 @@
 /**
- * Which nodes are kept as spares: of each pool as many as it states, as long as so many of it are empty. Chosen so that they
- * lie in as many domains of the fabric as can be, widest level first; ties go to the node that joined first. One that takes no
- * work any more, or that the calendar has for something else, is none, and the next is chosen.
+ * Chooses hot spares: for each pool its declared number, while enough of its nodes are empty. They are spread over as
+ * many fabric domains as possible, widest level first; ties go to the node that joined first. A node that takes no
+ * work, or that the calendar needs, stops being a spare, and the next is chosen.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { HotSpareEnd } from "../contract/events.ts";
@@ -22,7 +22,7 @@ export function keepHotSpares(batch: Batch): void {
   }
   const byPool = Map.groupBy(capacity.hotSpares, ({ node }) => node.pool);
   const joined = firstJoined(batch.world);
-  // One of which no node is known keeps none; neither names nor the order of declaring decides who goes first.
+  // A pool without nodes has no spares; neither names nor declaration order matter.
   const pools = [...state.pools.values()].filter(({ name }) => joined.has(name));
   pools.sort((left, right) => (joined.get(left.name) as number) - (joined.get(right.name) as number));
   for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
@@ -61,7 +61,7 @@ function keepOf(batch: Batch, { name, hotSpares: wanted = 0 }: Pool, kept: reado
   }
 }
 
-/** Nodes of the pool of which nothing is held or promised, and which the calendar leaves alone. */
+/** Nodes of the pool without held or nominated amounts that the calendar does not need. */
 function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   const { state, capacity } = batch.world;
   const found: NodeSlot[] = [];
@@ -73,7 +73,7 @@ function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   return found;
 }
 
-/** How many spares lie in every domain. */
+/** Number of spares in every domain. */
 class Crowd {
   readonly #counts = new Map<string, number>();
   readonly #domains = new Map<NodeSlot, readonly string[]>();
@@ -86,7 +86,7 @@ class Crowd {
     for (const domain of this.#domainsOf(slot)) this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + sign);
   }
 
-  /** Who lies with fewer goes first, the widest domain counting first. */
+  /** Domains with fewer spares first, the widest level counting first. */
   compare(left: NodeSlot, right: NodeSlot): number {
     const others = this.#domainsOf(right);
     for (const [depth, domain] of this.#domainsOf(left).entries()) {
@@ -112,7 +112,7 @@ function whyNone(batch: Batch, slot: NodeSlot): HotSpareEnd | null {
   return isInCalendar(batch, slot, 0) ? "calendar" : null;
 }
 
-/** Whether it is away, now or so long ahead, or kept for somebody at any time. */
+/** Whether it is away now or soon, or reserved at any time. */
 const isInCalendar = ({ world, nowMs }: Batch, { node }: NodeSlot, aheadMs: number): boolean =>
   world.calendar.windows.some(
     ({ window, nodes }) => nodes.has(node.id) && (window.kind === "reservation" || window.startMs <= nowMs + aheadMs),

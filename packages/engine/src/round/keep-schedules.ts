@@ -1,4 +1,4 @@
-/** Schedules that are due submit their work. What was missed while nothing ran is made up for once, whatever was missed. */
+/** Due schedules submit their work. Any number of missed due times is made up for by one submission. */
 import type { Batch } from "../batch/batch.ts";
 import { awaitedFirst } from "../lifecycle/apply-documents.ts";
 import { recordSubmission, stopWorkload, submissionAdmissionFailure } from "../lifecycle/submit.ts";
@@ -11,7 +11,7 @@ interface Due {
   readonly atMs: number;
 }
 
-/** In the order in which they were due; of those due at once, whose work is waited for goes before who waits. */
+/** In the order of due times; at the same time, dependencies come first. */
 export function keepSchedules(batch: Batch): void {
   const due = Array.from(batch.world.state.schedules.values(), (item): Due => ({
     item,

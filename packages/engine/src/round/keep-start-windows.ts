@@ -1,4 +1,7 @@
-/** Who starts only off-peak is asked while power is cheap and clean enough, and when it can wait no longer. What runs runs on. */
+/**
+ * Work with a start window takes part in scheduling while power is cheap and clean enough, and from its latest start
+ * on. Running work continues.
+ */
 import type { Batch } from "../batch/batch.ts";
 import { mayStart, nextLookMs } from "../cluster/start-window.ts";
 import { PowerForecast } from "../energy/power-forecast.ts";
@@ -12,7 +15,7 @@ export function keepStartWindows(batch: Batch): void {
   const forecast = new PowerForecast(world.state, atMs);
   for (const workloadId of Array.from(startWindow.waiting)) {
     const workload = workloadOf(world, workloadId);
-    // Of what runs whole nothing waits; it is looked at when something of it has to start again.
+    // A fully running workload waits for nothing; it is checked when a task must start again.
     if (waitingTaskCount(workload) === 0) continue;
     const waits = !mayStart(world, workload.spec, forecast, atMs);
     if (waits === (workload.waitsForStartWindow === true)) continue;

@@ -1,7 +1,7 @@
 /**
- * What the rounds of a world found out about what waits, told to a world that was indexed anew from the same state: which classes
- * do not fit, which never could, whether anything is left to look at, and the protected starts. All of it would be found out
- * again; a fork on which one thing is tried should not have to.
+ * Copies cached outcomes of a world's rounds to a world that was indexed from the same state: rejected buckets,
+ * requests that exceed the fleet, whether anything is dirty, and protected starts. All of it could be recomputed; a
+ * fork for one counterfactual run should not have to.
  */
 import type { World } from "../cluster/world.ts";
 import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";

@@ -1,7 +1,7 @@
 /**
- * The placing phase of a round: starts what the policy's order and the free capacity allow. Workloads of one placement
- * class stand or fall together, and within a round capacity only shrinks, so a class that did not fit once is not asked
- * again until something is freed: the cost follows what may have changed, not how much waits.
+ * The placing phase of a round: starts requests in the policy's order while they fit. Requests of one bucket fit or
+ * fail together, and capacity only shrinks within a round, so a rejected bucket is not asked again until capacity is
+ * freed: the cost follows what may have changed, not the length of the queue.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { AttemptId } from "../model/ids.ts";
@@ -35,7 +35,7 @@ export function placeWaiting(batch: Batch): void {
   const { size } = world.capacity.hotSpares;
   const isFinal = startWhatFits(batch);
   if (batch.isOver) return;
-  // What was taken for one is a node like any other: who was known not to fit may fit beside it.
+  // A used spare is an ordinary node: rejected requests may fit beside its new work.
   if (world.capacity.hotSpares.size < size) return placeWaiting(batch);
   if (isFinal) queue.markClean(capacityEpochOf(world), batch.nowMs);
 }
@@ -46,13 +46,13 @@ function hasOverrun({ completions }: World, nowMs: number): boolean {
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
-/** Whether what is held decides who is next. */
+/** Whether usage affects the order. */
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * False: all has to be looked at again. Where teams take turns, who is first may be somebody else by what was started. What
- * started behind protected starts may have changed them, and a gang of groups, whose place is put together group by group, may
- * find one beside it. A spare that was taken is open to those asked before.
+ * False: everything must be checked again. If teams take turns, a start may change the head. Starts behind protected
+ * starts may have changed those, and task groups, which are placed greedily, may find a place. A used spare is open to
+ * requests asked before.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
@@ -67,7 +67,7 @@ function startWhatFits(batch: Batch): boolean {
   let isBlocked = false;
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
-    // Nobody could start, and nobody's start is left to be protected.
+    // No request could start, and no further start is to be protected.
     const isProtected = reservations?.isComplete ?? true;
     if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
@@ -82,7 +82,7 @@ function startWhatFits(batch: Batch): boolean {
     }
     mayFindRoomYet ||= !isSureToStayOut(head);
     reservations?.releaseUse();
-    // A team at its limit holds up itself, not the others, and a further worker is a wish that holds up nobody.
+    // A team at its limit blocks only itself, and growth requests block no other request.
     if (!head.request.isGrowth) {
       if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head.request)) {
         isBlocked = true;
@@ -96,13 +96,13 @@ function startWhatFits(batch: Batch): boolean {
   if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
   keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
-  // In a trial starts that are put off hold up others as well.
+  // In a counterfactual run, deferred protected starts also block others.
   const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isCounterfactual && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.hotSpares.size === hotSpareCount;
 }
 
-/** The least that any of them asks for: so many whole accelerators of one type, for so long. */
+/** The minimum over all requests: whole accelerators of one type, and duration. */
 interface SmallestRequest {
   readonly accelerators: number;
   readonly durationMs: number;
@@ -111,7 +111,7 @@ interface SmallestRequest {
 /** `null`: others may join them. */
 function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
-  // Where nothing else is idle, there may be spares for who lost workers.
+  // If nothing else is idle, gangs that lost workers may still use spares.
   if (world.capacity.hotSpares.size > 0 && classes.some(({ request }) => request.lostWorkers > 0)) return null;
   let accelerators = Number.POSITIVE_INFINITY;
   let durationMs = Number.POSITIVE_INFINITY;
@@ -122,7 +122,7 @@ function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest
   return { accelerators, durationMs };
 }
 
-/** Whether there is room for nobody, however little is asked for. */
+/** Whether no request fits, however small. */
 function isFull(
   { capacity }: World,
   reservations: Reservations | null,
@@ -137,13 +137,13 @@ function isFull(
 /** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
 function classesToAsk(world: World): QueueBucket[] {
   const { rules } = world;
-  // Whoever is asked first has to be known where it blocks the others or is reserved a start.
+  // The head must be known if it blocks others or gets a protected start.
   if (heedsHead(rules)) return listClasses(world, "all");
   const open = listClasses(world, "open");
   return heedsClosed(world, open) ? listClasses(world, "all") : open;
 }
 
-/** Where the head blocks: the class at whose head a round stops, unless it fits; `null`: nobody holds up others. */
+/** Under a blocking policy: the bucket whose head ends the round unless it fits; `null`: none blocks. */
 export function blockingClass(world: World): QueueBucket | null {
   const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
@@ -153,7 +153,10 @@ export function blockingClass(world: World): QueueBucket | null {
   return null;
 }
 
-/** Starts the next task of the class's first workload; `null`: it does not fit, and the class is closed if it is for lack of room alone. */
+/**
+ * Starts the next task of the bucket's first workload; `null`: it does not fit, and the bucket is marked clean if only
+ * capacity is missing.
+ */
 function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations | null): AttemptId | null {
   const { world } = batch;
   const placement = reservations === null ? findPlacement(world, bucket.request) : reservations.findPlacement(bucket);
@@ -165,7 +168,8 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
     if (viaHotSpares !== null) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, viaHotSpares);
     return start(batch, bucket, place);
   }
-  // What waits for a reservation alone is asked again in every round: whom it waits for may go without anything being freed.
+  // Requests that wait only for a reservation are asked again in every round: the protected request may start without
+  // any capacity being freed.
   if (isSureToStayOut(bucket) && (reservations === null || !reservations.concern(bucket))) markRejected(world, bucket);
   return null;
 }
@@ -177,7 +181,7 @@ function onHotSpares(
   reservations: Reservations | null,
 ): PlacementOnHotSpares | null {
   if (bucket.request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
-  // What is known of the time to come is known without the spares.
+  // Knowledge about future capacity excludes the spares.
   const forget = (): void => {
     reservations?.release();
     reservations?.forget();
@@ -192,5 +196,5 @@ function onHotSpares(
   });
 }
 
-/** Whether what found no room finds none either when others have taken more of it. */
+/** Whether a rejected request stays rejected after other work has taken more capacity. */
 const isSureToStayOut = (bucket: QueueBucket): boolean => bucket.request.isGrowth || !isInGroups(bucket.request);

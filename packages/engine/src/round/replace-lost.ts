@@ -1,7 +1,7 @@
 /**
- * New places for workers that were lost with their nodes, before anybody else is given any: of gangs that say they can go on so.
- * Workers that fill a node go to a spare first, all others to what is idle; of a gang in slices, so that every slice is whole again.
- * Who finds no place for all of them starts again as a whole from its checkpoint, like any other gang.
+ * Replaces workers that were lost with their nodes, before other requests are served, for gangs with `onNodeLoss:
+ * replace`. Workers that fill a node use a hot spare first, others idle capacity; in a gang with slices, so that every
+ * slice is whole again. A gang without places for all of them restarts from its checkpoint.
  */
 import type { Batch } from "../batch/batch.ts";
 import { replaceOf } from "../transitions/attempt-effects.ts";
@@ -28,7 +28,7 @@ export function replaceLost(batch: Batch): void {
   if (batch.degraded.length === 0) return;
   const attempts = batch.degraded.toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {
-    // It may have ended, or been asked to stop, since.
+    // It may have ended or been stopped since.
     if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);
   }
 }
@@ -42,8 +42,8 @@ function replaceRanks(batch: Batch, attempt: Attempt): void {
 }
 
 /**
- * The workers on these nodes, which will be away, go on elsewhere while the others stay, as if they had been lost; false: its gang does
- * not go on so, or there is no place for all of them, and nothing was done.
+ * Moves the workers on these departing nodes elsewhere while the others stay, as if they had been lost; false: the gang
+ * does not support it, or there is no place for all of them, and nothing was done.
  */
 export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
   const { world, nowMs: atMs, ledger } = batch;
@@ -51,7 +51,7 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  // What they hold is theirs to hold elsewhere: their team has no more for it.
+  // Their usage moves with them: their team's usage stays the same.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
   const place = placeRanks(world, attempt, degradedBy(attempt, ranks));
@@ -86,7 +86,7 @@ function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): New
   return null;
 }
 
-/** Whole nodes of workers on spares first, all others on what is idle first. */
+/** Workers that fill a node use spares first, all others idle capacity. */
 function placeOf(world: World, attempt: Attempt, request: PlacementRequest): Omit<NewPlace, "bucket"> | null {
   const onHotSpares = fillsNodes(world, attempt, request) ? placeAmongHotSpares(world, request) : null;
   if (onHotSpares !== null) return { placement: onHotSpares.placement, viaHotSpares: onHotSpares };

@@ -32,7 +32,7 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   "drop-incomplete": dropIncomplete,
 };
 
-/** Far more turns than a round takes; what goes on and on within one instant is left for the next. */
+/** Far more turns than a round takes; an endless sequence within one instant continues in the next round. */
 const TURNS_MAX = 100;
 
 /** Whether an event of this kind is among those from a position on. */
@@ -42,12 +42,12 @@ function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): b
 }
 
 /**
- * The phases take turns until none of them has anything to record any more: what one does may be what another waits for, and a
- * round that leaves something to do would leave it until something else happens.
+ * The phases repeat until none of them records anything: one phase may enable another, and remaining work would
+ * otherwise wait for an unrelated event.
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
-  // A node that becomes empty may be a spare, and whom spares help may have waited for one.
+  // A node that becomes empty may become a spare, and degraded gangs may have waited for one.
   const turns: readonly (Phase | "hotSpares")[] = mayHaveHotSpares(batch.world) ? [...named, "hotSpares"] : named;
   for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
     const { length } = batch.events;
@@ -56,18 +56,18 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (phase === "hotSpares") keepHotSpares(batch);
     else phases[phase](batch);
     endBackOffs(batch);
-    // Whoever was in the way of another's promised place, with a promise of its own, is no longer.
+    // A withdrawn nomination no longer blocks another one.
     if (isAmong(batch.events, length, "nominationWithdrawn") || isAmong(batch.events, length, "attemptEnded"))
       keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
-    // Who stayed out of the way of other protected starts may have room beside these.
+    // Requests that avoided other protected starts may fit beside these.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
-    // Who leaves will be heard of.
+    // Executors report the ends of stopped work.
     if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 
-/** Who lost a promised place waits again, and only off-peak where that was asked for. */
+/** Work that lost its nomination waits again, subject to its start window. */
 function keepPlaces(batch: Batch): void {
   keepNominations(batch);
   keepStartWindows(batch);
@@ -93,7 +93,10 @@ function isLike(left: Reservation, right: Reservation): boolean {
   );
 }
 
-/** Where promises are forgotten after a round, every phase has one turn; what is evicted stops counting for its team at once. */
+/**
+ * If nominations are forgotten after a round, every phase has one turn; evicted work stops counting for its team at
+ * once.
+ */
 function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
   for (const phase of named) {
     phases[phase](batch);

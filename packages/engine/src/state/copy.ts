@@ -1,6 +1,6 @@
 /**
- * A state of its own with the same content: what is written to an entity of the copy is not seen in the original. What has
- * ended is left out, since it cannot change what starts; everything else that `apply/` writes to in place is copied.
+ * An independent copy of the state: writes to an entity of the copy are not visible in the original. Ended workloads
+ * are omitted, because they cannot affect starts; everything else that `apply/` modifies in place is copied.
  */
 import { NO_ATTEMPTS, asWritable } from "./mutable-state.ts";
 import type { State, WritableWorkload } from "./mutable-state.ts";

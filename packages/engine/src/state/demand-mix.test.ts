@@ -51,7 +51,7 @@ describe("the mix of recent demand", () => {
       ),
       mix,
     );
-    // A sample of which an eighth or less is outdated stands.
+    // A sample of which at most an eighth is outdated stays.
     expect(mix.sample.filter(({ accelerators }) => accelerators === 8).length).toBeLessThanOrEqual(24);
     expect(mix.countedMilliBySize.get(8) ?? 0).toBe(0);
     expect(mix.countedMilli).toBeLessThan(4096 * 1000);

@@ -1,14 +1,14 @@
 /**
- * What has lately been asked for, as counts of kinds of worker, and a small sample of it that stands still for a while. It is
- * folded from submissions while a policy's scores want it, so that a restart, a replay and a fork decide alike; the sample
- * stands still because every score that was computed against it is void when it changes.
+ * Recent demand as counts of worker shapes, and a small sample of it that changes rarely. It is folded from submissions
+ * while a policy's scores need it, so that a restart, a replay and a fork decide alike. Every score computed against
+ * the sample becomes invalid when it changes.
  */
 import { groupAt, milliOf, typesOfGroup, wholeParts } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
 import { compareText } from "../base/canonical.ts";
 
-/** What one worker asks of its node. */
+/** Resources of one worker on its node. */
 export interface WorkerAsk {
   readonly accelerators: number;
   /** Thousandths of each of them: 1000, or less of a single one. */
@@ -32,11 +32,11 @@ export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
 /** Thousandths of accelerators in all. */
 export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
 
-/** The sample is dealt into so many queues of so many workers. */
+/** The sample is divided into queues of equal length. */
 export const SAMPLE_QUEUES = 8;
 export const SAMPLE_LENGTH = 24;
 const SAMPLE_SIZE = SAMPLE_QUEUES * SAMPLE_LENGTH;
-/** When as many workers are counted all counts are halved: what is older than a few times this many is forgotten. */
+/** At this count all counts are halved, so that old demand fades. */
 const COUNTED_MAX = 4096;
 /** One submission counts for no more workers than this, so that a single large array is not all there is. */
 const COUNTED_AT_ONCE_MAX = 256;
@@ -73,7 +73,7 @@ export class DemandMix {
   #nextAt = 1;
   #renewals = 0;
   #sample: readonly DemandKind[] = [];
-  /** Thousandths of accelerators among what is counted: in all, and by accelerators of a worker that asks for several. */
+  /** Thousandths of accelerators in the counts: in total, and by accelerators per worker for those with several. */
   #milli = 0;
   readonly #milliBySize = new Map<number, number>();
 
@@ -82,7 +82,7 @@ export class DemandMix {
     return this.#renewals;
   }
 
-  /** In the order of the largest kinds first, each as often as its part of what is counted. */
+  /** In descending size of the shapes, each in proportion to its count. */
   get sample(): readonly DemandKind[] {
     return this.#sample;
   }
@@ -91,7 +91,7 @@ export class DemandMix {
     return this.#milli;
   }
 
-  /** Thousandths asked for by workers of exactly so many accelerators, by that number, from two on. */
+  /** Thousandths requested by workers of exactly this number of accelerators, by that number, from two on. */
   get countedMilliBySize(): ReadonlyMap<number, number> {
     return this.#milliBySize;
   }
@@ -137,7 +137,7 @@ export class DemandMix {
     }
   }
 
-  /** Takes every so-and-so-many-th of what is counted, unless that is nearly what the sample is already. */
+  /** Samples the counts at even intervals, unless the result nearly equals the present sample. */
   #renew(): void {
     const sorted = [...this.#counts.values()].toSorted((left, right) => largestFirst(left.kind, right.kind));
     const drawn: DemandKind[] = [];

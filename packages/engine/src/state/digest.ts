@@ -23,7 +23,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       sites: state.sites,
       pools: state.pools,
       teams: state.teams,
-      // Absent while nothing is promised, so that what was recorded before there were promises keeps its digest.
+      // Absent while there are no nominations, so that older states keep their digest.
       ...(state.nominations.size === 0 ? {} : { nominations: state.nominations }),
       ...(state.executors.size === 0 ? {} : { executors: state.executors }),
       ...(state.accounts.size === 0 ? {} : { accounts: state.accounts }),
@@ -34,7 +34,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
-      // A retained answer never changes, so its key stands for it.
+      // A retained answer never changes, so its key represents it.
       answers: hashText([...state.answers.keys()].join("\n")),
       scalars: { nowMs, sequence, chain, policy, submittedCount, endedCount },
     }),

@@ -1,15 +1,15 @@
-/** Entries of the calendar that are over, by name: whoever applies the same document again says nothing new. */
+/** Ended calendar entries by name, so that applying the same document again changes nothing. */
 import type { CalendarEntry } from "../model/calendar.ts";
 import { canonicalJson } from "../base/canonical.ts";
 import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
-/** Files are applied again for as long as nobody tidies them up; so many windows are years of one a day. */
+/** Documents are applied again for as long as they exist; this number covers years of one window a day. */
 export const ENDED_ENTRIES_KEPT = 1_000;
 
 export const entryFingerprint = (entry: CalendarEntry): string => hashText(canonicalJson(entry));
 
-/** What the calendar has under the name of a declared entry, or had until that same entry was over; `undefined`: nothing. */
+/** The present or ended calendar entry of this name and content; `undefined`: none. */
 export function knownEntry(
   { calendar, endedEntries }: Pick<ReadonlyState, "calendar" | "endedEntries">,
   declared: CalendarEntry,

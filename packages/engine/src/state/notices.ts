@@ -1,10 +1,15 @@
-/** Notices: nodes that those who lend them take away at a known instant. Each is a maintenance window of that node alone, by a name of its own. */
+/**
+ * Notices: nodes that their provider takes away at a known instant. Each is a maintenance window of that node alone,
+ * under a reserved name.
+ */
 import type { CalendarEntry } from "../model/calendar.ts";
 import type { NodeId } from "../model/ids.ts";
 import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
-/** What names of the calendar may be (`names.calendarName` of the protocol); ids of nodes may be longer and stranger. */
+/**
+ * Length of calendar names (`names.calendarName` of the protocol); node ids may be longer and contain other characters.
+ */
 const PLAIN_NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
 const PREFIX = "notice-";
@@ -19,13 +24,13 @@ export const isNoticeName = (name: string): boolean => name.startsWith(PREFIX);
 
 export interface Notice {
   readonly goneAtMs: number;
-  /** The node is still there so long after it should have gone: from then on it takes work again. */
+  /** Time after the announced departure at which a node that still exists takes work again. */
   readonly overAtMs: number;
-  /** Why, in the words of whoever gave notice; absent: nothing was said. */
+  /** The stated reason; absent: none. */
   readonly reason?: string;
 }
 
-/** Of which node an entry is the notice; `null`: it is none, but was declared in a document. */
+/** The node of a notice entry; `null`: a declared entry. */
 export function noticedNode({ name, ...entry }: CalendarEntry): NodeId | null {
   const [nodeId, ...others] = entry.kind === "maintenance" ? (entry.nodes ?? []) : [];
   return nodeId !== undefined && others.length === 0 && noticeName(nodeId) === name ? nodeId : null;

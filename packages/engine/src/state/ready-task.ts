@@ -12,14 +12,14 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
-/** Whether somebody holds it, it waits for other work to end or for cheap power, or its time has not come. */
+/** Whether it is held, waits for a dependency, for its start window or for its start time. */
 export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: Workload, nowMs: number): boolean {
   const isAskedFor = held === undefined && waitsFor === undefined && waitsForStartWindow === undefined;
   if (isAskedFor && spec.notBeforeMs === undefined) return false;
   return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
-/** What keeps work from being asked about at all. */
+/** The hold reason. */
 export type HoldReasonBy = "held" | "waitsFor" | "notBefore" | "startWindow";
 
 /** The first of them, as `isWaitingForTime` asks; `null`: nothing. */

@@ -1,6 +1,6 @@
 /**
- * The state as bytes and back: UTF-8 JSON with a format number. It is what the journal keeps beside its events and what
- * forks travel in. Indexes are not part of it; they are rebuilt.
+ * The state as bytes and back: UTF-8 JSON with a format number, for snapshots and forks. Indexes are not included; they
+ * are rebuilt.
  */
 import type { Account } from "../model/budget.ts";
 import type { ExecutorSpec } from "../model/fleet.ts";
@@ -77,7 +77,7 @@ interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "poli
   readonly decayedUsage?: readonly (readonly [string, DecayedUsage])[];
   /** Absent where no policy predicts by it. */
   readonly runTimes?: readonly (readonly [string, readonly number[]])[];
-  /** Absent where nothing was moved to gather what is idle. */
+  /** Absent if nothing was migrated by defragmentation. */
   readonly moved?: readonly (readonly [WorkloadId, number])[];
   /** Absent where no policy's scores wanted to know it. */
   readonly demand?: StoredDemand;

@@ -45,25 +45,28 @@ export interface ReadonlyState {
   readonly workloads: ReadonlyMap<WorkloadId, WorkloadEntity>;
   /** Attempts that have not ended. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
-  /** Places that are kept for somebody until those who hold them have left, by the attempt that is to have them. */
+  /** Nominations, by the nominated attempt. */
   readonly nominations: ReadonlyMap<AttemptId, Nomination>;
-  /** What is planned for certain times, by name, in the order of definition. */
+  /** Calendar entries by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
   /** Fingerprints of declared entries of the calendar that are over, by name, the one over for longest first, at most `PAST_ENTRIES_KEPT`. */
   readonly endedEntries: ReadonlyMap<string, string>;
-  /** What the teams that have a budget have used up. */
+  /** Accounts of the teams with a budget. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
-  /** What teams, and users in teams, held on average lately (`usageKey`), the one not recorded for longest first. */
+  /** Usage history of teams and users in teams (`usageKey`), least recently updated first. */
   readonly decayedUsage: ReadonlyMap<string, DecayedUsage>;
   /** How long work took lately, by kind (`usage/run-times.ts`); empty where no policy predicts by it. */
   readonly runTimes: RunTimes;
   /** By name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
-  /** Workloads that were moved to gather what is idle, with the time of their last such move; those that may move again are left out. */
+  /**
+   * Workloads migrated by defragmentation, with the time of the last migration; those that may migrate again are
+   * omitted.
+   */
   readonly moved: ReadonlyMap<WorkloadId, number>;
   /** Answers to commands with an idempotency key, oldest first, at most `ANSWERS_KEPT`. */
   readonly answers: ReadonlyMap<string, Answer>;
-  /** What has lately been asked for, from the first submission on under a policy whose scores want to know it. */
+  /** Recent demand, from the first submission under a policy that needs it. */
   readonly demand: ReadonlyDemand | null;
   readonly submittedCount: number;
   readonly endedCount: number;

@@ -52,7 +52,7 @@ const fields: ReadonlyMap<string, string> = new Map([
   ["pastEntries", "endedEntries"],
 ]);
 
-/** Below these fields lie names that users chose. */
+/** User-defined names are below these fields. */
 const ofUsers: ReadonlySet<string> = new Set([
   "env",
   "metrics",
@@ -97,7 +97,7 @@ function renamed(value: Json, field: string): Json {
   if (Array.isArray(value)) return value.map((item: Json) => renamed(item, field));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      // A budget's `over` says what happens at its end; elsewhere it names the label that domains are told apart by.
+      // A budget's `over` is the action at its end; elsewhere it names a topology key.
       const isLabel = name === "over" && ("maxPerDomain" in value || "set" in value);
       const to = isLabel ? "topologyKey" : (fields.get(name) ?? name);
       return [to, ofUsers.has(name) ? item : renamed(item, to)];

@@ -1,11 +1,11 @@
-/** What reports about the use of an attempt's accelerators come to. */
+/** Summary of utilisation reports of an attempt's accelerators. */
 import type { UtilizationReport } from "../contract/inputs.ts";
 import type { AttemptUtilization } from "../model/workload.ts";
 
 interface ReportTimes {
-  /** Of the report. */
+  /** Time of the report. */
   readonly atMs: number;
-  /** Of the attempt's start. */
+  /** Start of the attempt. */
   readonly startedAtMs: number | null;
 }
 

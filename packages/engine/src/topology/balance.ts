@@ -1,20 +1,22 @@
 /**
- * Balanced placement: where work prefers one domain but needs several, every one of them gets nearly the same, instead of
- * a full one and a remnant. Of all groups of sibling domains the one is taken in which the smallest part is largest.
+ * Balanced placement: if work prefers one domain but needs several, each of them gets nearly the same amount, instead
+ * of full ones and a remnant. Among all groups of sibling domains, the one with the largest minimum part is chosen.
  */
 import { type Counts, holding, sortDomains, sumDomain } from "./counts.ts";
 import type { DomainRange } from "./domain-tree.ts";
 import { entropyOf } from "./entropy.ts";
 import type { Portion } from "./take.ts";
 
-/** Slices by domain at one level, and the counts by which they go on to the levels below. */
+/** Slices by domain at one level, and the counts for the levels below. */
 export interface Balance {
   readonly counts: Counts;
   readonly level: number;
   readonly portions: readonly Portion[];
 }
 
-/** Some 50 ms. More steps are not worth an even distribution; 4,096 workers on 5,000 leaves of nine sizes need fewer. */
+/**
+ * Some 50 ms. A better distribution is not worth more steps; 4,096 workers on 5,000 leaves of nine sizes need fewer.
+ */
 const STEPS_MAX = 2_000_000;
 
 interface DomainGroup {
@@ -24,7 +26,7 @@ interface DomainGroup {
   readonly domainCount: number;
 }
 
-/** The balanced placement of so many slices for work that prefers one domain of the level; null where there is none. */
+/** The balanced placement of slices for work that prefers one domain of the level; null if there is none. */
 export function balance(original: Counts, level: number, sliceCount: number): Balance | null {
   const counts = copyOf(original, level);
   const group = bestGroup(counts, level, sliceCount);
@@ -65,8 +67,8 @@ function siblingsAt(counts: Counts, level: number): readonly DomainRange[] {
 }
 
 /**
- * How evenly a group of siblings could share the slices. What can be given less than the threshold is struck off the
- * counts, children first, and the rest of the group must still hold everything.
+ * How evenly a group of siblings could share the slices. Domains below the threshold are removed from the counts,
+ * children first, and the rest of the group must still hold everything.
  */
 function thresholdOf(counts: Counts, level: number, siblings: DomainRange, sliceCount: number): DomainGroup | null {
   const { tree, slicing } = counts;
@@ -114,7 +116,10 @@ function takeGreedily(
   return null;
 }
 
-/** Of the domains, in the order of their names, each of the fewest gets the threshold; the rest goes out in order, as far as each can hold more. */
+/**
+ * Each of the fewest possible domains, by name, gets the threshold; the rest is distributed in order, up to their
+ * capacity.
+ */
 function spread(
   counts: Counts,
   level: number,
@@ -136,10 +141,9 @@ function spread(
 }
 
 /**
- * Of all sets of as few domains as the largest-first way needs, one that holds all workers with the least room over; ties
- * go to the domains that come first. A knapsack: for every number of domains and of workers still missing, the first set
- * that leads there. Domains that hold the same number of workers are interchangeable, so no more of them than the set may
- * have are looked at.
+ * Among all sets with the minimum number of domains, the one that holds all workers with the least excess capacity;
+ * ties go to the first domains. A knapsack: for every number of domains and of missing workers, the first set that
+ * leads there. Domains of equal capacity are interchangeable, so at most the set's size of each is considered.
  */
 function fewestOfLeastCapacity(
   counts: Counts,
@@ -168,10 +172,10 @@ function fewestOfLeastCapacity(
   return tightestSet(reached);
 }
 
-/** By the number of workers still missing: the domain that was added last, and what was missing before it. */
+/** By the number of missing workers: the domain added last, and the number missing before. */
 type Reached = Map<number, { readonly domain: number; readonly before: number }>;
 
-/** Of the largest sets the one that misses nothing and has the least room over; null if there is none. */
+/** Among the largest complete sets the one with the least excess capacity; null if there is none. */
 function tightestSet(reached: readonly Reached[]): readonly number[] | null {
   let missing = -Infinity;
   for (const each of (reached.at(-1) as Reached).keys()) if (each <= 0 && each > missing) missing = each;
@@ -185,7 +189,7 @@ function tightestSet(reached: readonly Reached[]): readonly number[] | null {
   return set.toReversed();
 }
 
-/** The domains that hold a slice, in order, of each number of workers at most so many. */
+/** The domains that hold a slice, in order, limited in number for each capacity. */
 function firstOfEachSize(counts: Counts, level: number, ordered: readonly number[], most: number): readonly number[] {
   const workers = counts.workers[level] as Float64Array;
   const slices = counts.slices[level] as Float64Array;
@@ -198,7 +202,7 @@ function firstOfEachSize(counts: Counts, level: number, ordered: readonly number
   });
 }
 
-/** Most slices first, then those whose children are filled most evenly, then by name. */
+/** Most slices first, then those with the most evenly filled children, then by name. */
 function sortByEvenness(counts: Counts, level: number, domains: number[]): number[] {
   const slices = counts.slices[level] as Float64Array;
   const below = counts.workers[level + 1] as Float64Array;

@@ -4,7 +4,7 @@ import type { DomainRange, DomainTree } from "./domain-tree.ts";
 /** How workers are cut into slices. Without slices every worker is one, at the last level. */
 export interface Slicing {
   readonly workers: number;
-  /** Every slice lies inside one domain of this level. */
+  /** Every slice is inside one domain of this level. */
   readonly level: number;
   /** By level: the size of the inner slices that a domain of this level is given only whole ones of; 1 where any. */
   readonly innerWorkers: readonly number[];
@@ -18,7 +18,7 @@ export interface Counts {
   readonly slices: readonly Float64Array[];
 }
 
-/** Counts what fits into the leaves of the range, and sums it up level by level; outside of the range nothing fits. */
+/** Counts capacity in the leaves of the range, and sums it up level by level; outside the range it is 0. */
 export function countWhatFits(
   tree: DomainTree,
   slicing: Slicing,
@@ -59,12 +59,12 @@ export function sumDomain(counts: Counts, level: number, domain: number): void {
   slices[domain] = level > slicing.level ? 0 : sliceCount;
 }
 
-/** `mostFirst` packs: few domains, tightly. `leastFirst` uses up what is left over in small pieces. */
+/** `mostFirst` packs: few domains, tightly. `leastFirst` uses small remnants. */
 export type DomainOrder = "mostFirst" | "leastFirst";
 
 /**
- * Sorts domains by the slices they hold, then by workers, fewer first, so that whole slices leave little over, then by
- * name. Below the level of the slices only the workers count: there the emptiest piece that is left goes first.
+ * Sorts domains by slices, then by workers, fewer first, so that whole slices leave little unused, then by name. Below
+ * the slice level only workers count: the smallest remnant goes first.
  */
 export function sortDomains(counts: Counts, level: number, domains: readonly number[], order: DomainOrder): number[] {
   const slices = counts.slices[level] as Float64Array;

@@ -1,7 +1,7 @@
 /**
- * The fabric as a placement tree: named levels, widest first, and the domains of each level in the order of their paths.
- * The children of a domain lie side by side in the level below, so a domain is a range of leaves, and the order of
- * indices is the order of names that settles ties. It is built when nodes join or leave, not when work is placed.
+ * The fabric as a placement tree: named levels, widest first, and the domains of each level in the order of their
+ * paths. A domain's children are adjacent in the level below, so a domain is a range of leaves, and index order is the
+ * name order that breaks ties. It is built when nodes join or leave, not for a placement.
  */
 import { invariant } from "../base/invariant.ts";
 

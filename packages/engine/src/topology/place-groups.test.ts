@@ -8,7 +8,7 @@ import { DomainTree } from "./domain-tree.ts";
 const policy = { usesRemnants: false, balances: false };
 const anywhere = (workers: number): FabricRequest => ({ workers, required: null, preferred: null, slices: [] });
 
-/** Groups whose workers take so many of a leaf's places each. */
+/** Groups whose workers take this many places of a leaf each. */
 function gang(
   { capacity }: Fabric,
   groups: readonly FabricRequest[],

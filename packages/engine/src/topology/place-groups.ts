@@ -1,6 +1,6 @@
 /**
- * Places the groups of a gang one after the other, each seeing what the ones before it took, and if it is asked for all of
- * them inside one domain of a level. All groups are placed, or none.
+ * Places the task groups of a gang one after the other, each after the placements before it, optionally all inside one
+ * domain of a level. All groups are placed, or none.
  */
 import type { DomainRange, DomainTree } from "./domain-tree.ts";
 import {
@@ -18,7 +18,7 @@ export interface GangOnFabric {
   readonly groups: readonly FabricRequest[];
   /** All groups in one domain of this level; null: only their own requests count. */
   readonly together: number | null;
-  /** How many workers of a group a leaf holds, besides what the groups before it took there. */
+  /** Number of workers of a group that fit on a leaf, beside earlier groups. */
   capacityOf(group: number, leaf: number, taken: TakenInLeaf): number;
 }
 
@@ -58,7 +58,7 @@ function placeInside(tree: DomainTree, gang: GangOnFabric, policy: FabricPolicy,
   return { kind: "placed", groups: placedGroups };
 }
 
-/** The domains of a level in which each group alone would find room for its workers, those with the least room first. */
+/** The domains of a level that hold each group alone, smallest capacity first. */
 function tightestFirst(tree: DomainTree, gang: GangOnFabric, level: number): readonly DomainRange[] {
   const nothing = gang.groups.map(() => 0);
   const domains: { readonly domain: number; readonly leaves: DomainRange; readonly room: number }[] = [];

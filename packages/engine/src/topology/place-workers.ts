@@ -1,7 +1,8 @@
 /**
- * Places the workers of one group on the fabric: how many go to which leaf. A level may be required (all in one domain of
- * it) and one preferred (as narrow as possible, from there upwards); slices of workers stay together in a domain of their
- * own level. What is chosen first is the narrowest place that holds everything, and in it the fewest and fullest domains.
+ * Places the workers of one group on the fabric: the number of workers for each leaf. One level may be required (all in
+ * one domain of it) and one preferred (as narrow as possible, from there upwards); slices of workers stay together in a
+ * domain of their own level. Chooses the narrowest place that holds everything, and in it the fewest and fullest
+ * domains.
  */
 import { balance, type Balance } from "./balance.ts";
 import { type Counts, countWhatFits, type DomainOrder, holding, type Slicing, sortDomains } from "./counts.ts";
@@ -20,20 +21,20 @@ export interface FabricRequest {
   readonly workers: number;
   /** All workers in one domain of this level; null: not required. */
   readonly required: number | null;
-  /** One domain of this level if it can be, else of the next wider one; null: no wish beyond what is required. */
+  /** One domain of this level if possible, else of the next wider one; null: no preference. */
   readonly preferred: number | null;
   /** From the widest level to the narrowest, each a whole part of the one before; none: workers are free. */
   readonly slices: readonly FabricSlice[];
 }
 
 export interface FabricPolicy {
-  /** Work that may lie anywhere uses up small remnants first, instead of the largest free domains. */
+  /** Unconstrained work uses small remnants first, instead of the largest free domains. */
   readonly usesRemnants: boolean;
   /** Work that prefers a level and needs several domains is spread evenly over them, where that is possible. */
   readonly balances: boolean;
 }
 
-/** The leaves to look at, and how many workers of the group each of them holds now. */
+/** The candidate leaves, and how many workers of the group each of them holds now. */
 export interface FabricRoom {
   readonly leaves: DomainRange;
   readonly capacityOf: (leaf: number) => number;
@@ -58,7 +59,9 @@ export type FabricContradiction =
   | "slicesOutOfOrder"
   | "slicesDoNotDivideWork";
 
-/** Portions come in the order of the leaves, none of them empty; the capacity of each leaf of the range is asked once. */
+/**
+ * Portions come in the order of the leaves, without empty ones; the capacity of each leaf of the range is read once.
+ */
 export function placeWorkers(
   tree: DomainTree,
   request: FabricRequest,
@@ -83,7 +86,7 @@ export function placeWorkers(
   return found.kind === "noRoom" ? found : placed(descend(found, counts, neededSlices, order));
 }
 
-/** The narrowest level at which one domain for all is looked for. Slices that may lie anywhere start from the top. */
+/** The narrowest level at which a single domain is searched. Unconstrained slices start from the root. */
 function startLevel(tree: DomainTree, { required, preferred, slices }: FabricRequest): number {
   if (preferred === null && required === null) return slices.length > 0 ? 0 : tree.levels.length - 1;
   return Math.max(preferred ?? 0, required ?? 0);
@@ -154,7 +157,10 @@ function findDomains(
   }
 }
 
-/** The domain with the fewest slices that holds so many, then with the fewest workers, then the first; -1 for none. */
+/**
+ * The domain that holds this many slices with the least excess, then with the fewest workers, then the first; -1 for
+ * none.
+ */
 function tightestThatHolds(counts: Counts, level: number, domains: readonly number[], sliceCount: number): number {
   const slices = counts.slices[level] as Float64Array;
   const workers = counts.workers[level] as Float64Array;
@@ -189,12 +195,12 @@ function descend(found: DomainChoice, counts: Counts, neededSlices: number, orde
   return distribute({ level, portions }, counts, order);
 }
 
-/** What was spread evenly goes down inside each domain, in whole slices as far as there are any. */
+/** Evenly spread amounts are distributed inside each domain, in whole slices as far as possible. */
 function finish({ level, portions }: Pick<Balance, "level" | "portions">, counts: Counts): LeafPortion[] {
   return distribute({ level, portions }, counts, "mostFirst");
 }
 
-/** From portions in slices at a level, inside each domain, to workers in leaves. */
+/** Converts portions in slices at a level to workers in leaves, inside each domain. */
 function distribute(
   start: { readonly level: number; readonly portions: readonly Portion[] },
   counts: Counts,
@@ -216,7 +222,7 @@ function distribute(
   return portions.map(({ domain, amount }) => ({ leaf: domain, workers: amount }));
 }
 
-/** What the level above counted must be there below. */
+/** The counts of the level above guarantee this capacity below. */
 function covered(portions: Portion[] | null): Portion[] {
   invariant(portions !== null, "the fabric's counts disagree between levels");
   return portions;

@@ -1,7 +1,4 @@
-/**
- * What is asked of an executor about an attempt: put together here alone, for the round that places it, for whoever stops it
- * and for the restart that asks again.
- */
+/** Builds the effects about an attempt, for the round that places it, for stops, and for repeats after a restart. */
 import type {
   CheckpointGang,
   GrowGang,

@@ -1,4 +1,4 @@
-/** Promised places: each becomes an attempt, or growth of one, as soon as those who were asked to leave have left. */
+/** Nominations: each becomes an attempt, or growth of one, as soon as terminating work has ended. */
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
@@ -17,20 +17,20 @@ export function keepNominations(batch: Batch): void {
   const { world } = batch;
   const { nominations } = world.state;
   if (nominations.size === 0) return;
-  // What one that is withdrawn leaves may be what another waits for, whichever was made first.
+  // A withdrawn nomination may free the place of another one, whichever was made first.
   for (const nomination of Array.from(nominations.values())) {
     const reason = whyWithdrawn(world, nomination);
     if (reason !== null) withdraw(batch, nomination, reason);
   }
   for (const nomination of Array.from(nominations.values())) {
-    // Who is to move there has to leave its own place first.
+    // A migrating task must leave its old place first.
     if (nomination.afterAttempt !== undefined) continue;
     if (canKeepNomination(world, nomination) && !isShrinking(world, nomination) && hasAntiAffinity(world, nomination))
       keepNomination(batch, nomination);
   }
 }
 
-/** `null`: it stands. */
+/** `null`: the nomination stays valid. */
 function whyWithdrawn(world: World, nomination: Nomination): string | null {
   if (world.rules.eviction.nominations === "forgotten") return "the policy forgets promises after a round";
   if (isHeldBack(world, nomination)) return "it is held";
@@ -41,7 +41,7 @@ function whyWithdrawn(world: World, nomination: Nomination): string | null {
   return isAdmitted(world, nomination) ? null : "its data may not be worked on there any more";
 }
 
-/** Somebody holds it; what runs already, and only moves or grows, is not held back. */
+/** It is held; running work that migrates or grows is not affected. */
 const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nomination): boolean =>
   !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
 
@@ -53,7 +53,7 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
-/** Whoever it keeps away from, and was asked to leave for it, has left. */
+/** The work excluded by anti-affinity, which was stopped for it, has ended. */
 function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
@@ -63,19 +63,19 @@ function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers 
   return respectsAntiAffinity(world, request.with({ beside: workers }), { workers, layer: "idle" });
 }
 
-/** What a site or pool admits may be other than when the place was promised. */
+/** The data rules of a site or pool may have changed since the nomination. */
 const isAdmitted = (world: World, { workloadId, workers }: Nomination): boolean => {
   const { spec } = workloadOf(world, workloadId);
   return workers.every(({ node }) => admitsNode(world, spec, node));
 };
 
-/** New ranks come behind those it has: they wait until the ranks that were asked to leave are gone. */
+/** New ranks follow the existing ones: they wait until terminating ranks are gone. */
 const isShrinking = ({ state }: World, { attemptId, growth }: Nomination): boolean =>
   growth && state.attempts.get(attemptId)?.terminating !== undefined;
 
-/** The nodes take work, and what is to grow still runs. */
+/** The nodes take work, and the attempt that is to grow still runs. */
 function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: Nomination): boolean {
-  // It ended by itself before it moved, and does not go on.
+  // It ended by itself before it migrated, and does not continue.
   if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;
   if (growth && state.attempts.get(attemptId)?.stop !== null) return false;
   return workers.every(({ node }) => capacity.slot(node).usable);

@@ -73,7 +73,7 @@ export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): vo
   recordPlace(batch, { attemptId: id, workloadId, task, number }, ended, launchAtMs);
 }
 
-/** What is predicted of it, where the policy does: in plans it is taken to end by then. */
+/** Its predicted run time, if the policy predicts, which plans use as its end. */
 export function predictionOf(
   { state, rules }: World,
   workload: Pick<Workload, "spec" | "actor">,
@@ -84,7 +84,7 @@ export function predictionOf(
 
 const NOT_PREDICTED = {} as const;
 
-/** The head of the class is promised a place that others are about to leave. */
+/** Nominates the head of the bucket for a place that is being freed. */
 export function nomination(batch: Batch, bucket: QueueBucket, { acceleratorType, workers }: Placement): void {
   const { world, nowMs: atMs } = batch;
   const growing = growingAttempt(world, bucket.request);
@@ -93,7 +93,7 @@ export function nomination(batch: Batch, bucket: QueueBucket, { acceleratorType,
   batch.emit({ kind: "placementNominated", version: 1, atMs, nomination: place });
 }
 
-/** A task that was asked to move is promised its new place. */
+/** Nominates a migrating task for its new place. */
 export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorType, workers }: Placement): void {
   const { task, number, id, workloadId } = moving;
   const { kind } = workloadOf(batch.world, workloadId).spec;

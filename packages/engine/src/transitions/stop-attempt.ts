@@ -1,6 +1,6 @@
 /**
- * Stopping an attempt. Who is evicted or has to leave a node, runs and can write a checkpoint when it is asked to, is asked for one
- * first and stopped when it has reported it, or when its time is over; whoever must go at once is stopped at once.
+ * Stops an attempt. Evicted or drained work that runs and supports it is first asked for a checkpoint, and stopped when
+ * it has reported one or its time is over; other work is stopped at once.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { CheckpointWaitOutcome } from "../contract/events.ts";
@@ -56,7 +56,7 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
 /** Whether it was asked for a checkpoint and for nothing more yet. */
 export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.checkpointUntilMs !== undefined;
 
-/** The executor is asked to stop what was only asked for a checkpoint so far. */
+/** Asks the executor to stop an attempt that was only asked for a checkpoint so far. */
 export function endCheckpointWait(batch: Batch, attempt: Attempt, outcome: CheckpointWaitOutcome): void {
   const reason = attempt.stop?.reason;
   if (reason === undefined) return;

@@ -13,7 +13,7 @@ export const periodStartMs = ({ period }: Budget, nowMs: number): number =>
 export const renewalMs = ({ period }: Budget, nowMs: number): number | null =>
   period === "month" ? nextMonthStartMs(nowMs) : null;
 
-/** The account as of a later instant. A new period begins with nothing used up; the days that are counted go on. */
+/** The account at a later instant. A new period begins with zero usage; daily counts continue. */
 export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rate: Rate; nowMs: number }): Account {
   const startMs = periodStartMs(budget, nowMs);
   const isNew = startMs > account.atMs;

@@ -1,8 +1,8 @@
-/** What a budget's team used up day by day, in UTC, over the last days: whatever the budget's own period is. */
+/** Daily usage of a budget's team in UTC over the last days, independent of the budget's period. */
 import type { DayUse, Rate } from "../model/budget.ts";
 import { DAY_MS, dayOf } from "../model/time/months.ts";
 
-/** So many whole days before the present one: a week has its weekend in it. */
+/** Whole days before the present one: a week, so that a weekend is included. */
 const WHOLE_DAYS_COUNTED = 7;
 
 /** Where a count begins. */

@@ -1,7 +1,7 @@
 /**
- * The arithmetic of past use: an average of what was held, in which a time that lies one half-life back counts half as much. Within
- * a step (`half-life.ts`) the average stands still and what is held is summed up; at its end the average moves towards the
- * step's mean. So it changes at known instants alone, and reading it at any time gives what writing it then would.
+ * Arithmetic of usage history: an exponentially decayed average with a half-life. Within a step (`half-life.ts`) the
+ * average is constant and usage is summed; at its end the average moves towards the step's mean. So it changes at known
+ * instants only, and reading it at any time gives what writing it then would.
  */
 import { NO_USE } from "../model/usage-history.ts";
 import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
@@ -15,7 +15,7 @@ export const AVERAGE_ONE = 65_536;
 export const freshUse = (atMs: number): DecayedUsage => ({ atMs, average: NO_USE, pending: NO_USE });
 
 export interface HeldAmounts {
-  /** What was held since the record was made. */
+  /** Usage since the record was made. */
   readonly rate: UseVector;
   readonly nowMs: number;
 }
@@ -51,12 +51,12 @@ export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: HeldAmount
   return held.rate.every((rate, at) => average[at] === rate * AVERAGE_ONE && pending[at] === rate * intoStepMs);
 }
 
-/** The record under another half-life: the average is what it was, as if it had been held since the step began. */
+/** The record under another half-life: the average stays, as if it had been constant since the step began. */
 export function rebased({ average, atMs }: DecayedUsage, { stepMs }: HalfLife): DecayedUsage {
   return { atMs, average, pending: map(average, (each) => divideProduct(each, atMs % stepMs, AVERAGE_ONE).quotient) };
 }
 
-/** What is left of the distance is rounded towards nothing: so it is reached in the end. */
+/** The remaining distance is rounded towards zero, so that the target is reached. */
 function towards(target: number, from: number, factor: number): number {
   const left = divideProduct(Math.abs(target - from), factor, FACTOR_ONE).quotient;
   return target < from ? target + left : target - left;

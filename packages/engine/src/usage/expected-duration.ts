@@ -3,11 +3,11 @@ import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 
-/** How long work is taken to last if nothing is predicted of it: its walltime, else what the policy assumes. */
+/** Assumed run time of work without a prediction: its walltime, else the policy's assumption. */
 export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs ?? backfill.assumedWalltimeMs;
 
-/** May lie in the past: what runs over its time ends at any moment. */
+/** May be in the past: work beyond its expected end may end at any moment. */
 export function expectedEndMs(
   rules: Pick<Rules, "backfill">,
   { stop, startedAtMs, placedAtMs, prediction }: Attempt,

@@ -23,7 +23,7 @@ const used = (gpuHours: number, days?: readonly (readonly [number, number])[]): 
         })),
       }),
 });
-/** So many accelerators at two dollars an hour. */
+/** This many accelerators at two dollars an hour. */
 const running = (accelerators: number) => ({ milli: accelerators * 1000, moneyMilli: accelerators * 2_000_000 * 1000 });
 
 describe("a forecast of a budget", () => {

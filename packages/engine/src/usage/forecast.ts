@@ -1,4 +1,4 @@
-/** When a budget will be used up: if what runs now goes on and nothing else, and if it goes on as it did over the last days. */
+/** Forecast of when a budget will be used up: at the rate of running work, and at the mean rate of the last days. */
 import type { Account, Budget, Rate } from "../model/budget.ts";
 import { HOUR_MS, WHOLE_MILLI, reachesMs, renewalMs, spentOf } from "./account.ts";
 import { DAY_MS } from "../model/time/months.ts";
@@ -13,7 +13,7 @@ export interface PaceForecast {
 }
 
 export interface BudgetForecast {
-  /** What runs now goes on as it is, and nothing else starts or ends. */
+  /** Running work continues, and nothing else starts or ends. */
   readonly now: PaceForecast;
   /** The mean since then: since the beginning of the day in UTC a week ago, or since it is counted; `null`: for less than an hour. */
   readonly lately: (PaceForecast & { readonly sinceMs: number }) | null;
@@ -48,5 +48,5 @@ function atPace(account: Account, budget: Budget, rate: Rate): PaceForecast {
   };
 }
 
-/** Of thousandths by the hour. */
+/** Thousandths per hour. */
 const perDay = (rate: number): number => (rate / WHOLE_MILLI) * (DAY_MS / HOUR_MS);

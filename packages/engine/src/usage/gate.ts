@@ -1,9 +1,9 @@
-/** Whether a budget keeps a team's work from starting. Set and taken back by events, so it never changes within a round. */
+/** Whether a budget prevents a team's work from starting. Changed by events only, so it is constant within a round. */
 import { BUDGET_SPENT_PERCENT } from "../model/budget.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** The first team, from the team up, whose budget is used up and says that nothing starts then; `null`: none. */
+/** The first team, walking to the root, whose used-up budget prevents starts; `null`: none. */
 export function spentBudget(state: ReadonlyState, team: TeamName): TeamName | null {
   if (state.accounts.size === 0) return null;
   for (let at: TeamName | null = team; at !== null; at = state.teams.get(at)?.parent ?? null)

@@ -11,12 +11,13 @@ const ROOTS: readonly number[] = [
 ];
 
 /**
- * Time in steps, so many to the half-life that it is a power of two, and at least 16: no step moves anything by more than a 23rd. A step is at
- * most five minutes, so that what a large fleet holds, times ms, stays a safe integer.
+ * Length of a step: the number of steps in the half-life is a power of two and at least 16, so that no step changes
+ * anything by more than a 23rd. A step is at most five minutes, so that the usage of a large fleet times ms stays a
+ * safe integer.
  */
 export interface HalfLife {
   readonly stepMs: number;
-  /** So many steps to the half-life, a power of two. */
+  /** Steps in the half-life, a power of two. */
   readonly steps: number;
 }
 
@@ -30,7 +31,7 @@ export function halfLifeOf(halfLifeMs: number): HalfLife {
   return { steps, stepMs: Math.max(1, Math.floor(halfLifeMs / steps)) };
 }
 
-/** What is left after so many steps, in 2^-26. */
+/** Remaining factor after this number of steps, in 2^-26. */
 export function factorAfter({ steps: perHalf }: HalfLife, steps: number): number {
   let factor = FACTOR_ONE;
   let rest = steps % perHalf;

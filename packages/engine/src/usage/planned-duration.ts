@@ -1,7 +1,7 @@
 /**
- * How long waiting work is planned to last: its walltime, in steps that grow with it. Work whose walltimes differ by less than a
- * step stands or falls together, so that a round looks at a few hundred durations however many there are (Slurm's
- * `bf_resolution` does the same with one step for all). Rounding up keeps every protected start.
+ * Planned run time of waiting work: its walltime, rounded up in steps that grow with it. Work whose walltimes differ by
+ * less than a step shares a bucket, so that a round considers a few hundred durations at most (Slurm's `bf_resolution`
+ * does the same with one step for all). Rounding up delays no protected start.
  */
 import type { Workload, WorkloadSpec } from "../model/workload.ts";
 import { predictedRun } from "./run-times.ts";

@@ -1,14 +1,13 @@
 /**
- * How long work is predicted to run: as long as the last of its kind took on average. What outlives that is taken to run a
- * little longer, and each time it does, longer than the time before (Tsafrir, Etsion and Feitelson, "Backfilling using
- * system-generated predictions rather than user runtime estimates", IEEE TPDS 18(6), 2007). Predictions are for plans about
- * the time to come alone: what is stopped is stopped at its walltime.
+ * Predicted run times: the mean of the last runs of the kind. Work that outlives its prediction gets a longer one, by
+ * growing steps (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user
+ * runtime estimates", IEEE TPDS 18(6), 2007). Predictions affect plans only: work is stopped at its walltime.
  */
 import type { RunTimes } from "../model/usage-history.ts";
 import type { Prediction, Workload } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
 
-/** Of each kind so many are remembered, and no policy asks for more. */
+/** Number of remembered runs of a kind; no policy uses more. */
 export const RUNS_KEPT = 8;
 /** Kinds beyond these are forgotten, the one that ran longest ago first. */
 export const RUN_KINDS_KEPT = 10_000;
@@ -18,8 +17,8 @@ export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
   backfill.reserve !== "none" && backfill.predictFrom !== undefined;
 
 /**
- * What the work is like, the closer kind first: what its user submitted under its name, numbers at its end aside, for as many
- * accelerators; then anything of its user in its team. No name has a line break.
+ * The kinds of the work, closest first: same user, team, name (without trailing numbers) and number of accelerators;
+ * then any work of the user in the team. No name contains a line break.
  */
 export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): readonly [string, string] {
   const { team, name, gang } = spec;
@@ -27,7 +26,10 @@ export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): r
   return [`${user}\n${name.replace(/[-_.]?[0-9]+$/, "")}\n${gang.workers * gang.accelerators}`, user];
 }
 
-/** By the closest kind of which enough has run; `null`: there is none, its walltime says as much or less, or the policy does not predict. */
+/**
+ * Prediction by the closest kind with enough runs; `null`: there is none, it is not below the walltime, or the policy
+ * does not predict.
+ */
 export function predictedRun(
   rules: Pick<Rules, "backfill">,
   runTimes: RunTimes,
@@ -64,7 +66,7 @@ const INCREMENTS_MS = [
   100 * HOUR_MS,
 ] as const;
 
-/** Nothing is predicted to run longer: so what has no walltime is predicted anew a few times more, and not for ever. */
+/** Upper bound of a prediction, so that work without a walltime is corrected a limited number of times. */
 export const PREDICTED_MS_MAX: number = 10 * 365 * 24 * HOUR_MS;
 
 function incrementMs(corrections: number): number {

@@ -1,4 +1,4 @@
-/** The schema of gateway.yaml. Every field has its default here; docs/gateway.md explains them. */
+/** The schema of gateway.yaml. Every field has its default here; docs/reference/gateway.md explains them. */
 import { routingPolicies } from "@headroom/routing";
 import { z } from "zod";
 import { address, budget, duration, size, upstreamUrl } from "./quantities.ts";

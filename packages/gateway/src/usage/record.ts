@@ -1,5 +1,5 @@
 /**
- * One line of a usage file: the usage of a request. The files are the source for billing; docs/gateway.md lists the
+ * One line of a usage file: the usage of a request. The files are the source for billing; docs/reference/gateway.md lists the
  * fields.
  */
 

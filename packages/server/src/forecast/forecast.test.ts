@@ -26,7 +26,7 @@ describe("looking ahead", () => {
       change: {
         kind: "fewerWorkers",
         from: 1000,
-        sentence: expect.stringMatching(/^Ask for \d+ workers? instead of 1,000\.$/),
+        sentence: expect.stringMatching(/^Request \d+ workers? instead of 1,000\.$/),
       },
       start: { displaced: [], sentence: expect.stringContaining("at once") },
     });
@@ -124,7 +124,7 @@ describe("looking ahead", () => {
     expect(await live.client.estimateStart(workloadId)).toMatchObject({ workloadId, p50AtMs: null });
     const { workloadId: held } = await live.client.submitWorkload({ ...train("kept", {}), hold: true });
     expect((await live.client.estimateStart(held)).sentence).toBe(
-      "It is held and starts after somebody releases it. No time can be given.",
+      "Held: it starts after a release. No start can be estimated.",
     );
     await expect(live.client.estimateStart("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
     await expect(live.client.startingChanges("w999")).rejects.toMatchObject({ code: "unknownWorkload" });

@@ -12,7 +12,7 @@ export function SchedulesPanel({ items }: { readonly items: readonly ScheduleIte
     <Panel title="Schedules">
       {items.length === 0 ? (
         <p className="px-4 py-3 text-ink-2">
-          There are none. Apply a document of kind <code className="font-mono text-xs">schedule</code> with a cron
+          No schedules. Apply a document of kind <code className="font-mono text-xs">schedule</code> with a cron
           expression and a workload.
         </p>
       ) : (
@@ -27,9 +27,9 @@ export function SchedulesPanel({ items }: { readonly items: readonly ScheduleIte
 }
 
 const whileRunning: Readonly<Record<ScheduleItem["schedule"]["concurrency"], string>> = {
-  allow: "beside the last run while it has not ended",
-  forbid: "left out while the last run has not ended",
-  replace: "in place of the last run while it has not ended",
+  allow: "concurrently with an unfinished last run",
+  forbid: "skipped while the last run has not ended",
+  replace: "replaces an unfinished last run",
 };
 
 const NEXT_SHOWN = 3;

@@ -22,7 +22,7 @@ export function WindowsPanel({ items }: { readonly items: readonly CalendarItem[
     <Panel title="Maintenance and reservations">
       {windows.length === 0 ? (
         <p className="px-4 py-3 text-ink-2">
-          Nothing is planned. Apply a document of kind <code className="font-mono text-xs">maintenance</code> or{" "}
+          The calendar is empty. Apply a document of kind <code className="font-mono text-xs">maintenance</code> or{" "}
           <code className="font-mono text-xs">reservation</code>.
         </p>
       ) : (
@@ -114,8 +114,8 @@ function Drained({ use: { drained, drainedCount, completionCount } }: { readonly
     <>
       <p className="mt-1 text-ink-2">
         {drainedCount === 0
-          ? "Nobody is asked to stop for it."
-          : `${plural(drainedCount, "attempt")} ${drainedCount === 1 ? "is" : "are"} asked to stop for it:`}
+          ? "No work is stopped for it."
+          : `${plural(drainedCount, "attempt")} ${drainedCount === 1 ? "is" : "are"} stopped for it:`}
       </p>
       {shown.length === 0 ? null : (
         <ul>

@@ -44,7 +44,7 @@ export function FleetPage(): ReactElement {
       layout={isTable ? "fill" : "flow"}
       summary={
         fleet.data === undefined
-          ? "Every accelerator and who holds it"
+          ? "Every accelerator and its work"
           : fleetSummary(fleet.data.sites.length, fleet.data.pools.length)
       }
       actions={

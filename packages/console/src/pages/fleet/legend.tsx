@@ -44,7 +44,7 @@ export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
             .map(([team, category]) => ({ name: team, colour: categoryColour(category, theme) }))
         : [];
   return (
-    <ul aria-label="What the colours mean" className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
+    <ul aria-label="Legend" className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
       {[...own, ...common].map(({ name, colour, border }) => (
         <li key={name} className="flex items-center gap-1.5">
           <span aria-hidden="true" className="size-2.5" style={{ background: colour, border }} />

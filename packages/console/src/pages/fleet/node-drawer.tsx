@@ -147,23 +147,23 @@ function NodeActions({ node }: { readonly node: Node }): ReactElement {
       )}
       {node.notice === undefined ? null : (
         <Button look="quiet" disabled={isBusy} onClick={() => withdraw.mutate()}>
-          It stays after all
+          Withdraw the notice
         </Button>
       )}
       <p className="w-full text-xs text-ink-3">
-        Draining places nothing new here and lets what runs finish. Requeueing stops it, with its grace period, and puts
-        it back in the queue.
+        Draining places no new work here and lets running work finish. Requeueing stops it, with its grace period, and
+        puts it back in the queue.
       </p>
       <Confirm
         isOpen={isAsking}
         onClose={() => setIsAsking(false)}
         onConfirm={() => drain.mutate("requeue")}
-        title={`Requeue what runs on ${node.id}?`}
+        title={`Requeue the work on ${node.id}?`}
         action="Drain and requeue"
         isDangerous
       >
-        Whole gangs are stopped, also where they run on other nodes besides. They start again from their newest
-        checkpoint when there is room.
+        Whole gangs are stopped, including their workers on other nodes. They start again from their newest checkpoint
+        when capacity is free.
       </Confirm>
     </div>
   );

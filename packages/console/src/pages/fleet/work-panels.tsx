@@ -28,7 +28,7 @@ export function RunningPanel(): ReactElement | null {
       title="Running"
       aside={
         <Link to="/workloads" search={{ phase: "running" }} className={linkClass}>
-          All that runs
+          All running work
         </Link>
       }
     >

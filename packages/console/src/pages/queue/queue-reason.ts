@@ -24,7 +24,7 @@ type Binding = (BlockedReason & { readonly kind: "workerShortfall" })["binding"]
 const bindingWords: Readonly<Partial<Record<Binding, string>>> = {
   accelerators: "Scattered",
   cores: "Too few cores",
-  room: "Too little room",
+  room: "Not enough room",
   spread: "Spread",
   fabric: "Fabric",
 };

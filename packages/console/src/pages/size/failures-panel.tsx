@@ -74,7 +74,7 @@ function FailureAnswer({ report, constraint }: AnswerProps): ReactElement {
   const { chosen, intervals, spares } = report;
   return (
     <>
-      <Panel title="What failures leave">
+      <Panel title="Effective training time">
         <Facts
           facts={[
             {
@@ -97,7 +97,7 @@ function FailureAnswer({ report, constraint }: AnswerProps): ReactElement {
             { name: "Progress", amount: chosen.ettr },
             { name: "Checkpoints", amount: chosen.lost.checkpoints },
             { name: "Restarts", amount: chosen.lost.restarts },
-            { name: "Work done again", amount: chosen.lost.repeatedWork },
+            { name: "Repeated work", amount: chosen.lost.repeatedWork },
           ]}
           total={1}
         />
@@ -133,7 +133,7 @@ function IntervalAndDomains({ report, constraint }: AnswerProps): ReactElement {
           </p>
         </div>
       </Panel>
-      <Panel title="What one failure costs">
+      <Panel title="Cost of one failure">
         <NumberTable
           label="Loss by failure domain"
           columns={["Domain", "Jobs stopped", "Accelerator-hours"]}

@@ -29,7 +29,7 @@ export function NetworkPanel(): ReactElement {
         <Notice title={`${answer.reason}.`} text={`Nearest that works: ${answer.nearest}.`} />
       ) : null}
       {answer.kind === "network" ? (
-        <Panel title="What to order">
+        <Panel title="Bill of materials">
           <NumberTable
             label="Levels of the fabric"
             columns={["Level", "Switches", "Cables down", "Nodes below", "Oversubscribed"]}
@@ -75,7 +75,7 @@ const sliders: readonly SliderRow<NetworkAmount>[] = [
   { key: "portsPerNode", label: "Ports per node", steps: doublings(1, 16), text: String },
   { key: "portGbps", label: "Gbit/s of a port", steps: [100, 200, 400, 800, 1600], text: String },
   { key: "leafOversubscription", label: "Oversubscription of the leaves", steps: ratios, text: ratio },
-  { key: "spineOversubscription", label: "Of the spines, in three tiers", steps: ratios, text: ratio },
+  { key: "spineOversubscription", label: "Oversubscription of the spines (three tiers)", steps: ratios, text: ratio },
   { key: "planes", label: "Planes", steps: doublings(1, 8), text: String },
 ];
 

@@ -45,7 +45,7 @@ export function ServingPanel(): ReactElement {
         <Notice title={`${answer.reason}.`} text={`Nearest: ${answer.nearest}.`} />
       ) : null}
       {answer?.kind === "unknown" ? (
-        <Notice title="The model has no ground to stand on here." text={`${answer.reasons.join("; ")}.`} />
+        <Notice title="The model cannot answer this." text={`${answer.reasons.join("; ")}.`} />
       ) : null}
     </AnswerFrame>
   );
@@ -123,7 +123,7 @@ function layoutText({ tensor, pipeline, attentionData, expert }: ServingReport["
 
 function Disaggregated({ disaggregated }: { readonly disaggregated: ServingReport["disaggregated"] }): ReactElement {
   if (disaggregated.kind === "impossible")
-    return <p className="px-4 py-3 text-ink-2">It does not keep the promise: {disaggregated.reason}.</p>;
+    return <p className="px-4 py-3 text-ink-2">It misses the objective: {disaggregated.reason}.</p>;
   const { prefill, prefillCount, decode, decodeCount, latency, acceleratorCount, costPerHour } = disaggregated;
   return (
     <Facts
@@ -145,7 +145,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
   const ms = (value: number): string => `${amountText(value)} ms`;
   return (
     <>
-      <Panel title="Ways to keep the promise, the cheapest first">
+      <Panel title="Plans that meet the objective, cheapest first">
         <NumberTable
           label="Layouts"
           columns={["Layout", "Replicas", "Accelerators", "First token", "Per token", "USD/h", "USD per M tokens"]}
@@ -160,10 +160,10 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
           ])}
         />
       </Panel>
-      <Panel title="Prompts and answers on workers of their own">
+      <Panel title="Disaggregated: prefill and decode on separate workers">
         <Disaggregated disaggregated={report.disaggregated} />
       </Panel>
-      <Panel title="Where a decoding step's time goes, in the cheapest">
+      <Panel title="Breakdown of a decoding step, cheapest plan">
         <Breakdown
           parts={[
             { name: "Weights", amount: step.linearMs },
@@ -176,7 +176,7 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
           text={ms}
         />
       </Panel>
-      <Panel title="What fills its memory">
+      <Panel title="Memory breakdown">
         <Breakdown
           parts={[
             { name: "Weights", amount: memory.weightBytes },

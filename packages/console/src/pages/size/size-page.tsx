@@ -33,10 +33,10 @@ export function SizePage(): ReactElement {
     <Page
       title="Size"
       layout="flow"
-      summary="What it will take, before anyone buys or waits"
+      summary="Time, memory and cost of training and serving"
       toolbar={
         <Segments
-          label="What to size"
+          label="Choose a calculation"
           name="sizing"
           value={of}
           options={kinds}

@@ -69,7 +69,7 @@ export function TrainingPanel(): ReactElement {
   const set = (part: Partial<TrainingForm>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
     <AnswerFrame isBusy={isBusy} controls={<TrainingControls constraint={constraint} set={set} />}>
-      {answer === undefined ? <Loading label="Looking for the best plan" /> : null}
+      {answer === undefined ? <Loading label="Searching the best plan" /> : null}
       {answer?.kind === "training" ? <TrainingAnswer report={answer} /> : null}
       {answer?.kind === "impossible" ? (
         <Notice title={`${answer.reason}.`} text={`Nearest that works: ${answer.nearest}.`} />
@@ -137,7 +137,7 @@ function TrainingControls({ constraint, set }: TrainingControlsProps): ReactElem
       />
       <Choice label="Software" options={stackOptions} value={constraint.stack} onValue={(stack) => set({ stack })} />
       <Choice
-        label="What is trained"
+        label="Trained parameters"
         options={methodOptions}
         value={constraint.method}
         onValue={(method) => set({ method })}
@@ -186,11 +186,11 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
         <Notice key={warning} title="Watch out" text={`${warning}.`} />
       ))}
       <div className="grid gap-4 xl:grid-cols-2">
-        <Panel title="What it takes">
+        <Panel title="Result">
           <Facts
             facts={[
               { name: "Plan", value: describePlan(report.plan) },
-              { name: "Chosen for you", value: report.chosen.join(", ") || "nothing: the plan was given" },
+              { name: "Chosen for you", value: report.chosen.join(", ") || "nothing: you stated the plan" },
               {
                 name: "Step",
                 value: `${secondsText(step.seconds)} (80%: ${secondsText(step.interval.lowSeconds)} to ${secondsText(step.interval.highSeconds)})`,
@@ -232,10 +232,10 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
           />
         </Panel>
       </div>
-      <Panel title="Where a step's time goes">
+      <Panel title="Step time breakdown">
         <Breakdown parts={named(step.breakdown, stepNames)} text={secondsText} />
       </Panel>
-      <Panel title="What fills the memory">
+      <Panel title="Memory breakdown">
         <Breakdown parts={named(memory.breakdown, memoryNames)} total={memory.availableBytes} text={gibText} />
       </Panel>
       <Scaling report={report} />
@@ -247,7 +247,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
 /** Alternatives with less memory or cost, at more time. */
 function Alternatives({ report }: { readonly report: TrainingReport }): ReactElement {
   return (
-    <Panel title="Plans that no other beats in time, memory and cost at once">
+    <Panel title="Pareto-optimal plans by time, memory and cost">
       <NumberTable
         label="Plans"
         columns={["Plan", "Accelerators", "Step", "Memory", "USD per step"]}
@@ -300,7 +300,7 @@ function Scaling({ report }: { readonly report: TrainingReport }): ReactElement 
 }
 
 function wallText(wall: TrainingReport["scaling"]["wall"]): string {
-  if (wall === undefined) return "Every doubling of these pays.";
+  if (wall === undefined) return "Every doubling of accelerators pays off.";
   const { acceleratorCount, gainPerDoubling, scarce } = wall;
   return `From ${acceleratorCount} on a doubling gives ${amountText(gainPerDoubling)} times as much: ${scarce}.`;
 }

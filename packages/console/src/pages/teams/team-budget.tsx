@@ -32,7 +32,7 @@ export function TeamBudget({ team: asked }: { readonly team: Team }): ReactEleme
           "Given once."
         ) : (
           <>
-            By the month, anew <Moment atMs={renewsAtMs} />.
+            Monthly, renewed <Moment atMs={renewsAtMs} />.
           </>
         )}
       </p>
@@ -71,7 +71,7 @@ function Bound({ bound }: { readonly bound: BudgetBound }): ReactElement {
 function Pace({ pace: { basis, pace, usedUpAtMs, percentAtRenewal } }: { readonly pace: BudgetPace }): ReactElement {
   return (
     <p className="text-xs text-ink-2">
-      At the pace of {basis}, {pace},{" "}
+      At the rate of {basis}, {pace},{" "}
       {usedUpAtMs !== null ? (
         <span className="text-ink">
           used up <Moment atMs={usedUpAtMs} />
@@ -79,7 +79,7 @@ function Pace({ pace: { basis, pace, usedUpAtMs, percentAtRenewal } }: { readonl
       ) : percentAtRenewal === null ? (
         "never used up"
       ) : (
-        `${percentAtRenewal}% used when it begins anew`
+        `${percentAtRenewal}% used when it is renewed`
       )}
       .
     </p>

@@ -28,7 +28,7 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
   const onLose = props.onLose ?? ((lost: string | null): void => onChange({ ...change, lost }));
   const types = fleet.acceleratorTypes.map(({ type }) => type);
   return (
-    <Panel title="What would be otherwise">
+    <Panel title="Change">
       <div className="flex flex-col gap-5 px-4 py-4">
         {nodes === null ? null : (
           <Field id="what-if-lost" label="Lose">
@@ -58,7 +58,7 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
             label="Policy"
             value={change.policy ?? ""}
             options={[
-              { value: "", label: nodes === null ? "Those that were in force" : `As it is (${inForce})` },
+              { value: "", label: nodes === null ? "The recorded policies" : `Unchanged (${inForce})` },
               ...presets.map(({ name }) => ({ value: name, label: name })),
             ]}
             onValue={(name) => onChange({ ...change, policy: name === "" ? null : name })}
@@ -86,7 +86,7 @@ interface PoolFieldsProps {
 function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactElement {
   return (
     <fieldset>
-      <legend className="mb-1 font-medium">Nodes more or fewer</legend>
+      <legend className="mb-1 font-medium">Add or remove nodes</legend>
       <div className="flex flex-wrap gap-x-5 gap-y-2">
         {pools.map((pool) => {
           const there = usableCount(nodes, pool);
@@ -154,10 +154,10 @@ function TeamFields({ teams, types, changes, onChanges }: TeamFieldsProps): Reac
   const others = teams.filter(({ name }) => changes[name] === undefined);
   return (
     <div className="flex flex-col gap-3">
-      <Field id="what-if-team" label="Teams with other figures">
+      <Field id="what-if-team" label="Change teams">
         <Select
           id="what-if-team"
-          label="Teams with other figures"
+          label="Change teams"
           value=""
           options={[
             { value: "", label: "Choose a team to change" },

@@ -22,7 +22,7 @@ export function InterruptedWork({ answer }: { readonly answer: WhatIfAnswer }): 
     <ListedWork
       title="Running work that is interrupted"
       label="Interruptions"
-      columns={["As things are", "With the change", "Accelerator hours done again"]}
+      columns={["Without the change", "With the change", "Accelerator hours repeated"]}
       work={interrupted}
       count={interruptedCount}
       cells={(work) => {

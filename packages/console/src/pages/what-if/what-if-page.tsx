@@ -20,7 +20,7 @@ const route = getRouteApi("/what-if");
 
 const times: readonly { readonly value: WhatIfTime; readonly label: string }[] = [
   { value: "next", label: "The next hours" },
-  { value: "past", label: "What was recorded" },
+  { value: "past", label: "Recorded work" },
 ];
 
 export function WhatIfPage(): ReactElement {
@@ -48,8 +48,8 @@ export function WhatIfPage(): ReactElement {
       layout="flow"
       summary={
         of === "past"
-          ? "What would have become of recorded work under another policy, or with other teams"
-          : "The next hours beside what they would be; nothing of it is recorded"
+          ? "Recorded work under another policy, or with other teams"
+          : "A forecast with and without a change; nothing is recorded"
       }
       toolbar={
         <Segments

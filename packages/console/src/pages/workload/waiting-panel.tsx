@@ -1,4 +1,5 @@
 import type { Verdict } from "@headroom/protocol";
+import { wakeSentence } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
@@ -10,23 +11,6 @@ import { reasonBrief } from "../queue/queue-reason.ts";
 import { StartForecast } from "./start-forecast.tsx";
 
 type Blocked = Verdict & { readonly kind: "blocked" };
-
-/** Kinds of event as phrases for "Will be re-checked when …". */
-const wakeWords: Readonly<Record<string, string>> = {
-  attemptEnded: "something that runs ends",
-  workersLeft: "workers that were asked to leave have left",
-  joinFailed: "further workers of something do not come",
-  nominationWithdrawn: "a place kept for something is given up",
-  nodeJoined: "a node joins",
-  nodeChanged: "a node changes",
-  nodeReturned: "a lost node comes back",
-  nodeResumed: "a drained node is resumed",
-  hotSpareReleased: "a spare is one no more",
-  policySet: "the policy changes",
-  teamDefined: "a team's limit changes",
-  workloadEnded: "a workload ends",
-  workloadStopRequested: "a workload is stopped",
-};
 
 /**
  * Why it waits: every reason in numbers, the dominant one first, when it is checked again, and the expected start on
@@ -47,7 +31,7 @@ export function WaitingPanel({ workloadId }: { readonly workloadId: string }): R
 }
 
 function Reasons({ verdict }: { readonly verdict: Blocked }): ReactElement {
-  const wakes = verdict.wakeOn.flatMap((kind) => wakeWords[kind] ?? []);
+  const wake = wakeSentence(verdict.wakeOn);
   return (
     <>
       <ul className="divide-y divide-line">
@@ -62,12 +46,7 @@ function Reasons({ verdict }: { readonly verdict: Blocked }): ReactElement {
           );
         })}
       </ul>
-      {wakes.length === 0 ? null : (
-        <p className="border-t border-line px-4 py-2 text-xs text-ink-2">This can change when {listText(wakes)}.</p>
-      )}
+      {wake === null ? null : <p className="border-t border-line px-4 py-2 text-xs text-ink-2">{wake}</p>}
     </>
   );
 }
-
-const listText = (parts: readonly string[]): string =>
-  parts.length < 2 ? (parts[0] ?? "") : `${parts.slice(0, -1).join(", ")} or ${parts.at(-1) ?? ""}`;

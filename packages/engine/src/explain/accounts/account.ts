@@ -1,4 +1,4 @@
-/** What a team has used up of its budget and when the rest will be, as of the engine's clock. */
+/** Usage of a team's budget and the forecast of the rest, as of the engine's clock. */
 import { accrued, gpuHoursOf, microUsdOf, periodStartMs, renewalMs } from "../../usage/account.ts";
 import { budgetForecast } from "../../usage/forecast.ts";
 import type { BudgetForecast } from "../../usage/forecast.ts";

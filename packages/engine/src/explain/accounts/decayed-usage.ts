@@ -1,4 +1,4 @@
-/** What a team held on average lately, as of the engine's clock. */
+/** Recent average usage of a team, as of the engine's clock. */
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { AVERAGE_ONE } from "../../usage/decayed-usage.ts";
@@ -11,7 +11,7 @@ export interface DecayedUsageView {
   readonly memoryMib: number;
 }
 
-/** `null`: past use does not count under the policy in force. */
+/** `null`: usage history does not count under the active policy. */
 export function decayedUsageOf(engine: Engine, team: TeamName): DecayedUsageView | null {
   const { decayedUsage } = worldOf(engine);
   if (decayedUsage.halfLife === null) return null;

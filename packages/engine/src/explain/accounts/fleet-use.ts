@@ -1,10 +1,10 @@
-/** What is held and free, read from the indexes: for views, without visiting what they do not show. */
+/** Used and free capacity from the indexes, for views. */
 import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, NodeId, TeamName } from "../../model/ids.ts";
 import type { Engine } from "../../engine/ready.ts";
 import { ACCELERATORS_AT, CORES_AT, MEMORY_AT } from "../../cluster/team-node.ts";
 
-/** Attempts that hold something on the node, and what is left of it. */
+/** Attempts on the node, and its free capacity. */
 export function nodeUse(
   engine: Engine,
   id: NodeId,

@@ -68,7 +68,7 @@ const report = (busyAccelerators: number, more: Partial<UtilizationReport> = {})
   ...more,
 });
 
-/** What the attempt reported, as the telemetry store would have it. */
+/** The attempt's reports, as the telemetry store has them. */
 class Reported {
   #telemetry: AttemptTelemetry = { progressAtMs: null, utilization: null };
   readonly telemetryOf = (): AttemptTelemetry => this.#telemetry;

@@ -1,7 +1,6 @@
 /**
- * What is held or asked for and not used, as far as work itself or its executor has told: accelerators that were never busy, or
- * have not been for long, memory that is far too large, progress that stopped, walltimes that such work never needs. What nobody
- * told is not guessed.
+ * Idle and oversized resources, from reports of work and executors: accelerators that were never or not recently busy,
+ * far too large memory, stalled progress, and walltimes far above similar runs. Work without reports is not judged.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, WorkloadId } from "../../model/ids.ts";
@@ -12,12 +11,12 @@ import { clockOf } from "../../engine/engine.ts";
 
 interface IdleFinding {
   readonly workloadId: WorkloadId;
-  /** Accelerators times ms that stood idle as far as was told; `null`: not to be told in accelerators. */
+  /** Reported idle accelerator time in accelerators times ms; `null`: not measurable in accelerators. */
   readonly wastedAcceleratorMs: number | null;
 }
 
 export type Waste =
-  /** Of what it holds and reports on, never more than `mostBusy` was busy at once. */
+  /** At most `mostBusy` of its reported accelerators were busy at once. */
   | (IdleFinding & {
       readonly kind: "unusedAccelerators";
       readonly attemptId: AttemptId;
@@ -51,9 +50,9 @@ export type Waste =
       readonly runCount: number;
     });
 
-/** What an attempt has reported, as the telemetry store has it: the journal holds only estimates and idle times. */
+/** Reports of an attempt from the telemetry store: the journal holds only estimates and idle times. */
 export interface AttemptTelemetry {
-  /** Of the newest report of progress; `null`: it reported none. */
+  /** Time of the newest progress report; `null`: it reported none. */
   readonly progressAtMs: number | null;
   readonly utilization: AttemptUtilization | null;
 }
@@ -72,7 +71,7 @@ const MEMORY_FACTOR = 4;
 const WALLTIME_FACTOR = 4;
 const RUNS_MIN = 5;
 
-/** Everything that is found, most accelerator time first; of one workload where it is given. */
+/** All findings, most accelerator time first; for one workload if it is given. */
 export function findWaste(
   engine: Engine,
   only: WorkloadId | null = null,
@@ -148,7 +147,7 @@ function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Kno
   return found;
 }
 
-/** Since it last told anything of its work; 0 where it never did. */
+/** Time of its last report; 0 without one. */
 function silentFor({ id }: Attempt, { checkpoint }: Workload, { nowMs, telemetry }: Known): number {
   if (telemetry === null || telemetry.progressAtMs === null) return 0;
   const saidAtMs = Math.max(telemetry.progressAtMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
@@ -181,7 +180,7 @@ function tooLongWalltimes(asking: readonly Workload[], all: readonly Workload[])
   });
 }
 
-/** Of a run that ended by itself, well. */
+/** A run that ended by itself with success. */
 function runOf({ outcome, startedAtMs, endedAtMs }: EndedAttempt): number | null {
   return outcome === "succeeded" && startedAtMs !== null ? endedAtMs - startedAtMs : null;
 }

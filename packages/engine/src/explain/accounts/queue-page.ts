@@ -1,4 +1,4 @@
-/** What waits, read in the order of the policy without sorting it: the classes are sorted already and are merged. */
+/** The queue in the policy's order, merged from the sorted buckets. */
 import { WHOLE_MILLI, wholeParts } from "../../model/gang.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -31,9 +31,9 @@ export interface QueueQuery {
 const SCAN_MAX = 10_000;
 
 /**
- * Waiting workloads with a task that may start now, in the order in which the policy considers them: those behind the
- * place of `after`, whether that one still waits or not. Workloads in back-off are not in it. Costs what the page holds
- * times the number of classes, wherever in the queue it begins.
+ * Waiting workloads with an eligible task, in queue order, after the position of `after`, whether that one still waits
+ * or not. Workloads in back-off are excluded. Costs the size of the page times the number of buckets, at any position
+ * in the queue.
  */
 export function queuePage(engine: Engine, { after, limit, isWanted = () => true }: QueueQuery): QueuePage {
   const { queue, state } = worldOf(engine);

@@ -1,4 +1,4 @@
-/** What a team may claim by what everybody asks for now, and whether work that waits is within it. */
+/** A team's entitlement by present demand, and whether a waiting request is within it. */
 import { worldOf } from "../../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
@@ -10,9 +10,9 @@ import { ACCELERATORS_AT, isUnder } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 
 /**
- * The larger of its guarantee and its fair share, within its limit, of every resource by which teams are compared: cores in
- * thousandths, memory in MiB, accelerators (in all, and of each type that any team states) by number. `null`: the policy in force
- * compares no teams.
+ * The larger of guarantee and fair share, within the limit, of every compared resource: cores in thousandths, memory in
+ * MiB, accelerators (in total, and of each type that any team states) by number. `null`: the active policy compares no
+ * teams.
  */
 export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<string, number> | null {
   const world = worldOf(engine);
@@ -44,8 +44,8 @@ export interface EntitlementExceeded {
 }
 
 /**
- * Why nobody outside a team gives way to work that waits, though somebody could: with it the team, the work's own or one above it, would
- * hold more than it may claim. `null`: it may claim what it asks for, there is nobody, or the policy takes by other rights.
+ * Why waiting work cannot preempt other teams although victims exist: the team, its own or one above it, would exceed
+ * its entitlement. `null`: it is within its entitlement, there are no victims, or the policy has other rules.
  */
 export function entitlementExceeded(engine: Engine, id: WorkloadId): EntitlementExceeded | null {
   const world = worldOf(engine);
@@ -58,7 +58,7 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   if (beyond === null) return null;
   const { node, positions } = beyond;
   const somebodyCould = [...evictable.keys()].some((team) => !isUnder(teamUse.node(team), node));
-  // Of a type, where it is both more of that and more in all.
+  // For a type, if it increases both that type and the total.
   const position = positions.at(-1);
   if (!somebodyCould || position === undefined) return null;
   const unit = position >= ACCELERATORS_AT ? 1000 : 1;

@@ -1,4 +1,4 @@
-/** What a window of the calendar means for what runs on its nodes: how much is held by whom it is kept for, and who is drained. */
+/** Effect of a calendar window on the work on its nodes: usage by its holder, and drained work. */
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import { milliOf, shapeOf } from "../../model/gang.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
@@ -12,7 +12,7 @@ export interface WindowUse {
   readonly acceleratorCount: number;
   /** Accelerators on its nodes that are held by work for which it is kept. */
   readonly heldFor: number;
-  /** What is asked to stop for it, or was asked to stop already, the next first. */
+  /** Work that is or will be stopped for it, the next first. */
   readonly drained: readonly DrainedAttempt[];
   /** How many other attempts on its nodes are over before it begins, by their walltimes. */
   readonly completionCount: number;
@@ -23,7 +23,7 @@ export interface DrainedAttempt {
   readonly workloadId: WorkloadId;
   /** Accelerators that it holds on the window's nodes. */
   readonly accelerators: number;
-  /** When it is asked to stop: by its grace period, and the time that it has for a checkpoint, before the window begins. */
+  /** When it is stopped: its grace period and checkpoint time before the window begins. */
   readonly askedAtMs: number;
   readonly isStopping: boolean;
 }

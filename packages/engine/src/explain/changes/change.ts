@@ -1,25 +1,24 @@
 /**
- * What could be different so that something that waits would start now. A change is data: `changed-spec.ts` and `trials.ts`
- * say what it means, `smallest-change.ts` finds the smallest of each kind. Kinds that whoever submitted the work can make
- * alone come first, then those that somebody with more rights makes, then time, and what has to be bought comes last. Where a
- * gang has groups, `group` names the one that is meant.
+ * Changes that would start a waiting workload. A change is data: `changed-spec.ts` and `counterfactuals.ts` define its
+ * meaning, `smallest-change.ts` finds the smallest of each kind. Kinds that the submitter can make alone come first,
+ * then those of administrators, then waiting, and purchases last. With task groups, `group` names the affected one.
  */
 import type { AntiAffinityFrom } from "../../model/anti-affinity.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "../../model/ids.ts";
 import type { StartWindowCondition } from "../../model/workload.ts";
 
 export type Change =
-  /** Whoever holds it releases it. */
+  /** It is released. */
   | { readonly kind: "release" }
   /** It does not wait for its time; `atMs`: when that would have come. */
   | { readonly kind: "dropNotBefore"; readonly atMs: number }
   /** It does not mind what these conditions say of power. */
   | { readonly kind: "dropStartWindow"; readonly conditions: readonly StartWindowCondition[] }
-  /** Another accelerator type would do as well. */
+  /** Another accelerator type is also accepted. */
   | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
-  /** Nodes without these labels would do as well. */
+  /** Nodes without these labels are also accepted. */
   | { readonly kind: "dropSelector"; readonly labels: readonly string[] }
-  /** A wider domain of the fabric would do; `to` is `null`: anywhere. `slices`: it is the slices that may lie so far apart. */
+  /** A wider fabric domain is allowed; `to` is `null`: anywhere. `slices`: for the workers of a slice. */
   | {
       readonly kind: "widerFabric";
       readonly from: string;
@@ -34,7 +33,7 @@ export type Change =
   /** It does not keep apart in these ways, and is of none of these sets any more. */
   | { readonly kind: "dropAntiAffinity"; readonly terms: readonly AntiAffinityTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
-  /** Of an elastic gang: fewer at the least. */
+  /** For an elastic gang: a smaller minimum. */
   | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
   /** Per worker. */
   | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number; readonly group?: string }
@@ -58,7 +57,7 @@ export type Change =
       readonly to: number;
       readonly user?: string;
     }
-  /** Of every budget that is used up and keeps it from starting, the least whole GPU-hours or dollars that are more than was used. */
+  /** Every used-up budget that blocks it is raised to the next whole GPU-hour or dollar above its usage. */
   | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
   /** These nodes, which are drained, take work again. */
   | { readonly kind: "resumeNodes"; readonly nodes: readonly NodeId[] }
@@ -72,9 +71,12 @@ export type Change =
     }
   /** Fewer nodes of the pool are kept as spares. */
   | { readonly kind: "fewerHotSpares"; readonly pool: PoolName; readonly from: number; readonly to: number }
-  /** Work under the rule that its data are under may run in these pools as well. */
+  /** These pools also admit work under its data rule. */
   | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
-  /** So many running attempts have ended, those that are expected to end first; the last of them is of this workload, at this instant. */
+  /**
+   * This number of running attempts have ended, in the order of expected ends; the last of them belongs to this
+   * workload, and ends at this instant.
+   */
   | {
       readonly kind: "afterEnds";
       readonly count: number;
@@ -84,7 +86,7 @@ export type Change =
   /** Nodes like this one have joined. */
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
-/** `alone`: nobody else is on its nodes. `of`: it belongs to the set. Else whom it keeps away from, and where. */
+/** `alone`: no other work on its nodes. `of`: its own set. Otherwise the excluded set and the domain. */
 export type AntiAffinityTerm = { readonly exclusive: true } | { readonly of: string } | AntiAffinityFrom;
 
 /** A budget of a team; money in micro-dollars. */
@@ -125,11 +127,11 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "moreNodes",
 ];
 
-/** Work that would be asked to leave, or to shrink, for it. */
+/** Work that would be evicted, or shrunk, for it. */
 export interface Displaced {
   readonly workloadId: WorkloadId;
   readonly workers: number;
-  /** Workers that it goes on with; 0: it leaves whole. */
+  /** Remaining workers; 0: it is evicted completely. */
   readonly keeps: number;
   /** Accelerator-milliseconds of work that would be lost: what ran since the last checkpoint, and starting again. */
   readonly lostAcceleratorMs: number;
@@ -139,9 +141,9 @@ export interface Displaced {
 export interface WouldStart {
   readonly acceleratorType: string;
   readonly nodes: readonly NodeId[];
-  /** False: as soon as those who are asked to leave, for it or for others, have left. */
+  /** False: as soon as terminating work has ended. */
   readonly atOnce: boolean;
-  /** Who is asked to leave for it. */
+  /** Work that is evicted for it. */
   readonly displaced: readonly Displaced[];
 }
 

@@ -1,4 +1,4 @@
-/** What work would ask for after a change that whoever submitted it can make: it is submitted again like this. */
+/** The spec after a change that the submitter can make: it is submitted again like this. */
 import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
 import type { FabricSpec, TaskGroup, GangSpec, StartWindowCondition, WorkloadSpec } from "../../model/workload.ts";
@@ -138,7 +138,7 @@ function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadS
   return kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
 }
 
-/** Polite wishes stay as they are. */
+/** Preferences stay. */
 function widened(
   spec: WorkloadSpec,
   { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },

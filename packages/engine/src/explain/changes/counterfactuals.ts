@@ -34,26 +34,26 @@ interface ChangeStep {
 /** A fork with the work in question in it. */
 export interface Stage {
   readonly engine: Engine;
-  /** Whose work it is. */
+  /** Team and user of the work. */
   readonly actor: string;
   /** The work in question; `null` while it is not submitted, or was refused. */
   target: WorkloadId | null;
-  /** Whether more was recorded than could be taken back: then the stage is of no more use. */
+  /** Whether more was recorded than can be undone: then the sandbox is discarded. */
   isUsed: boolean;
-  /** What the inputs of each trial brought about, to be taken back from the last one on. */
+  /** Undo records of the inputs of each run, the last one first. */
   readonly steps: ChangeStep[];
 }
 
-/** What came of a trial. */
+/** The result of a run. */
 export interface Outcome {
   readonly start: WouldStart | null;
-  /** About how many accelerators the work in question still lacks where it does not start (`accelerators-missing.ts`). */
+  /** Estimated number of accelerators that are still missing if it does not start (`accelerators-missing.ts`). */
   readonly missing: number;
 }
 
 export interface Question {
   readonly counterfactuals: Counterfactuals;
-  /** Where it waits after a round in which nothing else happened. */
+  /** Its state after a round without a change. */
   readonly undisturbed: Stage;
   readonly spec: WorkloadSpec;
   /** The work as it waits live; `null`: it is not submitted yet. */
@@ -66,10 +66,13 @@ type Body = Command extends infer Each
     : never
   : never;
 
-/** Whoever tries something; what is submitted is of whoever asks, and in place of other work of whoever submitted that. */
+/**
+ * The actor of counterfactual runs; a submission belongs to the asking user, or to the submitter of the work it
+ * replaces.
+ */
 const COUNTERFACTUAL = "counterfactual";
 
-/** A command of somebody who tries something. */
+/** A command of the counterfactual run's actor. */
 export const counterfactualCommand = (body: Body): Command => ({
   commandId: commandId("counterfactual"),
   actor: COUNTERFACTUAL,
@@ -77,7 +80,7 @@ export const counterfactualCommand = (body: Body): Command => ({
   ...body,
 });
 
-/** A new fork is quicker than to take back more events than this. */
+/** For more events than this, a new fork is faster than undoing. */
 const UNDO_MAX = 512;
 
 export class Counterfactuals {
@@ -86,10 +89,10 @@ export class Counterfactuals {
   readonly nowMs: number;
   /** On which nothing has come about; `null`: there is none at hand. */
   #hotSpare: Stage | null = null;
-  /** Rounds decided so far: what the answer cost. */
+  /** Number of rounds so far: the cost of the answer. */
   count = 0;
 
-  /** `asker`: whose the work is that is not submitted yet. */
+  /** `asker`: the user of work that is not submitted yet. */
   constructor(live: Engine, asker: string = COUNTERFACTUAL) {
     this.#live = live;
     this.#asker = asker;
@@ -110,10 +113,7 @@ export class Counterfactuals {
     return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
   }
 
-  /**
-   * Nobody uses the stage any more: the next one who asks has it, with all taken back that came about on it, or stated as it was by
-   * `before`.
-   */
+  /** Returns the sandbox to the pool, with everything undone, or restored by `before`. */
   giveBack(stage: Stage, before: readonly Input[] | null = null): void {
     if (before !== null) {
       this.takeIn(stage, before);
@@ -145,7 +145,7 @@ export class Counterfactuals {
     return could;
   }
 
-  /** What others could bring on a stage that is used for nothing else; `null`: the work in question does not wait to be asked. */
+  /** A lower bound for changes by others, on an exclusive sandbox; `null`: the work is not eligible. */
   lowerBound(stage: Stage): OtherLowerBound | null {
     const bucket = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
     return bucket === null
@@ -153,7 +153,7 @@ export class Counterfactuals {
       : new OtherLowerBound(worldOf(stage.engine), bucket, (inputs) => void this.takeIn(stage, inputs));
   }
 
-  /** What stays, without a round. */
+  /** Inputs that stay, without a round. */
   takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
@@ -161,16 +161,15 @@ export class Counterfactuals {
   }
 
   /**
-   * Whether the work in question starts in a round after these inputs. The round is taken back, and what the inputs brought
-   * about stays: the next trial goes on from there.
+   * Whether the work starts in a round after these inputs. The round is undone, and the inputs stay for the next run.
    */
   run(stage: Stage, inputs: readonly Input[]): Outcome {
     return this.#outcome(stage, this.#round(stage, stage.target, inputs), stage.target);
   }
 
   /**
-   * Submits other work in place of the work in question, after these inputs, and tries whether that starts. The round is taken
-   * back; what was submitted stays until the stage goes back.
+   * Replaces the work by another submission, after these inputs, and tests whether that starts. The round is undone;
+   * the submission stays until the sandbox is reset.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): Outcome {
     const simulated = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
@@ -188,7 +187,7 @@ export class Counterfactuals {
     return { start, missing };
   }
 
-  /** The same where nothing is different: a whole round, after which things are as they would be. */
+  /** The same without a change: a whole round, whose result stays. */
   undisturbed(stage: Stage, spec: WorkloadSpec | null): WouldStart | null {
     const inputs = spec === null ? [] : this.#inPlaceOf(stage, spec);
     const { events } = tryInputs(stage.engine, inputs, this.nowMs);
@@ -197,7 +196,7 @@ export class Counterfactuals {
     return this.#startOf(stage, events);
   }
 
-  /** What runs of an array goes on: only what waits of it gives way. */
+  /** Running tasks of an array continue: only its waiting tasks are replaced. */
   #inPlaceOf({ engine, target, actor }: Stage, spec: WorkloadSpec): readonly Input[] {
     const replaced = target === null ? undefined : engine.state.workloads.get(target);
     const submission = { ...counterfactualCommand({ kind: "submitWorkload", spec }), actor };
@@ -228,7 +227,7 @@ export class Counterfactuals {
     };
   }
 
-  /** Read off the fork, where it was asked to leave and is still there. */
+  /** Read from the fork, where the victim is terminating. */
   #displaced(world: World, { attemptId, keeps }: PlannedVictim): Displaced {
     const attempt = activeAttempt(world, attemptId);
     invariant(attempt !== undefined, `a trial evicts ${attemptId}, which does not run`);

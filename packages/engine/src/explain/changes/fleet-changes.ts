@@ -1,4 +1,4 @@
-/** What whoever keeps the fleet could do for work: nodes that take work again, windows, spares and rules on data that make room. */
+/** Changes by administrators: resumed nodes, moved windows, fewer spares, admitted data rules. */
 import type { Input } from "../../contract/inputs.ts";
 import type { TimeWindow } from "../../model/calendar.ts";
 import { admitsRule } from "../../model/data.ts";
@@ -17,7 +17,7 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** Of so few every set is tried, those of fewer first; of more the first ones, one after the other. */
+/** Up to this number every subset is tried, smaller ones first; beyond it only prefixes. */
 const SEPARATED_MAX = 4;
 
 const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
@@ -30,7 +30,7 @@ const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?
 
 interface SetLine {
   readonly values: Values<OtherChange>;
-  /** What makes things as the change says, whatever was tried before; `null`: as they are. */
+  /** The inputs that apply the change, whatever was tried before; `null`: no input is needed. */
   inputs(change: OtherChange | null): readonly Input[];
 }
 
@@ -47,7 +47,7 @@ function setLine({ values, inputs }: SetLine): OtherLine {
   return { values, inputs: (change) => inputs(change), before: null, firstLowerBound };
 }
 
-/** A node on which a worker of it could lie if nothing ran there and it took work. */
+/** A node that could hold a worker if it were empty and took work. */
 function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => boolean {
   const { gang, spec } = request;
   const accepts = acceptedBy(world, request);
@@ -56,8 +56,8 @@ function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => 
 }
 
 /**
- * Drained nodes that take work again; those beside each other with most free first. Where there are few, also those on which it
- * could not lie itself: somebody ahead of it may.
+ * Drained nodes that are resumed; adjacent ones with most free capacity first. If there are few, also nodes that it
+ * cannot use, because a request ahead of it may.
  */
 export function resumedNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   const types = new Set(world.capacity.acceptable(request.acceleratorTypes).map(({ type }) => type));
@@ -89,7 +89,10 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 
 const MINUTE_MS = 60_000;
 
-/** Each window to come that it, or somebody else who waits, would run into, so much later that it would not; in whole minutes. */
+/**
+ * Each future window that it, or another waiting request, would overlap, moved later until it does not; in whole
+ * minutes.
+ */
 export function laterWindows(world: World, request: PlacementRequest): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
   const own = runsInto(world, request);
@@ -98,7 +101,7 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     const { name, kind, startMs: fromMs } = window;
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
-    // Whoever waits for it may be somebody else after every such step, so that each end of those who wait may be the one.
+    // After every such step other work may wait for it, so every end of waiting work may be the right one.
     const eventual = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
@@ -137,7 +140,7 @@ const runsInto = (world: World, request: PlacementRequest): Run => ({
   windows: new Set(windowsInTheWay(world, request).map(({ window }) => window.name)),
 });
 
-/** Of each pool that keeps some, fewer and fewer. */
+/** For each pool with hot spares, fewer and fewer. */
 export function fewerHotSpares(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { state, capacity } = world;
   if (capacity.hotSpares.size === 0) return [];
@@ -182,7 +185,7 @@ export function admittedData(world: World, request: PlacementRequest): readonly 
   return [setLine({ values, inputs })];
 }
 
-/** Its own list stands in place of its site's. */
+/** A pool's own list replaces its site's. */
 function admitting({ sites }: World["state"], pool: Pool, rule: string): Pool {
   const rules = pool.data?.rules ?? sites.get(pool.site)?.data?.rules ?? [];
   return { ...pool, data: { ...pool.data, rules: [...rules, rule] } };

@@ -1,4 +1,4 @@
-/** Nodes that are not there yet, in every way like one that is. */
+/** Hypothetical nodes, identical to an existing one. */
 import type { NodeSpec } from "../../model/fleet.ts";
 import { nodeId } from "../../model/ids.ts";
 import { isSameList } from "../../base/collections/same-list.ts";

@@ -1,4 +1,4 @@
-/** Changes that others make, or that time brings: for each kind the values to try, the smallest change first, and what they are. */
+/** Changes by others, or by time: for each kind the values to try, smallest change first, and their inputs. */
 import type { Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt } from "../../model/workload.ts";
@@ -33,13 +33,13 @@ export type OtherChange = Extract<
 /** Values of one kind, what happens when one of them comes about, and how they are looked at before any is tried. */
 export interface OtherLine {
   readonly values: Values<OtherChange>;
-  /** What leads to a value from another one that has come about (`null`: from none); `null`: nothing does. */
+  /** The inputs that lead from an applied value (`null`: none) to this one; `null`: impossible. */
   inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
-  /** What states things as they were before any of them; `null`: they are taken back one by one. */
+  /** The inputs that restore the original state; `null`: values are undone one by one. */
   readonly before: readonly Input[] | null;
   /** The first that is not ruled out; their count: all are. */
   firstLowerBound(lowerBound: OtherLowerBound): number;
-  /** The first value beyond one that brings so many accelerators more; absent: values bring none, or cannot be told apart by them. */
+  /** The first larger value that adds this number of accelerators; absent: not applicable. */
   beyond?(index: number, missing: number): number;
 }
 
@@ -51,7 +51,7 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
 
 const countOf = (change: OtherChange | null): number => (change !== null && "count" in change ? change.count : 0);
 
-/** Of so many that happen one after the other those that are still to come; `null`: too many have happened. */
+/** Of a sequence of changes those still to come; `null`: too many have happened. */
 function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange | null): readonly Input[] | null {
   return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
 }
@@ -72,12 +72,12 @@ function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
 }
 
 /**
- * Beyond those that make room for the work in question so many more ends are considered, which those take who are ahead of it. Where
- * they are not enough it waits for its turn, and that is what start estimates are about.
+ * Further ends considered beyond those that free enough capacity, because requests ahead of it take some. If these do
+ * not suffice, it waits for its turn, which start estimates cover.
  */
 const ENDS_FOR_OTHERS_MAX = 64;
 
-/** Among others who wait it may be the first ends that let it pass, before there is room for those who are ahead. */
+/** Among other waiting requests, the first ends may already let it pass, before there is capacity for those ahead. */
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
   const exits = ends.map(({ attempt }) => exitOf(attempt));
@@ -101,10 +101,12 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
   };
 }
 
-/** So many kinds of nodes of a type are told apart; of more it is the one beside which most is free. */
+/** Maximum number of node kinds per type; of more, the kind with most free capacity beside it is used. */
 const KINDS_MAX = 4;
 
-/** For each type that it accepts: nodes like one of each kind that could hold a worker, up to so many that they hold all of it. */
+/**
+ * For each accepted type: nodes like one of each kind that could hold a worker, up to the number that holds all of it.
+ */
 export function moreNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   return world.capacity
     .acceptable(request.acceleratorTypes)
@@ -128,7 +130,10 @@ function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine
   };
 }
 
-/** One of each kind of those that could hold a worker; first the one in the narrowest domain that has most free, ties to who joined first. */
+/**
+ * One node of each suitable kind; first the one in the narrowest domain with most free capacity, ties to the first
+ * joined.
+ */
 function kindsOfNodes(world: World, request: PlacementRequest, slots: readonly NodeSlot[]): readonly NodeSlot[] {
   const accepts = acceptedBy(world, request);
   const could = slots.filter((slot) => emptyNodeWorkers(slot, request.gang) > 0 && accepts(slot));

@@ -1,6 +1,6 @@
 /**
- * What others could bring, tried line by line on one fork: what came about for one value is gone on from for a larger one, taken
- * back for a smaller one, and stated as it was before the next line.
+ * Changes by others, tried one kind after the other on one fork: inputs of a smaller value are extended for a larger
+ * one, undone for a smaller one, and reset before the next kind.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { Input } from "../../contract/inputs.ts";
@@ -18,7 +18,7 @@ interface Hoped {
   readonly first: number;
 }
 
-/** What there is to try, read off the undisturbed stage; nothing: there is no hope at all. */
+/** The values to try, from the undisturbed sandbox; empty: none can succeed. */
 export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target }: Question): readonly Hoped[] {
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
@@ -43,7 +43,7 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
   if (lowerBound === null) return [];
   const hoped = lines.map((line) => ({ line, first: line.firstLowerBound(lowerBound) }));
   lowerBound.end();
-  // What the fleet was said to be is stated anew for the hopes that follow, and not for trials.
+  // Fleet changes are reset for the following lower bounds, and not for runs.
   if (target !== null && fleet.length === 0) counterfactuals.giveBack(stage);
   return hoped;
 }
@@ -68,7 +68,7 @@ class OtherCounterfactuals {
   readonly #question: Question;
   readonly #line: OtherLine;
   #stage: Stage | null = null;
-  /** What has come about on the stage, one after the other. */
+  /** Applied inputs in the sandbox, in order. */
   readonly #reached: OtherChange[] = [];
 
   constructor(question: Question, line: OtherLine) {
@@ -90,7 +90,7 @@ class OtherCounterfactuals {
       : counterfactuals.run(this.#stage, inputs);
   }
 
-  /** What leads there from where the stage is, or has been; `null`: nothing does. */
+  /** The inputs that lead there from an earlier or the present value; `null`: impossible. */
   #further(change: OtherChange): readonly Input[] | null {
     const stage = this.#stage;
     if (stage === null) return null;
@@ -109,7 +109,7 @@ class OtherCounterfactuals {
   }
 }
 
-/** Of several lines of one kind (types, teams) the one with the smallest step. */
+/** Among several series of one kind (types, teams) the one with the smallest step. */
 function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
   const best = new Map<Change["kind"], StartingChange>();
   for (const each of changes) {

@@ -1,7 +1,7 @@
 /**
- * What others could bring at most, without a round: how soon there is any hope for the work in question as running work ends,
- * nodes join or a quota is raised. Everything that may be evicted counts as gone, for the work in question or for others, and
- * everybody else who waits stands still: what could not start here does not start in a round either.
+ * Lower bounds for changes by others, without a round: how many ends, nodes or how much quota are needed at least. All
+ * preemptible work counts as gone, and other waiting requests do not move: a request that cannot start here cannot
+ * start in a round either.
  */
 import type { Input } from "../../contract/inputs.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -17,9 +17,9 @@ import type { World } from "../../cluster/world.ts";
 import type { OtherChange } from "./other-changes.ts";
 import type { Values } from "./values.ts";
 
-/** Places are looked for after every end until so many looks were in vain; then ever fewer ends are followed by one. */
+/** Maximum number of failed placement searches, one after every end; then searches become rarer. */
 const LOOKS_IN_A_ROW = 16;
-/** Phases in which somebody may be asked to leave. */
+/** Phases that evict. */
 const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
 
 export class OtherLowerBound {
@@ -29,7 +29,7 @@ export class OtherLowerBound {
   readonly #isEvicting: boolean;
   readonly takeIn: (inputs: readonly Input[]) => void;
 
-  /** Of a world that nobody goes on with; `takeIn` takes inputs in there, without a round. */
+  /** For a discarded world; `takeIn` applies inputs there, without a round. */
   constructor(world: World, bucket: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
     this.#world = world;
     this.#bucket = bucket;
@@ -41,7 +41,7 @@ export class OtherLowerBound {
       for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
   }
 
-  /** Nothing more is asked: who counted as gone is there again. */
+  /** Ends the search and restores evicted work. */
   end(): void {
     this.#ledger.rollback();
   }

@@ -1,4 +1,4 @@
-/** Changes that whoever submitted the work can make alone: for each kind the values to try, the smallest change first. */
+/** Changes that the submitter can make alone: for each kind the values to try, smallest change first. */
 import { specOfGroup } from "../../model/gang.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
@@ -13,13 +13,13 @@ import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 import { reservationsOf } from "../../placement/backfill/reservations.ts";
 
-/** What waits to start; `runs`: of an array, while other tasks of it run. */
+/** Waiting work; `runs`: an array with running tasks. */
 interface AskingSpec {
   readonly spec: WorkloadSpec;
   readonly runs: boolean;
 }
 
-/** Of work on this world; kinds that do not apply to it have no values. */
+/** For work in this world; kinds that do not apply have no values. */
 export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: number): readonly Values<OwnChange>[] {
   const { taskGroups } = spec.gang;
   return [
@@ -59,7 +59,7 @@ function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Va
   return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
 }
 
-/** More labels, or ways of keeping apart, than this are not taken apart in every way. */
+/** Maximum number of labels or anti-affinity terms of which every subset is tried. */
 const SEPARATED_MAX = 6;
 
 /** Every set of labels, those of fewer labels first. */
@@ -107,8 +107,8 @@ function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values
 }
 
 /**
- * What a shorter walltime brings: it ends before a protected start or before a window of the calendar, or, where the shortest goes first, it goes before others.
- * In each case the longest that does is the one to try.
+ * Effect of a shorter walltime: it ends before a protected start or a calendar window, or it goes first in
+ * shortest-first order. The longest sufficient walltime is tried.
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
@@ -118,7 +118,7 @@ function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Value
     thresholds.add(roundedDownMs(window.startMs - nowMs - spec.graceTimeoutMs));
   if (world.rules.order.includes("walltime"))
     for (const { walltimeMs } of waitingSpecs(world)) {
-      // Whoever states one goes before all who state none.
+      // Work with a walltime goes before work without one.
       if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
       else if (fromMs === null) thresholds.add(durationMs - 1);
     }
@@ -142,7 +142,7 @@ function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
   return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
 }
 
-/** Cores are given up whole, memory by the GiB, and small amounts by the tenth of a core and by 64 MiB. */
+/** Cores are reduced by whole ones, memory by GiB, and small amounts by a tenth of a core and by 64 MiB. */
 const CORE_MILLI = 1000;
 const SMALL_CORE_MILLI = 100;
 const GIB_MIB = 1024;
@@ -160,7 +160,7 @@ function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnC
   return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
 }
 
-/** What a higher priority passes is work of another priority, or a bound that the policy draws. */
+/** A higher priority passes work of other priority, or a threshold of the policy. */
 function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
   const above = new Set<number>();
   for (const { spec, endedAtMs } of state.workloads.values())

@@ -1,7 +1,7 @@
 /**
- * Whether something could start at all, asked of the placing code and of the searches for plans without a round: everybody
- * else who waits stands still, and rights of order are not looked at. What could not start here does not start in a round
- * either, so that rounds are tried only where there is hope.
+ * Whether a request could start at all, by the placing code and the preemption searches without a round: other waiting
+ * requests do not move, and order is ignored. A request that cannot start here cannot start in a round, so rounds are
+ * run only for the others.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
@@ -32,9 +32,9 @@ export function couldStart(batch: Batch, bucket: QueueBucket, reservations: read
   });
 }
 
-/** A protected start of somebody who certainly comes first keeps its place; of the others it is not known. */
+/** Protected starts of requests that certainly come first stay; others are unknown. */
 function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
-  // What finds no room finds none beside protected starts either.
+  // A request that does not fit does not fit beside protected starts either.
   if (!isInGroups(bucket.request) && findPlacement(world, bucket.request) === null) return false;
   const endMs = nowMs + bucket.request.durationMs;
   const self = bucket.waiting.first();

@@ -32,7 +32,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
   const counterfactuals = new Counterfactuals(engine);
-  // A round that is not disturbed tells which starts are protected now, and whether it starts anyway.
+  // An undisturbed round shows the protected starts, and whether it starts anyway.
   const undisturbed = counterfactuals.stage(id);
   if (counterfactuals.undisturbed(undisturbed, null) !== null) return [];
   return findSmallest({ counterfactuals, undisturbed, spec: resubmitted(workload), target: id });
@@ -42,7 +42,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
 const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
   readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
 
-/** What is submitted in its place: what it waited for has happened, and of an array what has started is not asked for again. */
+/** The replacement submission: dependencies are met, and started tasks of an array are excluded. */
 function resubmitted(workload: Workload): WorkloadSpec {
   const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
   const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;

@@ -1,29 +1,29 @@
 /**
- * Of the values of one kind of change the smallest that starts the work. They are tried from the smallest change up; where there are
- * many, ever larger steps find one that works and halving finds the smallest before it. What was missing makes a step longer and rules
- * nothing out: who may be asked to leave changes with every end.
+ * Finds the smallest value of one kind of change that starts the work. Values are tried in ascending order; with many,
+ * growing steps find one that works, and bisection finds the smallest before it. The missing amount only lengthens a
+ * step, because eligible victims change with every end.
  */
 import type { Change, StartingChange } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
-/** So many values of a kind are tried one by one: then nothing smaller works, whatever depends on what. */
+/** Number of values that are tried one by one, without any assumption of monotonicity. */
 const SIMULATED_ONE_BY_ONE = 8;
-/** So many of what others who are ahead may have as well: more of it may let somebody go on who then is in the way. */
+/** The same for amounts that requests ahead may also use: more of it may let another request start first. */
 const SIMULATED_ONE_BY_ONE_OF_SHARED = 24;
-/** So many are looked at one by one for hope, which costs less than to try them. */
+/** Number of values checked one by one by the lower bound, which is cheaper than a run. */
 const LOOKED_AT_ONE_BY_ONE = 32;
-/** Beyond those that are tried one by one each step is at least so many times as long as the one before. */
+/** Growth factor of the steps beyond the values tried one by one. */
 const STEPS_GROW = 4;
 
 /** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
 export interface Looks<Of> {
   /** The first value that is not ruled out; their count: all are. */
   firstLowerBound(values: Values<Of>): number;
-  /** Asked where one value says nothing of another. */
+  /** Set if one value says nothing about another. */
   couldStart(change: Of): boolean;
   tries(change: Of): Outcome;
-  /** The first value beyond one that brings so many accelerators more; the next, where values are not told apart by them. */
+  /** The first larger value that adds this number of accelerators; the next, if not applicable. */
   beyond(index: number, missing: number): number;
 }
 
@@ -77,7 +77,7 @@ interface Bracket {
   readonly found: StartingChange;
 }
 
-/** Halves what lies between a value that does not start it and one that does. */
+/** Bisects between a value that does not start it and one that does. */
 function between(bracket: Bracket, simulated: (index: number) => StartingChange | null): StartingChange {
   let { failed, index, found } = bracket;
   while (index - failed > 1) {
@@ -93,8 +93,8 @@ function between(bracket: Bracket, simulated: (index: number) => StartingChange 
 }
 
 /**
- * The first of ever larger changes with which there is hope. Beyond those that are looked at one by one there is with a smaller one
- * only if there is with the largest; asking for less may also lessen what a team may claim, so that of those nothing is concluded.
+ * The first value that passes the lower bound. Beyond the values checked one by one, monotonicity is assumed; a smaller
+ * request may also lower the team's entitlement, so it does not hold for those.
  */
 export function firstLowerBound<Of>(values: Values<Of>, couldStart: (change: Of) => boolean): number {
   const { count, isMonotone } = values;

@@ -15,7 +15,7 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { growingForAll } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** For each limit that is reached on a type that it accepts: what the limit would have to be, up to all that waits for it. */
+/** For each reached limit on an accepted type: the required limit, up to all work that waits for it. */
 export function largerLimits(world: World, request: PlacementRequest): readonly OtherLine[] {
   const reached = new Map<string, OtherLine>();
   for (const { type } of world.capacity.acceptable(request.acceleratorTypes)) {
@@ -41,7 +41,7 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
   return [...reached.values()];
 }
 
-/** Where work that cannot be evicted stays within guarantees, where teams borrow, and where a guarantee is what others give way to. */
+/** If non-preemptible work stays within guarantees, if teams borrow, or if a guarantee allows reclaiming. */
 export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
   const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "rebalance");
@@ -57,8 +57,8 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
 }
 
 /**
- * The resources of the request of which the team states a guarantee; every type asked for where it states its guarantee by type alone, and,
- * where teams borrow, those that any team states, for each of them is borrowed by itself; accelerators of any type where there is none of these.
+ * The requested resources with a stated guarantee; every requested type if the guarantee is stated by type, and with
+ * borrowing, every resource that any team states; otherwise all accelerators.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,
@@ -80,7 +80,7 @@ interface Guarantee {
   readonly node: TeamNode;
   readonly request: PlacementRequest;
   readonly resource: string;
-  /** Quotas keep it waiting; else a guarantee is a right to ask others to leave, and it is not tried for all who are ahead. */
+  /** Either quotas block it, or a larger guarantee would let it reclaim, which is not tried for all requests ahead. */
   readonly isGuarded: boolean;
 }
 
@@ -105,11 +105,14 @@ function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guara
 interface WaitingUnder {
   readonly team: TeamName;
   readonly resource: string;
-  /** Absent: whoever's it is. */
+  /** User; absent: any. */
   readonly user?: string | undefined;
 }
 
-/** What all that waits under a team asks of a resource, in the unit in which teams state it: some of it may be ahead. */
+/**
+ * Total of a resource over all work that waits under a team, in the unit in which teams state it: some of it may be
+ * ahead.
+ */
 function waitingFor(world: World, { team, resource, user }: WaitingUnder): number {
   const { teamUse, queue } = world;
   const above = teamUse.node(team);
@@ -130,7 +133,7 @@ function unitOf(resource: string): number {
   return resource === "memory" ? 1024 : 1;
 }
 
-/** What the request asks of a resource, in the unit in which teams state it. */
+/** The request's amount of a resource, in the unit in which teams state it. */
 function neededOf(world: World, request: PlacementRequest, resource: string): number {
   const amount = amountAsked(world, request, "");
   const position = world.teamUse.position(resource);

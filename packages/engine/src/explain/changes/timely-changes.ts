@@ -24,7 +24,7 @@ export type TimelyChange = Extract<
   { readonly kind: "release" | "dropNotBefore" | "dropStartWindow" | "largerBudget" }
 >;
 
-/** What to try, the smallest first; `null`: nothing keeps it from being asked. Two things that do are not one change. */
+/** Values to try, smallest first; `null`: it is eligible. Two hold reasons at once need two changes. */
 export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
   const { held, waitsFor, waitsForStartWindow, spec } = waiting;
   const { team, notBeforeMs = 0, startWindow } = spec;
@@ -86,7 +86,7 @@ function largerBounds({ state, budgets }: World, { team, budget, nowMs }: SpentB
   ];
 }
 
-/** What others do for it, of work that waits live (`null`: it is not submitted); it may have to be submitted again as well. */
+/** Changes by others for waiting work (`null`: not submitted); it may also have to be submitted again. */
 export function timelyInputs({ state }: World, change: TimelyChange, target: WorkloadId | null): readonly Input[] {
   if (change.kind === "release")
     return target === null ? [] : [counterfactualCommand({ kind: "releaseWorkload", workloadId: target })];

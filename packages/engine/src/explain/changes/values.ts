@@ -6,14 +6,14 @@ export interface Values<Of> {
    * tried, and none is where a larger one gives no hope.
    */
   readonly isMonotone: boolean;
-  /** So many would do if nobody were ahead; absent: that is not known to matter. */
+  /** The value that would suffice if no request were ahead; absent: unknown. */
   readonly alone?: number;
-  /** So many from the first on that is not ruled out are worth trying. */
+  /** Number of values to try from the lower bound on. */
   readonly scope: number;
   at(index: number): Of;
 }
 
-/** Alternatives: none of them says anything of another. */
+/** Alternatives: none of them says anything about another. */
 export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   count: values.length,
   isMonotone: false,
@@ -29,7 +29,7 @@ export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of
   at,
 });
 
-/** The same where the first so many would do for the request alone, and the others are for who is ahead of it as well. */
+/** The same, if the first values suffice for the request alone and larger ones serve requests ahead of it too. */
 export const growingForAll = <Of>(count: number, alone: number, at: (index: number) => Of): Values<Of> => ({
   ...growing(count, at),
   alone,

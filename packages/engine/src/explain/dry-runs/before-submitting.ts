@@ -1,4 +1,4 @@
-/** What would become of work if it were submitted now: nothing is recorded, the answer is that of a fork to which it is. */
+/** The dry run of a submission: the answer of a fork to which the work is submitted; nothing is recorded. */
 import { submissionAdmissionFailure } from "../../lifecycle/submit.ts";
 import { worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -18,7 +18,7 @@ export type SubmissionForecast =
   | { readonly kind: "starts"; readonly start: WouldStart; readonly startingTasks: number }
   | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
 
-/** `actor`: who would submit it, whose limits and reservations hold for it. */
+/** `actor`: the submitter, whose limits and reservations apply. */
 export function beforeSubmitting(
   engine: Engine,
   { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },

@@ -12,7 +12,7 @@ const by = { commandId: commandId("c"), actor: "ann", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
 const elsewhere = poolName("elsewhere");
 
-/** So many nodes of eight, each with one movable job of so many accelerators that runs since time 0. */
+/** Nodes of eight accelerators, each with one movable job that runs since time 0. */
 function scattered(jobs: readonly number[], policy: Policy, data: readonly (DataSpec | undefined)[] = []): Engine {
   const engine = createEngine();
   const receive = (inputs: readonly Input[], nowMs: number): void => {

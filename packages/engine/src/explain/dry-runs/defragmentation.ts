@@ -1,4 +1,6 @@
-/** The dry run of defragmentation: what would be moved now, whatever the hour and whoever waits, on a fork of the live state. */
+/**
+ * The dry run of defragmentation: possible migrations now, ignoring schedule and queue, on a fork of the live state.
+ */
 import { Batch } from "../../batch/batch.ts";
 import { clockOf, forkEngine, worldOf } from "../../engine/engine.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
@@ -15,13 +17,13 @@ export interface ForeseenMove {
   readonly accelerators: number;
   readonly from: NodeId;
   readonly to: NodeId;
-  /** Pairs of idle accelerators that come to lie on one node. */
+  /** Pairs of idle accelerators gathered on one node. */
   readonly pairsGathered: number;
   /** Work that is done again, in accelerators times ms. */
   readonly lostAcceleratorMs: number;
 }
 
-/** Of one accelerator type: nodes by how many idle accelerators they have, on those that take work. */
+/** For one accelerator type: nodes by number of idle accelerators, among those that take work. */
 export interface IdleBlocks {
   readonly acceleratorType: string;
   readonly nodesByIdle: readonly { readonly idle: number; readonly nodes: number }[];
@@ -29,14 +31,14 @@ export interface IdleBlocks {
 
 export interface DefragmentationForecast {
   readonly rules: DefragmentRules;
-  /** Whether the policy in force moves anything for it at all. */
+  /** Whether the active policy defragments at all. */
   readonly isInForce: boolean;
   readonly moves: readonly ForeseenMove[];
   readonly before: readonly IdleBlocks[];
   readonly after: readonly IdleBlocks[];
 }
 
-/** Leaves the engine as it was. `movesMax`: how many moves to look for. */
+/** Leaves the engine unchanged. `movesMax`: maximum number of migrations. */
 export function foreseeDefragmentation(live: Engine, movesMax: number): DefragmentationForecast {
   const engine = forkEngine(live);
   const world = worldOf(engine);
@@ -47,7 +49,7 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
   const rules = own ?? usualDefragmentation;
   const before = idleBlocks(world);
   const moves: ForeseenMove[] = [];
-  // A move at a time: what it loses is asked before it is made.
+  // One migration at a time: its loss is computed before it is made.
   while (moves.length < movesMax) {
     const lossOf = new Map(
       [...world.state.attempts.values()].map((attempt) => [attempt.id, evictionLoss(world, attempt, nowMs)]),

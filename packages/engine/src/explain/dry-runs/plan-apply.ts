@@ -1,4 +1,4 @@
-/** The dry run of `apply`: what it would create, change and leave, or why it would be refused. */
+/** The dry run of `apply`: created, changed and unchanged documents, or the reason of a refusal. */
 import { planApply as plan } from "../../lifecycle/apply-documents.ts";
 import type { ApplyDocuments } from "../../lifecycle/apply-documents.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";

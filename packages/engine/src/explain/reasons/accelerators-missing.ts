@@ -1,12 +1,12 @@
-/** What something that waits still lacks after a round in which it did not start. */
+/** The missing capacity of waiting work after a round in which it did not start. */
 import type { Batch } from "../../batch/batch.ts";
 import { roomAtMost } from "../../preemption/eligibility.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 
 /**
- * Whole accelerators that it lacks on every type, with all that may be asked to leave for it as rights are now; 0 where sums do not
- * tell. A guess at how much more has to come, not a bound: what comes may also give it the right to ask others to leave.
+ * Missing whole accelerators on every type, with all eligible victims counted as gone; 0 if sums do not tell. An
+ * estimate and not a bound: new capacity may also make more victims eligible.
  */
 export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;

@@ -1,4 +1,4 @@
-/** The nodes of one type that a request accepts by what is declared of them, whatever runs there. */
+/** The nodes of one type that a request accepts by their declared properties. */
 import type { GangSpec } from "../../model/workload.ts";
 import { acceptedBy, passesAll } from "../../placement/filters/filters.ts";
 import { emptyFleetWorkers, emptyNodeWorkers, placeableWorkers } from "../../placement/place-on-type.ts";
@@ -7,7 +7,7 @@ import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** Of each type that it will do with, the most preferred first. */
+/** For each accepted type, the most preferred first. */
 export const acceptedNodes = (world: World, request: PlacementRequest): readonly AcceptedNodes[] =>
   world.capacity.acceptable(request.acceleratorTypes).map((type) => new AcceptedNodes(world, request, type));
 

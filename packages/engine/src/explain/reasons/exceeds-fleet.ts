@@ -1,4 +1,7 @@
-/** What the fleet lacks for work that it could not hold even if nothing ran: an amount, a part, a type, or room as the work wishes. */
+/**
+ * The lack of an empty fleet for work that exceeds it: an amount, a MIG profile, a type, or capacity under its
+ * constraints.
+ */
 import { fitsUsableFleet, placeableAsWished } from "../../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
 import { partsAsked } from "../../cluster/request.ts";
@@ -19,13 +22,13 @@ export function exceedsFleet(world: World, request: PlacementRequest): ExceedsFl
   const { gang, workers, acceleratorTypes } = request;
   const accepted = acceptedNodes(world, request);
   const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
-  // What fits by counts does not fit as it wishes: then it is the wishes that say how many do.
+  // It fits by counts and not under its constraints: the constraints then determine the number that fits.
   const placeable = byCounts < workers ? byCounts : placeableAsWished(world, request);
   const counts = { workers, placeableWorkers: placeable };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, request, accepted) };
 }
 
-/** Of a group that finds no room beside the others: what it lacks is named where it would find none alone. */
+/** For a task group without capacity beside the others: its lack, if it would not fit alone. */
 export function exceedingGroup(empty: World, one: PlacementRequest, placeableWorkers: number): ExceedsFleet {
   const { workers, acceleratorTypes } = one;
   const counts = { workers, placeableWorkers };
@@ -43,7 +46,7 @@ function sums(world: World, request: PlacementRequest, accepted: readonly Accept
   };
 }
 
-/** `null`: there is room for it alone, by all that it says. */
+/** `null`: it would fit alone, under all its constraints. */
 function lackOf(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): FleetLack | null {
   const { gang, workers, spec } = request;
   if (accepted.length === 0) return { of: "type" };

@@ -9,12 +9,12 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
-/** Of a team of which more may be evicted nothing is said: whoever asks why should not wait for it. */
+/** Maximum number of preemptible attempts of a team; for larger teams this reason is not computed. */
 const EVICTABLE_MAX = 256;
-/** So many of those whose time comes first are taken to leave, one after the other. */
+/** Number of victims tried, in the order in which their minimum runtimes end. */
 const TERMINATING_MAX = 16;
 
-/** Where those who may leave have the right of `mayPreempt`. */
+/** If `mayPreempt` makes them eligible. */
 const byPriority: ReadonlySet<string> = new Set(["lowest-cost", "volcano", "kai"]);
 
 interface ProtectedVictim {

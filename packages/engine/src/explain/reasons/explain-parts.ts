@@ -1,4 +1,4 @@
-/** What keeps work from having parts of divided accelerators: too few slices, or slices that do not lie where its profile may begin. */
+/** Why MIG slices are not available: too few free ones, or in positions where the profile cannot start. */
 import { openCount, slicesIn } from "../../model/mig.ts";
 import { partOn } from "../../cluster/device-slices.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -7,7 +7,7 @@ import type { AcceptedNodes } from "./accepted-nodes.ts";
 
 const SLICES = 8;
 
-/** Of nodes of one type; `placeableWorkers`: as many as find room now. */
+/** On nodes of one type; `placeableWorkers`: number that fit now. */
 export function partShortfall(
   { gang, workers }: PlacementRequest,
   accepted: AcceptedNodes,

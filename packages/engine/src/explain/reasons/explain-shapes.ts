@@ -1,4 +1,4 @@
-/** What a team owns by shape, and holds of it: why guaranteed work waits although accelerators are idle. */
+/** A team's reserved topology and its use: why guaranteed work waits although accelerators are idle. */
 import { acceleratorsIn } from "../../model/gang.ts";
 import { cellTreeOf } from "../../strategies/hived/cells.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";

@@ -84,7 +84,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   const { request } = bucket;
   const couldEver = couldEverFit(world, bucket);
   const own = withDeclarations(world, request, explainRequest(world, request, couldEver));
-  // What the fleet cannot hold waits aside: nobody is ahead of it.
+  // A request that exceeds the fleet is skipped: no request is ahead of it.
   const behind = couldEver ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
     const reserved = explainReservation(world, bucket, nowMs);
@@ -98,7 +98,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
 
-/** What is declared of nodes can change for any request that a filter keeps from some of them. */
+/** Declared properties of nodes can change for any request that a filter rejects on some of them. */
 function withDeclarations(
   world: World,
   request: PlacementRequest,
@@ -113,7 +113,7 @@ function withDeclarations(
 const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** What may move the protected start, or whom it is for. */
+/** Events that may move the protected start, or its request. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>
   predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
 
@@ -128,7 +128,7 @@ function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number)
   return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
 }
 
-/** What keeps it from being asked at all. */
+/** Its hold reason. */
 function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
   const { waitsFor: [wait, ...others] = [], spec } = workload;
   switch (holdReasonBy(workload, nowMs)) {
@@ -168,7 +168,7 @@ function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): Bl
   };
 }
 
-/** The protected start that it would be in the way of, if it is that which keeps it waiting. */
+/** The protected start that it would delay, if that is what blocks it. */
 function explainReservation(world: World, bucket: QueueBucket, nowMs: number): BlockedReason | null {
   const { request } = bucket;
   const expectedEndMs = nowMs + request.durationMs;
@@ -187,7 +187,10 @@ function explainReservation(world: World, bucket: QueueBucket, nowMs: number): B
       };
 }
 
-/** Beside those before it there is room, and with it there is none; the first, where all of them together are not in the way now. */
+/**
+ * It fits beside the starts before this one, and not with it; the first, if all of them together are not in the way
+ * now.
+ */
 function firstInTheWay(world: World, request: PlacementRequest, starts: readonly Reservation[]): Reservation | null {
   if (starts.length > 1 && findBesideStarts(world, request, starts) !== null) return starts[0] as Reservation;
   let beside = 0;
@@ -201,7 +204,7 @@ function firstInTheWay(world: World, request: PlacementRequest, starts: readonly
 
 function explainBackoff(workload: Workload): Verdict {
   const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
-  // Of an array, a task that ends meanwhile may be one to try again at once.
+  // For an array, a task that ends meanwhile may be retried at once.
   return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
     kind: "backoff",
     untilMs: next.notBeforeMs,
@@ -232,7 +235,7 @@ const inquiryOf = (world: World, request: PlacementRequest, couldEver: boolean):
   placeableWorkers: () => (isInGroups(request) ? 0 : placeableNow(world, request)),
 });
 
-/** Of a request that the fleet could hold with its hot spares alone: the spares, and what `others` says would still block it. */
+/** For a request that fits only with hot spares: the spares, and what `others` says would still block it. */
 function explainAmongHotSpares(
   world: World,
   request: PlacementRequest,
@@ -248,7 +251,7 @@ function explainAmongHotSpares(
   });
 }
 
-/** Of a gang without groups. */
+/** For a gang without task groups. */
 function explainRoom(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { gang, acceleratorTypes } = request;
   const neededCount = wholeNeeded(request);
@@ -276,7 +279,7 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
 const limitReason = (world: World, request: PlacementRequest, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
   limitReasonOf(world, request, { type, amount: amountAsked(world, request, type) });
 
-/** Of the types that quotas keep it from. What is not counted by type keeps it from each of them alike, and is said once. */
+/** The types that quotas exclude. A quota that is not by type excludes all of them, and is reported once. */
 function limitReasons(world: World, request: PlacementRequest, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
   const reasons = new Map<string, TeamLimit>();
   for (const { type } of able) {
@@ -320,7 +323,7 @@ function amountOf({ teamUse }: World, amount: Amount, resource: string): number 
   return statedAmount(position, isOfOneType ? amount.acceleratorsMilli : amountAt(amount, position));
 }
 
-/** A gang of groups waits for the first of them that finds no room beside the others, or for a quota. */
+/** A gang with task groups waits for the first group without capacity beside the others, or for a quota. */
 function explainGroups(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { taskGroups } = request.gang;
   if (!couldEver) {
@@ -345,7 +348,7 @@ const groupName = (taskGroups: GangSpec["taskGroups"], { group }: PlacementReque
   return group === null || taskGroups === undefined ? {} : { group: taskGroups[group]?.name ?? "" };
 };
 
-/** Of a group that finds no room beside the others, in a gang that the fleet could hold. */
+/** For a group without capacity beside the others, in a gang that the fleet could hold. */
 function firstReason(world: World, taskGroups: GangSpec["taskGroups"], one: PlacementRequest): BlockedReason | null {
   const [first] = explainRequest(world, one, true)?.reasons ?? [];
   return first === undefined ? null : { ...first, ...groupName(taskGroups, one) };
@@ -374,7 +377,7 @@ function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReas
   return limitReasonOf(world, request, { type: "", amount });
 }
 
-/** Under a policy whose head blocks: the head, if it is another workload that does not fit. */
+/** Under a blocking policy: the head, if it is another workload that does not fit. */
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
   const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;

@@ -1,4 +1,4 @@
-/** Which wish about how its workers lie to each other is one wish too many: without it alone there would be room. */
+/** The relative constraint of the workers that blocks a fit: without it alone they would fit. */
 import type { WorkloadSpec } from "../../model/workload.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 

@@ -28,7 +28,7 @@ export function civilDay(days: number): CivilDay {
 
 export const dayOf = (instantMs: number): number => Math.floor(instantMs / DAY_MS);
 
-/** The first instant of the month in which the instant lies. */
+/** The first instant of the month that contains the instant. */
 export function monthStartMs(instantMs: number): number {
   const day = dayOf(instantMs);
   return (day - civilDay(day).day + 1) * DAY_MS;

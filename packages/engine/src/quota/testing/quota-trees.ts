@@ -11,7 +11,7 @@ export function plainNode(parent: number, guarantee: readonly (number | null)[])
 /** One amount or bound for each of the three resources of the generated trees. */
 const each = <T>(amount: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(amount, { minLength: 3, maxLength: 3 });
 
-/** Nodes by their draft; `place` says where a node hangs, among the nodes before it that `parentOf` allows. */
+/** Nodes by their draft; `place` selects a parent among the earlier nodes that `parentOf` allows. */
 function specOf(
   drafts: fc.Arbitrary<(Omit<QuotaNode, "parent"> & { readonly place: number })[]>,
   parentOf: (place: number, index: number) => number,

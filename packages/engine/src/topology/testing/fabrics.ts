@@ -14,7 +14,7 @@ export const roomIn = ({ tree, capacity }: Fabric): FabricRoom => ({
   capacityOf: (leaf) => capacity[leaf] as number,
 });
 
-/** Up to six nodes in up to two blocks of up to three racks, each with room for up to four workers. */
+/** Up to six nodes in up to two blocks of up to three racks, each for up to four workers. */
 export const anyFabric: fc.Arbitrary<Fabric> = fc
   .uniqueArray(
     fc.record({
@@ -33,7 +33,7 @@ export const anyFabric: fc.Arbitrary<Fabric> = fc
     return { tree, capacity };
   });
 
-/** Every way of putting workers into the leaves: how many in each. */
+/** All distributions of workers over the leaves. */
 export function everyPlacement({ capacity }: Fabric): readonly (readonly number[])[] {
   let placements: (readonly number[])[] = [[]];
   for (const places of capacity) {

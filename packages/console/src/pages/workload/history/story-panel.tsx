@@ -30,9 +30,9 @@ export function StoryPanel({ history }: { readonly history: WorkloadHistory }): 
           </Button>
         </div>
       ) : null}
-      {isLoading && story.length === 0 ? <p className="px-4 py-3 text-ink-2">Reading the events.</p> : null}
+      {isLoading && story.length === 0 ? <p className="px-4 py-3 text-ink-2">Reading events.</p> : null}
       {isCut ? (
-        <p className="border-t border-line px-4 py-2 text-xs text-ink-3">Its beginning is too long ago.</p>
+        <p className="border-t border-line px-4 py-2 text-xs text-ink-3">Its beginning is no longer kept.</p>
       ) : null}
     </Panel>
   );
@@ -57,7 +57,7 @@ function TeamShares({ plan }: { readonly plan: EvictionPlan }): ReactElement | n
   const rows = teamSharesOf(plan);
   if (rows.length === 0) return null;
   return (
-    <ul aria-label="Standing of both sides" className="text-xs text-ink-3 sm:col-start-2">
+    <ul aria-label="Shares of both teams" className="text-xs text-ink-3 sm:col-start-2">
       {rows.slice(-TEAM_SHARES_SHOWN).map(({ side, team, who, before, after, right }) => (
         <li key={`${side} ${who}`}>
           {team} {side === "gets" ? "gets the place" : "gives"} ({who}): {before} to {after} of its claim

@@ -114,8 +114,8 @@ const newLines = (live: LogState, frozen: LogState | null): number =>
 
 function emptyText(workload: Workload, live: LogState): string {
   if (live.phase === "interrupted") return live.detail;
-  if (workload.attempts.length === 0) return "Nothing was placed yet, so nothing was written.";
-  return live.phase === "ended" ? "Nothing was written." : "Nothing was written so far.";
+  if (workload.attempts.length === 0) return "Not placed yet, so there is no output.";
+  return live.phase === "ended" ? "No output." : "No output so far.";
 }
 
 interface LogStatusProps {
