@@ -76,5 +76,5 @@ function unknownKnob(key: string, path: readonly PropertyKey[]): string {
   const known = new Set(beside.map((knob) => knob.path.slice(prefix.length).split(".")[0] ?? ""));
   const nearest = nearestName(key, [...known]);
   const hint = nearest === undefined ? `the knobs here are ${[...known].join(", ")}` : `did you mean ${nearest}?`;
-  return `unknown knob; ${hint}`;
+  return `unknown setting; ${hint}`;
 }

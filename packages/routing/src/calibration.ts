@@ -21,10 +21,10 @@ const MAX_MULTIPLIER = 20;
 /** A measurement further than this many standard deviations away counts as this far: one stalled request says little. */
 const MAX_DEVIATIONS = 4;
 
-/** Amounts that a measured duration is made of. */
+/** Quantities on which a measured duration depends. */
 export interface Exposure {
   steps: number;
-  /** Sum over the steps of the sequences, and of the resident tokens. */
+  /** Sums over the steps of the sequences, and of the resident tokens. */
   sequenceSteps: number;
   tokenSteps: number;
   prefillTokens: number;
@@ -51,7 +51,7 @@ export class Calibration {
     this.#publish();
   }
 
-  /** New base coefficients; forgets the measurements. */
+  /** Sets new base coefficients and drops the measurements. */
   reset(base: LatencyCoefficients): void {
     this.#base = base;
     this.#multipliers.fill(1);
@@ -90,7 +90,7 @@ export class Calibration {
     let variance = 0;
     for (let index = 0; index < SIZE; index += 1) {
       const own = covariance[index * SIZE + index] as number;
-      // Directions that no measurement shows must not drift beyond the prior.
+      // Directions without measurements must not drift beyond the prior.
       if (own < PRIOR_SD * PRIOR_SD) covariance[index * SIZE + index] = own + PROCESS_VARIANCE;
       let sum = 0;
       for (let other = 0; other < SIZE; other += 1) {

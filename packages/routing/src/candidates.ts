@@ -1,7 +1,7 @@
 import type { RoutingRequest, Unavailable } from "./contract.ts";
 import type { ReplicaState } from "./replica-state.ts";
 
-/** The replicas of a router by id and by slot, and the names of their zones and regions as small integers. */
+/** The replicas of a router by id and by slot, with zones and regions as small integers. */
 export class ReplicaTable {
   readonly #byId = new Map<string, ReplicaState>();
   readonly #bySlot: (ReplicaState | undefined)[] = [];
@@ -70,12 +70,12 @@ export class ReplicaTable {
     return id;
   }
 
-  /** The id of a name that some replica has; -1: none has it. */
+  /** The id of a name that some replica has; -1: no replica has it. */
   knownNameId(name: string | undefined): number {
     return name === undefined ? 0 : (this.#names.get(name) ?? -1);
   }
 
-  /** Names of replicas that left would otherwise accumulate. */
+  /** Removes names of replicas that left, which would otherwise accumulate. */
   #forgetNames(): void {
     this.#names.clear();
     for (const replica of this.#byId.values()) {

@@ -48,7 +48,7 @@ export interface ReplicaSpec {
 /** `ready` receives requests; `draining` finishes the ones it has; the others receive none. */
 export type ReplicaHealth = "ready" | "starting" | "draining" | "unhealthy";
 
-/** State that a replica reports about itself (vLLM's metrics, the Gateway API's model-server protocol). */
+/** State that a replica reports about itself (vLLM metrics, the Gateway API model-server protocol). */
 export interface ReplicaMetrics {
   readonly runningRequests?: number | undefined;
   readonly waitingRequests?: number | undefined;
@@ -202,10 +202,10 @@ export interface CandidateReport {
 export interface Router {
   /** Adds a replica as `ready`, or replaces the specification of a known id and keeps its state. */
   addReplica(spec: ReplicaSpec): void;
-  /** Forgets a replica. Its tickets stay valid and count for nothing. */
+  /** Removes a replica. Its tickets stay valid and have no effect. */
   removeReplica(id: string): void;
   setHealth(id: string, health: ReplicaHealth): void;
-  /** Forgets which prefixes and adapters a replica holds, because its process restarted. */
+  /** Clears the prefixes and adapters of a replica whose process restarted. */
   forgetCache(id: string): void;
   /** Metrics that the replica reported at `nowMs`. Counts above the router's own are other routers' requests. */
   observe(id: string, metrics: ReplicaMetrics, nowMs: number): void;

@@ -13,7 +13,7 @@ const MAX_PREFILL_SHARE = 0.9;
 export interface Prediction {
   ttftMs: number;
   tpotMs: number;
-  /** Time in the queue before the first step of the request; part of `ttftMs`. */
+  /** Queueing time before the first step of the request; part of `ttftMs`. */
   queueMs: number;
 }
 

@@ -1,13 +1,10 @@
 /**
- * Which replicas hold which prefix blocks, as far as the router knows from the requests that it sent: one LRU list of blocks
- * for each replica, bounded in tokens by the replica's KV cache and in entries for all replicas together.
- *
- * A block is found by its hash in an open-addressing table; a bit set for each block says which replicas hold it; a (block,
- * replica) pair is found in a second table and linked into its replica's LRU list. All in typed arrays: a lookup allocates
- * nothing.
- *
- * Blocks of a request are touched from the last to the first, so that a prefix outlives its extensions (vLLM frees blocks in
- * the same order: https://docs.vllm.ai/en/latest/design/prefix_caching.html).
+ * The prefix blocks of each replica, as known from the requests that were sent to it: one LRU list of blocks for each
+ * replica, bounded in tokens by the replica's KV cache and in entries for all replicas together. A block is found by
+ * its hash in an open-addressing table; a bit set for each block says which replicas hold it; a (block, replica) pair
+ * is found in a second table and linked into its replica's LRU list. All in typed arrays: a lookup allocates nothing.
+ * Blocks of a request are touched from the last to the first, so that a prefix outlives its extensions (vLLM frees
+ * blocks in the same order: https://docs.vllm.ai/en/latest/design/prefix_caching.html).
  */
 import type { PrefixBlocks } from "./contract.ts";
 
@@ -83,7 +80,7 @@ export class PrefixIndex {
     this.#shrink(slot, 0);
   }
 
-  /** Forgets everything about a replica. */
+  /** Removes all blocks of a replica. */
   clear(slot: number): void {
     while (this.#oldest[slot] !== NONE) this.#dropPair(this.#oldest[slot] as number);
   }

@@ -22,7 +22,7 @@ export const defaultLimits: BatchLimits = {
 /** Batch at which decoding is priced: the fixed cost of a step is shared by this many sequences. */
 const REFERENCE_BATCH = 16;
 
-/** Window of the rates of prefill and of assigned work. */
+/** Window for the rates of prefill and of assigned work. */
 const WINDOW_MS = 60_000;
 
 /** Mean lengths of requests, for those that other routers sent. */
@@ -44,7 +44,7 @@ export class ReplicaState {
   maxBatchedTokens = 0;
   kvCapacityTokens = 0;
   maxAdapters = 0;
-  /** Accelerator time of a prefill token and of an output token at the reference batch, by the coefficients as given. */
+  /** Accelerator time of a prefill token and of an output token at the reference batch, by the given coefficients. */
   prefillWorkMs = 0;
   outputWorkMs = 0;
   /** Measured against given cost of a request; 1: as given. */
@@ -110,7 +110,7 @@ export class ReplicaState {
     this.maxAdapters = limits.maxAdapters ?? defaultLimits.maxAdapters;
     this.roundTripMs = spec.roundTripMs ?? -1;
     const { stepMs, stepMsPerSequence, prefillMsPerToken } = spec.latency ?? defaultCoefficients;
-    // Without coefficients replicas differ by their weight alone.
+    // Without coefficients, replicas differ only by weight.
     const scale = spec.latency === undefined ? 1 / this.weight : 1;
     this.prefillWorkMs = scale * prefillMsPerToken;
     this.outputWorkMs = scale * (stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence);
@@ -143,7 +143,7 @@ export class ReplicaState {
     this.slowness = givenMs > 0 ? measuredMs / givenMs : 1;
   }
 
-  /** Brings sums and windows up to `nowMs`. Time that runs backwards counts as standing still. */
+  /** Advances sums and windows to `nowMs`. A clock that goes back counts as standing still. */
   advance(nowMs: number): void {
     if (this.#readySinceMs === Infinity) this.#readySinceMs = nowMs;
     const elapsedMs = nowMs - this.#atMs;
@@ -168,12 +168,12 @@ export class ReplicaState {
     this.#windowStartMs = isNext ? this.#windowStartMs + WINDOW_MS : nowMs;
   }
 
-  /** Whether it has been here, and ready, for a whole window. */
+  /** Whether it has been ready for a whole window. */
   isSettled(nowMs: number): boolean {
     return nowMs - this.#readySinceMs >= WINDOW_MS;
   }
 
-  /** Starts its window over: it was not ready for a time. */
+  /** Restarts its window, because it was not ready for a time. */
   unsettle(): void {
     this.#readySinceMs = Infinity;
   }
@@ -249,7 +249,9 @@ export class InFlight {
   readonly expectedOutputTokens: number;
   /** Part of the time to the first token that is not the engine's: round trip, adapter, fixed cost. */
   readonly fixedMs: number;
-  /** Engine steps that its prefill and the one ahead of it take; 0: it waits for a slot, its time says nothing. */
+  /**
+   * Engine steps of its prefill and the one ahead of it; 0: it waits for a slot, so its time carries no information.
+   */
   readonly prefillSteps: number;
   readonly prefillTokens: number;
   phase: "waiting" | "decoding" | "ended" = "waiting";
@@ -285,7 +287,7 @@ export class InFlight {
     return Math.max(0, this.expectedOutputTokens - this.outputTokens);
   }
 
-  /** What the phase that ends at `nowMs` exposes of the coefficients, over `steps` steps. */
+  /** The amounts on which the duration of the phase that ends at `nowMs` depends, over `steps` steps. */
   exposure(nowMs: number, steps: number, out: Exposure): void {
     const { replica } = this;
     const elapsedMs = Math.max(nowMs - this.phaseStartMs, 1e-3);

@@ -15,9 +15,12 @@ const FREE_REQUESTS = 4;
 /** Weight of a cache miss, of recent against outstanding work: chosen on Mooncake's conversation trace. */
 const MISS_FACTOR = 15;
 const RECENT_SHARE = 0.03;
-/** Share of the TPOT's bound that a prediction may use: the rest is for requests that come later and share the steps. */
+/** Share of the TPOT bound that a prediction may use: the rest is for later requests in the same steps. */
 const TPOT_MARGIN = 0.8;
-/** A replica whose measured slowness is below this share of the mean, or above its inverse, is unlike the coefficients given. */
+/**
+ * A replica whose measured slowness is below this share of the mean, or above its inverse, differs from its given
+ * coefficients.
+ */
 const MIN_UNLIKE = 0.75;
 /** Added to the cost of a replica that is a last resort. */
 const PASSED_OVER = 1e12;
@@ -58,7 +61,7 @@ export class Selection {
     this.#matched = new Float64Array(settings.maxReplicas);
   }
 
-  /** Makes `request` the one that `cachedTokens`, `roundTripMs` and `demandOn` are about. */
+  /** Sets the request for `cachedTokens`, `roundTripMs` and `demandOn`. */
   prepare(request: RoutingRequest): void {
     this.#request = request;
     this.#zone = this.#replicas.knownNameId(request.zone);
@@ -184,7 +187,7 @@ export class Selection {
     return secondLoad < firstLoad ? second : first;
   }
 
-  /** Rendezvous order; replicas over the load bound are passed over (consistent hashing with bounded loads, 2016). */
+  /** Rendezvous order; replicas over the load bound are skipped (consistent hashing with bounded loads, 2016). */
   #bySession(pool: Pool): ReplicaState {
     const { sessionHash } = this.#request;
     if (sessionHash === undefined) return this.#leastLoad(pool, workLoad);
@@ -254,8 +257,8 @@ export class Selection {
   }
 
   /**
-   * What it costs everyone to put the request here: the work that it adds, the work that waits, and what it must compute again
-   * although another replica holds it, which costs all later requests and so counts several times.
+   * Cost of placing the request here, for all requests: the added work, the waiting work, and the prefill that must be
+   * repeated although another replica has it cached, which counts several times because it also costs later requests.
    */
   #costMs(replica: ReplicaState, addedMs: number, missedTokens: number): number {
     return addedMs + replica.workMs + MISS_FACTOR * missedTokens * replica.prefillWorkMs;

@@ -1,4 +1,6 @@
-/** A fleet that is always full: what is placed runs for a moment and ends, so that the engine goes on deciding under load. */
+/**
+ * A fleet that is always full: placed work runs for a moment and ends, so that the engine keeps deciding under load.
+ */
 import { draw, nodeId, poolName, siteName } from "@headroom/engine";
 import type { AttemptId, Effect } from "@headroom/engine";
 import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
@@ -19,7 +21,7 @@ export class BusyExecutor implements Executor {
   readonly #nodes: number;
   readonly #runMinMs: number;
 
-  /** What is placed runs for this long, up to twice as long. */
+  /** Run time of placed work, up to twice as long. */
   constructor(nodes: number = BUSY_NODES, runMinMs: number = RUN_MIN_MS) {
     this.#nodes = nodes;
     this.#runMinMs = runMinMs;
@@ -63,7 +65,7 @@ export class BusyExecutor implements Executor {
   }
 
   async *logs(): AsyncGenerator<never> {
-    // Nothing is ever written.
+    // It keeps no logs.
   }
 
   usage(): Promise<null> {

@@ -107,7 +107,7 @@ async function open({ home, journal }: ControlPlaneConfig): Promise<Driver> {
   return stubbed;
 }
 
-/** Fills the queue through the driver, as fast as it takes it. */
+/** Fills the queue through the driver, as fast as the driver accepts it. */
 async function preload(target: Driver, count: number, workers: number): Promise<void> {
   const common = { team: teamName("default"), run: "true", dir: null, env: {}, acceleratorTypes: [], walltimeMs: null };
   const gang = { workers, accelerators: 8, coresMilli: 0, memoryMib: 0 };
@@ -126,7 +126,7 @@ async function preload(target: Driver, count: number, workers: number): Promise<
   }
 }
 
-/** Starts measuring; what it returns ends it and tells the figures of the time between. */
+/** Starts measuring; the returned function ends it and gives the figures. */
 async function begin(): Promise<() => Promise<ControlPlaneFigures>> {
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   delay.enable();

@@ -1,4 +1,4 @@
-/** What the processes of the benchmark tell each other. */
+/** Messages between the processes of the benchmark. */
 
 export type JournalKind = "durable" | "stubbed";
 
@@ -6,9 +6,9 @@ export interface ControlPlaneConfig {
   readonly home: string;
   readonly journal: JournalKind;
   readonly waitingCount: number;
-  /** Workers of eight accelerators in each workload that is submitted at first; absent: one. */
+  /** Workers of eight accelerators in each initial workload; absent: one. */
   readonly waitingWorkers?: number;
-  /** A fleet of so many nodes on which work runs this long; absent: a small one that is always busy. */
+  /** Number of nodes on which work runs this long; absent: a small fleet that is always busy. */
   readonly fleet?: { readonly nodes: number; readonly runMinMs: number };
 }
 
@@ -38,7 +38,7 @@ export interface LoadConfig {
   readonly token: string;
   readonly connections: number;
   readonly durationMs: number;
-  /** Between an answer and the next request of a connection; absent: none. */
+  /** Pause between an answer and the next request of a connection; absent: none. */
   readonly pauseMs?: number;
 }
 
@@ -57,13 +57,13 @@ export interface ReadersConfig {
   readonly readers: number;
   /** A reader is done when this event has arrived. */
   readonly untilSequence: number;
-  /** Takes the first bytes of the stream and nothing more. */
+  /** Reads the first bytes of the stream and nothing more. */
   readonly isStalled: boolean;
 }
 
 export interface ReadersFigures {
   readonly elapsedMs: number;
-  /** Lines that the reader with the fewest has read. */
+  /** Lines of the reader that has the fewest. */
   readonly lineCount: number;
 }
 

@@ -1,8 +1,9 @@
 /**
- * Questions about the time to come, asked of a real control plane over HTTP while workloads are submitted: what-ifs, what would
- * start work that waits, start estimates; and for the state itself, on which browsers answer what-ifs. 1,000 nodes of eight accelerators, 1,000 workloads of whole nodes in gangs of two, of
- * which half wait. Says how long answers take and how late the control plane's event loop is meanwhile.
- * `npm run bench outlook`; option `--seconds N` for each kind of question (10).
+ * Forecast questions to a real control plane over HTTP while workloads are submitted: what-ifs, changes that would
+ * start waiting work, start estimates; and downloads of the state, on which browsers compute what-ifs. 1,000 nodes of
+ * eight accelerators, 1,000 workloads of whole nodes in gangs of two, half of them waiting. Prints response times and
+ * the event-loop delay of the control plane. `npm run bench outlook`; option `--seconds N` for each kind of question
+ * (10).
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -16,7 +17,7 @@ import type { HeadroomClient } from "@headroom/protocol";
 import type { ControlPlaneConfig, ControlPlaneFigures, ControlPlaneReady } from "./messages.ts";
 
 const WORKLOADS = 1000;
-/** Somebody submits something twenty times a second. */
+/** Twenty submissions a second in the background. */
 const SUBMISSION_INTERVAL_MS = 50;
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "10" } } });
 
@@ -34,7 +35,7 @@ interface Asked {
 const part = (sorted: readonly number[], share: number): number =>
   Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN) * 10) / 10;
 
-/** Asks one question after the other for some seconds, while others submit. */
+/** Asks one question after the other for some seconds, beside the submissions. */
 async function during(child: ChildProcess, question: string, ask: () => Promise<unknown>): Promise<Asked> {
   await ask();
   child.send("begin");
@@ -87,13 +88,13 @@ try {
   const { items } = await client.listWorkloads({ phase: "pending", limit: 1 });
   const id = items[0]?.id ?? "";
   const asked = [
-    // How late the loop is without any question, on a machine that may have other things to do.
+    // Loop delay without questions, as a baseline for a busy machine.
     await during(child, "none", pause),
     await during(child, "what if fifty nodes came", () => client.whatIf({ addNodes: [{ like: "node-1", count: 50 }] })),
     await during(child, "what if fifty nodes went", () =>
       client.whatIf({ loseNodes: Array.from({ length: 50 }, (_, index) => `node-${index}`) }),
     ),
-    // How late the loop is while browsers take the state, on which they answer what-ifs themselves, twenty times a second.
+    // Loop delay while browsers download the state twenty times a second.
     await during(child, "none, but the state is taken", () => Promise.all([client.snapshot(), pause()])),
     await during(child, "why, and what would start it", () => client.startingChanges(id)),
     await during(child, "when it starts", () => client.estimateStart(id)),

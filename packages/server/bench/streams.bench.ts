@@ -1,7 +1,7 @@
 /**
- * Readers of the event stream beside submissions: readers that catch up on 50,000 events, and readers that do not read. Says how
- * late the control plane's event loop runs meanwhile and how long a submission takes. Options: `--seconds N` with stalled readers
- * (15), `--json`.
+ * Readers of the event stream beside submissions: readers that catch up on 50,000 events, and readers that do not read.
+ * Prints the control plane's event-loop delay and the latency of a submission. Options: `--seconds N` with stalled
+ * readers (15), `--json`.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -18,7 +18,7 @@ const CATCHING_UP = 32;
 const STALLED = 256;
 /** A submission every 20 ms: enough to notice a pause, too few to be a load. */
 const PROBE_PAUSE_MS = 20;
-/** Long after every scenario; the prober is ended when a scenario is over. */
+/** Longer than every scenario; the prober is ended with its scenario. */
 const IDLE_MS = 5_000;
 const targets = { loopDelayP99Ms: 25 };
 

@@ -1,4 +1,7 @@
-/** What executors find becomes the fleet: their sites and pools where nobody declared them yet, their nodes as observations. */
+/**
+ * Registers the machine as a fleet: sites and pools of executors that are not declared yet, and their nodes as
+ * observations.
+ */
 import { canonicalJson } from "@headroom/engine";
 import type { Node, NodeSpec, Observation, ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
@@ -7,10 +10,10 @@ import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
 import { OperationalError } from "@headroom/platform";
 
-/** Hardware changes by hand: a minute later is soon enough, and asking costs a process on machines with accelerators. */
+/** Hardware rarely changes: a minute is soon enough, and asking costs a process on machines with accelerators. */
 const INVENTORY_INTERVAL_MS = 60_000;
 
-/** Declares what is missing and reports the nodes. What somebody declared differently stays as they declared it. */
+/** Declares missing sites and pools and reports the nodes. Existing declarations stay. */
 export async function registerMachine(driver: Driver, executors: readonly Executor[]): Promise<void> {
   for (const executor of executors) {
     const inventory = await executor.inventory();
@@ -34,7 +37,7 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
   }
 }
 
-/** Looks again from time to time, and when a pool was declared anew; returns how to stop that. */
+/** Repeats the inventory periodically, and when a pool was declared; returns a function that stops it. */
 export function watchInventory(driver: Driver, executors: readonly Executor[], log: DriverLog): () => void {
   const stopped = new AbortController();
   const look = async (): Promise<void> => {
@@ -70,7 +73,7 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
   };
 }
 
-/** Reports only what differs: an inventory in which nothing changed leaves no trace. */
+/** Reports only differences: an unchanged inventory leaves no event. */
 async function observeChanges(driver: Driver, { nodes }: Inventory): Promise<void> {
   const changed = await driver.read(({ state }) =>
     nodes.map((node) => labelled(state, node)).filter((node) => differs(state.nodes.get(node.id), node)),

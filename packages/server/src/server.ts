@@ -1,6 +1,6 @@
 /**
- * The control plane, put together: journal, driver, executor, API. Starting refuses with an `OperationalError` that says what
- * to do, and leaves nothing behind when it does; closing leaves the work running.
+ * Assembles the control plane: journal, driver, executor, API. A failed start throws an `OperationalError` that says
+ * what to do, and leaves nothing behind; closing leaves the work running.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -42,17 +42,17 @@ export interface ControlPlaneOptions {
   readonly host?: string;
   /** Default 7070; 0 takes any free one. */
   readonly port?: number;
-  /** `off` lets everybody in who reaches the port; loopback only. Default `token`. */
+  /** `off`: no authentication; loopback only. Default `token`. */
   readonly auth?: "token" | "off";
   /** Further names by which browsers reach this server, e.g. behind a proxy. */
   readonly hostNames?: readonly string[];
-  /** The machine as a fleet: declared slots and the like. */
+  /** Options of the local fleet, such as declared slots. */
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
-  /** Where the built console lies; default: there is none. */
+  /** Folder of the built console; default: none. */
   readonly consoleDir?: string | null;
-  /** A preset to put in force; default: whatever was in force before, on a new journal the preset `default`. */
+  /** A preset to activate; default: the previous policy, or for a new journal the preset `default`. */
   readonly policy?: string;
-  /** For how long what ended attempts leave (logs, exit codes) is kept; default: the newest 2,000, 30 days. */
+  /** Retention of ended attempts (logs, exit codes); default: the newest 2,000, 30 days. */
   readonly retention?: Partial<RetentionRules>;
   /** For how long, and in how many bytes, what attempts report is kept; default: 30 days, 1 GiB. */
   readonly telemetry?: Partial<TelemetryRules>;
@@ -65,21 +65,23 @@ export interface ControlPlaneOptions {
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
-  /** For tests and benchmarks: how the embedded journal is kept. */
+  /** For tests and benchmarks: options of the embedded journal. */
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
-  /** For tests and benchmarks: how the driver is opened beside that. */
+  /** For tests and benchmarks: further options of the driver. */
   readonly driver?: Pick<OpenDriverOptions, "snapshots" | "digestEveryEvents" | "onPoint">;
-  /** Instead of the local executor. */
+  /** Replaces the local executor. */
   readonly executors?: readonly Executor[];
 }
 
 export interface RunningControlPlane {
   /** `http://127.0.0.1:7070`. */
   readonly url: string;
-  /** `null` where `auth` is off. */
+  /** `null` if `auth` is off. */
   readonly token: string | null;
   readonly driver: Driver;
-  /** Ends streams and requests, finishes what was accepted, releases the directory. What runs goes on. Idempotent. */
+  /**
+   * Ends streams and requests, finishes accepted commands, releases the directory. Running work continues. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -195,7 +197,7 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
     await notifier.close();
     plane.capacity.close();
     await api.close();
-    // While the directory is ours: afterwards the file may be that of the next one.
+    // Only while the directory is locked: afterwards the file may belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
     await plane.telemetry.close();
@@ -274,7 +276,7 @@ async function listen({ app }: Api, host: string, port: number): Promise<string>
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
 }
 
-/** So that the CLI finds the control plane of a directory; written whole or not at all. */
+/** File by which the CLI finds the control plane of a directory; written atomically. */
 function announce(home: string, url: string): void {
   const file = path.join(home, SERVER_FILE);
   const draft = `${file}.${process.pid}`;

@@ -1,8 +1,8 @@
 /**
- * `node tools/bootstrap.mjs packages/sim/bench/asked-starts.ts FILE GPUS MINUTES`: how well the ranges of a live control plane hold on an
- * ITP trace under the default policy, where somebody asks every so many minutes at most and nothing is learned but from what was
- * told then (`LiveCalibration`). Ranges are those first told of work that was submitted within the last ten minutes and waits for
- * another minute or longer. Prints JSON.
+ * `node tools/bootstrap.mjs packages/sim/bench/asked-starts.ts FILE GPUS MINUTES`: coverage of a live control plane's
+ * start ranges on an ITP trace under the default policy, if a user asks at most every MINUTES and the calibration
+ * learns only from those answers (`LiveCalibration`). Counts the first ranges of work that was submitted within the
+ * last ten minutes and waits for another minute or longer. Prints JSON.
  */
 import { readFileSync } from "node:fs";
 import { defaultPolicy, type Engine, type WorkloadId } from "@headroom/engine";

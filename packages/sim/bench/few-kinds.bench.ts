@@ -1,6 +1,7 @@
 /**
- * Where demand is of few kinds, the default's own placement must not do worse than packing: generated traces of 4,000 jobs, one core
- * for each accelerator, on 16 nodes of eight, under both. Prints one JSON line for each mix and load: mean waits over three seeds.
+ * With few kinds of requests, the default's placement must not be worse than packing: generated traces of 4,000 jobs,
+ * one core for each accelerator, on 16 nodes of eight, under both. Prints one JSON line for each mix and load: mean
+ * waits over three seeds.
  */
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";

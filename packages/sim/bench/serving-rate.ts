@@ -1,7 +1,8 @@
 /**
- * Simulated requests a minute on one core: `node packages/sim/bench/serving-rate.ts`. A million requests with lengths as in
- * Azure's conversation trace of 2023 (mean 1,155 prompt and 211 output tokens), at random moments, on eight replicas at about
- * 70% of what they take, for a router without and one with predictions. CPU time counts, so that other work does not.
+ * Simulated requests a minute on one core: `node packages/sim/bench/serving-rate.ts`. A million requests with lengths
+ * as in Azure's conversation trace of 2023 (mean 1,155 prompt and 211 output tokens), at random times, on eight
+ * replicas at about 70% of their capacity, for a router without and one with predictions. Measured in CPU time, so that
+ * other load does not count.
  */
 import { tabulated, usualLimits } from "@headroom/perf";
 import { seededDraw } from "@headroom/routing";

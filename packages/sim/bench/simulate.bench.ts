@@ -1,7 +1,8 @@
 /**
- * How fast the simulator is, engine, hash chain and digest included: generated traces of 100,000 and 200,000 jobs on 512
- * accelerators at an offered load of 1.2 under each preset of the reference. Runs alternate in one process, so that both
- * sizes see the same machine; the median counts. Prints JSON: `journal_events_per_s` and the ratio of the two rates.
+ * Speed of the simulator, engine, hash chain and digest included: generated traces of 100,000 and 200,000 jobs on 512
+ * accelerators at an offered load of 1.2 under each preset of the reference. Runs alternate in one process, so that
+ * both sizes see the same machine; the median counts. Prints JSON: `journal_events_per_s` and the ratio of the two
+ * rates.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { presets } from "@headroom/engine";
@@ -28,7 +29,7 @@ const traces = [jobs, 2 * jobs].map((count) =>
 interface Measured {
   readonly result: SimulationResult;
   readonly eventsPerSecond: number;
-  /** Per second of processor time, the collector's threads included: what a busy machine cannot spoil. */
+  /** Per second of CPU time including garbage collection, which load on the machine does not distort. */
   readonly eventsPerCpuSecond: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * How long start estimates for all of 10,000 pending workloads take, on 1,000 nodes of eight accelerators with 1,000 ended
- * workloads to learn from: the live engine's snapshot, the forks and the forward runs included; then with arrays of many
- * tasks waiting there, and work behind them. Prints JSON.
+ * Time of start estimates for all of 10,000 pending workloads, on 1,000 nodes of eight accelerators with 1,000 ended
+ * workloads to learn from, including the live engine's snapshot, the forks and the forward runs; then with arrays of
+ * many tasks and work behind them. Prints JSON.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { commandId, presets, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
@@ -32,7 +32,7 @@ function work(seed: number, jobs: number, load: number): readonly TraceJob[] {
   return generateTrace({ seed, jobs, accelerators, load, gangs, durationMinS: 600, durationMaxS: 100_000 }).jobs;
 }
 
-/** A thousand that came and went, then at one instant more than the fleet holds by `pendingCount`. */
+/** A thousand ended workloads, then at one instant `pendingCount` more than the fleet holds. */
 function burst(policy: string): Live {
   const past = work(1, 1000, 0.5);
   const atMs = past.reduce((end, job) => Math.max(end, job.submittedAtMs + job.durationMs), 0) + 1000;
@@ -54,7 +54,7 @@ interface Live {
   readonly nowMs: number;
 }
 
-/** Of the first array as many tasks run as the fleet holds; of the others, and of ten single workloads, nothing does. */
+/** The first array fills the fleet; the other arrays, and ten single workloads, wait. */
 function arrays(policy: string, taskCounts: readonly number[]): Live {
   const fleet = uniformFleet({ nodeCount, acceleratorsPerNode });
   const { engine, nowMs } = traceStarts({ jobs: [], fleet, policy: presets.get(policy)! });

@@ -1,7 +1,7 @@
 /**
- * `npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]`: how good start estimates are on an ITP
- * trace on a pool of N accelerators. Every job that waits gets its estimate at its submission, from finished work alone;
- * then its real start is held against it. Fields are explained at `StartValidationResult`.
+ * `npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]`: accuracy of
+ * start estimates on an ITP trace on a pool of N accelerators. Every waiting job gets its estimate at its submission,
+ * from finished work alone; then its real start is compared with it. Fields are explained at `StartValidationResult`.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import { importItp, StartValidation, type StartValidationResult, type TraceJob }
 
 const usage = "npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]";
 
-/** Enough for 32 scenarios of queues of 300; the published figures are made with it. */
+/** Enough for 32 scenarios of queues of 300; used for the published figures. */
 const usualEffort = "10000";
 
 const { values, positionals } = parseArgs({

@@ -1,8 +1,7 @@
 /**
- * A what-if on a live state of 1,000 nodes of eight accelerators and 1,000 workloads of ten teams, a third more than there is room for:
- * from the bytes of its snapshot to the answer, twelve hours with and without the change. A thousand other workloads have
- * ended and tell durations. `npm run bench what-if`; prints one JSON line
- * for each change.
+ * A what-if on a live state of 1,000 nodes of eight accelerators and 1,000 workloads of ten teams, a third more than
+ * fit: from the bytes of its snapshot to the answer, twelve hours with and without the change. A thousand ended
+ * workloads provide run times. `npm run bench what-if`; prints one JSON line for each change.
  */
 import {
   commandId,
@@ -23,7 +22,7 @@ const PER_NODE = 8;
 const WORKLOADS = 1000;
 const TEAMS = 10;
 const HORIZON_MS = 12 * 3_600_000;
-/** As the server asks: enough for a chart across a page. */
+/** The server's setting: enough for a chart across a page. */
 const SAMPLES = 96;
 const [repeats = "9"] = process.argv.slice(2);
 const policy = presets.get("default") as Policy;
@@ -31,7 +30,7 @@ const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: 
 
 const by = { commandId: commandId("bench"), actor: "bench", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
-/** A share of the workloads each: one worker of this many accelerators, or gangs of whole nodes. */
+/** Shares of the workloads: one worker of this many accelerators, or gangs of whole nodes. */
 const reservedTopology = [
   { weight: 30, workers: 1, accelerators: 1 },
   { weight: 20, workers: 1, accelerators: 4 },

@@ -13,8 +13,8 @@ const ascending = (from: number, to: number) =>
 
 export const scheduleTimes = z
   .strictObject({
-    minutes: ascending(0, 59).meta({ description: "Of the hour." }),
-    hours: ascending(0, 23).meta({ description: "Of the day, in UTC." }),
+    minutes: ascending(0, 59).meta({ description: "Minutes of the hour." }),
+    hours: ascending(0, 23).meta({ description: "Hours of the day, in UTC." }),
     daysOfMonth: ascending(1, 31).meta({ description: "1 is the first." }),
     months: ascending(1, 12).meta({ description: "1 is January." }),
     daysOfWeek: ascending(0, 6).meta({ description: "0 is Sunday." }),

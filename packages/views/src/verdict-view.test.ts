@@ -65,7 +65,7 @@ describe("the sentence of a verdict", () => {
     fleet.submit("head", { gang: { accelerators: 8 }, walltimeMs: 3_600_000 });
     const id = fleet.submit("run-2", small);
     expect(sentence(fleet, id)).toContain(
-      "Would delay a protected start: head is to start there in 1 h; it is predicted to run 2 h 10 min, by the last 1 run of its kind; stated: 1 d. A shorter walltime could be backfilled.",
+      "Would delay a protected start: head is to start there, by walltimes in 1 h at the latest (the bound that backfill keeps, not the forecast); it is predicted to run 2 h 10 min, by the last 1 run of its kind; stated: 1 d. A shorter walltime could be backfilled.",
     );
     expect(workloadView(fleet.engine.state, id)?.prediction).toEqual({ durationMs: 7_800_000, runs: 1 });
   });

@@ -20,7 +20,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   name: "logs",
   summary: "Print the output of a workload's processes",
   details:
-    "Lines of several workers carry the rank in front and come in the order in which they were written. What was written to stderr comes on stderr.\nCtrl-C ends the printing, not the workload.",
+    "Lines of several workers carry the rank in front and come in the order in which they were written. Their stderr is printed to stderr.\nCtrl-C ends the printing, not the workload.",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [
     { flags: "-f, --follow", description: "follow new output until the workload ends" },

@@ -18,7 +18,7 @@ export const metricsCommand = defineCommand<MetricsCommandOptions>({
   name: "metrics",
   summary: "Show what a workload reported: steps, metrics, use of its accelerators",
   details:
-    "Recent reports one by one, older ones as means over longer spans. Of an array the tasks that reported first.\n" +
+    "Recent reports one by one, older ones as means over longer spans. For an array: the tasks that reported first.\n" +
     "  headroom metrics llama-ft --points 60",
   arguments: [{ syntax: "<workload>", description: "name, team/name or id", complete: "workload" }],
   options: [

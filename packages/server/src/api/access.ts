@@ -1,6 +1,6 @@
 /**
- * Access to routes: every request has a principal, every route is open by this list or declares what it needs, and everything
- * else is closed. Decided on the route that the router matched, never on the text of the URL.
+ * Access to routes: every request has a principal; every route is on the list of open routes or declares a permission;
+ * all other routes are closed. Decided on the route that the router matched, never on the text of the URL.
  */
 import { InvariantError } from "@headroom/engine";
 import { operations, refuse } from "@headroom/protocol";
@@ -10,7 +10,7 @@ import { authorize } from "../auth/authorize.ts";
 import type { Principal, Resource } from "../auth/authorize.ts";
 import type { Gate } from "../auth/gate.ts";
 
-/** Routes that answer without authentication. They disclose nothing that is not in the sources. */
+/** Routes that answer without authentication. They disclose nothing that is not public in the sources. */
 export const openRoutes: ReadonlySet<string> = new Set(["/*", "/healthz", "/login", "/v1/openapi.json"]);
 
 /** `authenticated`: every principal; used for addresses without an operation. */
@@ -53,7 +53,7 @@ export function addAccess(app: FastifyInstance, gate: Pick<Gate, "misdirected" |
   });
 }
 
-/** Throws `permissionDenied` where `authorize` denies. */
+/** Throws `permissionDenied` if `authorize` denies. */
 function requirePermission(principal: Principal, permission: Permission, resource: Resource): void {
   const decision = authorize(principal, { permission }, resource);
   if (decision.kind === "allowed") return;
@@ -72,7 +72,7 @@ function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
   return { kind, name: id ?? name ?? null };
 }
 
-/** The further permissions of an operation whose body holds several kinds of resource: one for each part that is there. */
+/** Further permissions of an operation whose body contains several kinds of resource: one for each kind present. */
 export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
   for (const [part, permission] of Object.entries(partPermissions)) {
     const items = (body as Readonly<Record<string, unknown>>)[part];

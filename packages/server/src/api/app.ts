@@ -25,17 +25,17 @@ import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
 export interface ApiOptions {
   readonly plane: ControlPlane;
-  /** Where the built console lies; `null`: there is none. */
+  /** Folder of the built console; `null`: there is none. */
   readonly consoleDir: string | null;
 }
 
-/** From the first byte of a request to its last; a client slower than this holds a place that others could use. */
+/** Timeout for receiving a complete request, so that slow clients do not occupy connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** A request that takes longer than this when the server closes is not waited for: its client finds out by retrying. */
+/** Maximum wait for requests in flight at a shutdown; their clients retry. */
 const CLOSE_PATIENCE_MS = 3_000;
-/** Sockets at once; file descriptors are bounded, and a single console needs a handful. */
+/** Maximum number of sockets; file descriptors are bounded, and a console needs a handful. */
 const CONNECTIONS_MAX = 4_096;
 /** The longest parameter is a team's path, each of whose characters may be percent-encoded. */
 const PARAM_CHARS_MAX = 1_200;
@@ -47,7 +47,7 @@ type StreamHandler = (plane: ControlPlane, call: AnyCall, wanted: StreamWanted) 
 
 export interface Api {
   readonly app: FastifyInstance;
-  /** Takes nothing new, ends every stream and waits for the requests in flight, but not for ever. */
+  /** Accepts no new requests, ends every stream and waits for the requests in flight, up to a timeout. */
   close(): Promise<void>;
 }
 
@@ -171,7 +171,7 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
   });
 }
 
-/** Reads a request by the schemas of its operation, compiled once. */
+/** Validates a request with the schemas of its operation, compiled once. */
 function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
   const params = compileIfAny(operation.params);
   const query = compileIfAny(operation.query);
@@ -221,7 +221,7 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
   }
 }
 
-/** When the connection closes before it was answered. */
+/** The connection closed before the answer. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => controller.abort());
@@ -264,7 +264,7 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
   };
 }
 
-/** A browser's `EventSource` says in a header where it was when its connection broke. */
+/** A browser's `EventSource` sends its last position in a header. */
 function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
   const last = headers["last-event-id"];
   if (typeof last !== "string" || !/^[0-9]{1,15}$/.test(last)) return call;

@@ -14,7 +14,7 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Bodies that an authenticated request would be accepted with, so that a bypass would leave an event. */
+/** Bodies that would be accepted with authentication, so that a bypass would leave an event. */
 const bodies: Readonly<Partial<Record<OperationName, object>>> = {
   submitWorkload: { kind: "train", name: "bypass", run: "true", gang: { accelerators: 99 } },
   apply: { teams: [{ name: "bypass" }] },
@@ -26,7 +26,7 @@ const bodies: Readonly<Partial<Record<OperationName, object>>> = {
 const percentEncoded = (text: string): string =>
   text.replace(/[^/]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 
-/** Targets that the router takes for the same route as `path`. */
+/** Targets that the router maps to the same route as `path`. */
 const sameRoute: Readonly<Record<string, (path: string) => string>> = {
   "as it is": (path) => path,
   "with an encoded first letter": (path) => path.replace("/v1", "/%761"),
@@ -37,7 +37,7 @@ const sameRoute: Readonly<Record<string, (path: string) => string>> = {
   "in absolute form, encoded": (path) => live.url + percentEncoded(path),
 };
 
-/** Targets that look like `path` to some readers of URLs, and must not run anything either. */
+/** Targets that some URL parsers treat like `path`; they must not run anything either. */
 const otherRoute: Readonly<Record<string, (path: string) => string>> = {
   "in capitals": (path) => path.toUpperCase(),
   "with a capital": (path) => path.replace("/v1", "/V1"),
@@ -87,7 +87,7 @@ describe("every operation", () => {
     const answers = await Promise.all(
       operationNames.map(async (name) => ({ name, ...(await send(name, form(pathOf(name)))) })),
     );
-    // A page of the console is what every other address shows to a GET.
+    // Every other address answers a GET with the console's page.
     const run = answers.filter(({ status, text }) => status < 400 && !text.includes("content-type: text/html"));
     expect(run.map(({ name, status }) => `${name} ${status}`)).toEqual([]);
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);

@@ -1,9 +1,9 @@
-/** Answers that are bytes: large ones, so that only few are held for clients at a time. */
+/** Large binary answers, bounded in number. */
 import { refuse, snapshotHeaders } from "@headroom/protocol";
 import type { Snapshot } from "@headroom/protocol";
 import type { FastifyReply } from "fastify";
 
-/** Each is held until its client has taken it. */
+/** An answer stays in memory until its client has received it. */
 const HELD_MAX = 4;
 
 const headers = {
@@ -18,7 +18,7 @@ export class ByteReplies {
   async send(reply: FastifyReply, take: () => Promise<Snapshot>): Promise<void> {
     if (this.#heldCount >= HELD_MAX)
       throw refuse("overloaded", `${HELD_MAX} others are taking the state already; try again in a moment.`);
-    // Its client went away before anything was done for it.
+    // Its client disconnected before any work was done.
     if (reply.raw.closed) return;
     this.#heldCount += 1;
     reply.raw.once("close", () => {

@@ -1,4 +1,4 @@
-/** The console's files, read once: what was built is what is served, and no path of a request ever reaches the disk. */
+/** The console's files, read once at start: only built files are served, and no path of a request reaches the disk. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -24,10 +24,13 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** A build beyond this holds something that does not belong there. */
+/** A larger build contains something unexpected. */
 const CONSOLE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Scripts and styles from here alone, no frames around it, nothing sent elsewhere. Canvas and charts set styles by script only. */
+/**
+ * Scripts and styles only from this server, no embedding in frames, no requests elsewhere. Canvas and charts set styles
+ * by script only.
+ */
 export const consoleSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,7 +45,7 @@ export const consoleSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** By URL path; empty where nothing was built. */
+/** By URL path; empty without a build. */
 export function loadConsole(directory: string | null): ReadonlyMap<string, ConsoleFile> {
   const files = new Map<string, ConsoleFile>();
   if (directory === null || !existsSync(path.join(directory, "index.html"))) return files;
@@ -65,7 +68,7 @@ export function loadConsole(directory: string | null): ReadonlyMap<string, Conso
   return files;
 }
 
-/** The file for a path; the page itself for every other path that a person could have in the address bar. */
+/** The file for a path; the page itself for every other path without an extension. */
 export function consoleFile(files: ReadonlyMap<string, ConsoleFile>, urlPath: string): ConsoleFile | null {
   const exact = files.get(urlPath);
   if (exact !== undefined) return exact;

@@ -1,4 +1,4 @@
-/** The console's pages and the door through which a browser signs in. */
+/** Routes of the console's pages and of the browser sign-in. */
 import { refuse } from "@headroom/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Gate } from "../auth/gate.ts";
@@ -31,7 +31,7 @@ export function addConsoleRoutes(app: FastifyInstance, gate: Gate, directory: st
     }
     void reply.headers({ ...pageHeaders, "set-cookie": cookie, "cache-control": "no-store" }).redirect("/", 303);
   });
-  // More specific than the pages below, so that nothing under /v1 is open that is not an open route of its own.
+  // More specific than the pages below, so that no address under /v1 is open unless it is listed as an open route.
   for (const url of ["/v1", "/v1/*"])
     app.all(url, { config: { access: "authenticated" } }, (_request, reply) => reply.callNotFound());
   app.get("/*", { config: { operation: "console" } }, (request, reply) => {

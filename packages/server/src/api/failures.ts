@@ -1,4 +1,4 @@
-/** Every way in which a request can fail before, in and after its handler ends in a problem document (RFC 9457). */
+/** Converts every failure of a request, before, in and after its handler, to a problem document (RFC 9457). */
 import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -10,16 +10,16 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import { mapProblem } from "./problem-mapping.ts";
 
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
-/** A problem that passes by itself is worth another try after so long. */
+/** `Retry-After` for temporary problems. */
 const RETRY_AFTER_S = 1;
-/** How long a client that was told "too large" may go on sending before its connection is cut. */
+/** How long a client may continue to send after "too large" before its connection is closed. */
 const LINGER_MS = 3_000;
 
 export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, log));
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url);
-    // Its own method among them: a parameter is longer than any that exists.
+    // Includes routing errors: a parameter is longer than any valid one.
     if (allowed.length === 0 || allowed.includes(request.method)) {
       return sendProblem(
         request,
@@ -49,8 +49,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
 }
 
 /**
- * A connection that is closed while its client still sends is reset, and the reset can overtake the answer. So what still
- * comes is read and thrown away for a moment, and the connection ends after it.
+ * Closing a connection whose client still sends resets it, and the reset can overtake the answer. The remaining input
+ * is therefore read and dropped for a moment before the connection closes.
  */
 function linger(request: FastifyRequest, reply: FastifyReply): void {
   void reply.header("connection", "close");
@@ -65,7 +65,7 @@ interface RoutePattern {
   readonly methods: readonly string[];
 }
 
-/** Which methods an address takes; the framework itself answers 404 to a wrong one. */
+/** The methods of an address; the framework itself answers 404 to a wrong method. */
 const routePatterns: readonly RoutePattern[] = Object.values<Operation>(operations).map(({ path, method, stream }) => ({
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`),
   methods: method === "GET" && !stream ? ["GET", "HEAD"] : [method],
@@ -118,7 +118,7 @@ export function answerRawProblem(error: Error & { readonly code?: string }, sock
   const [code, detail] =
     rawProblems[error.code ?? ""] ?? (["invalidRequest", "This is not a valid HTTP request."] as const);
   const problem = problemOf(code, detail);
-  // A request that cannot be read is not well-formed, whatever its contents: 400.
+  // An unreadable request is not well-formed, whatever its contents: 400.
   endRaw(socket, code === "invalidRequest" ? { ...problem, status: 400 } : problem);
 }
 

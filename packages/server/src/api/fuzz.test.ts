@@ -47,7 +47,7 @@ const text = fc.oneof(
 );
 const anything = fc.oneof(fc.jsonValue(), number, text);
 
-/** A body that is right, with a few places replaced, removed or added: most of it gets past the first check. */
+/** A valid body with a few values replaced, removed or added: most of them pass the first check. */
 function nearly(right: object): fc.Arbitrary<unknown> {
   const change = fc.record({
     place: fc.nat(40),
@@ -121,7 +121,7 @@ const drawn = fc.constantFrom(...operationNames, "submitWorkload" as const).chai
   }),
 );
 
-/** Work that is accepted is what most of the others are about: one request in twenty is right as it is. */
+/** Most other operations need accepted work: one request in twenty is valid. */
 const right = fc.constant({ name: "submitWorkload" as const, params: [], query: {}, key: null, body: spec });
 const request = fc.oneof({ weight: 19, arbitrary: drawn }, { weight: 1, arbitrary: right });
 
@@ -154,7 +154,7 @@ describe("requests made at random from the schemas", () => {
       { numRuns: 1_500 },
     );
     expect(live.complaints).toEqual([]);
-    // Without accepted ones among them this would only test the first check.
+    // Without accepted requests this would only test the first check.
     expect(statuses.get(200)).toBeGreaterThan(50);
     expect(statuses.get(422)).toBeGreaterThan(50);
     const created = statuses.get(201) ?? 0;

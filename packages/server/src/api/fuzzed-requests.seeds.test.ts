@@ -3,7 +3,7 @@ import { removeHome, startLive, temporaryHome } from "./testing/live-control-pla
 import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 import { sendFuzzedRequests } from "./testing/send-fuzzed-requests.ts";
 
-/** `HEADROOM_FUZZ_SEED=7` sends others. */
+/** `HEADROOM_FUZZ_SEED=7` selects another seed. */
 const seed = Number(process.env["HEADROOM_FUZZ_SEED"] ?? 2);
 const REQUESTS = 20_000;
 

@@ -1,4 +1,6 @@
-/** One handler for each operation of the protocol. Commands go through the driver's inbox, reads see only what is durable. */
+/**
+ * One handler for each operation of the protocol. Commands go through the driver's inbox; reads see only durable state.
+ */
 import { planApply } from "@headroom/engine";
 import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";
@@ -58,13 +60,13 @@ export interface Call<Name extends OperationName> {
   readonly idempotencyKey: string | null;
 }
 
-/** What the schema says, but for pages: a handler need not own the list that it hands out. */
+/** The schema's type, with read-only lists of pages, because a handler need not own the list that it returns. */
 type Answer<Name extends OperationName> = WithReadonlyItems<z.output<Operations[Name]["response"]>>;
 type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
   ? Omit<T, "items"> & { readonly items: readonly Item[] }
   : T;
 
-/** A signal that whoever asks has left, for what is worth giving up then. */
+/** Aborts when the client disconnects, for expensive work. */
 export type Gone = () => AbortSignal;
 
 export type Handlers = {
@@ -114,7 +116,7 @@ const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
-/** "No such team" is 404 where the team is what the request is about. */
+/** "No such team" is 404 if the team is the resource of the request. */
 function aboutTeam(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
   return refuse("unknownTeamName", error.problem.detail);
@@ -346,7 +348,7 @@ export const streamHandlers: StreamHandlers = {
     framed(await openLogs(plane, id, query, signal), format),
 };
 
-/** Whoever has seen so many events has seen them of another journal, and would wait here in vain for the ones after them. */
+/** A client with a later sequence has seen another journal and would wait for ever. */
 function notRecordedYet(from: number, next: number): ProblemError {
   const message = `must be at most ${next}, the sequence of the next event`;
   const detail = `The journal has no event ${from - 1} to go on from: it is not the one that was read before. ?from: ${message}.`;

@@ -1,4 +1,4 @@
-/** What is wrong with a value, as the end of a sentence about its field: where the schema itself says nothing better. */
+/** Validation errors as the end of a sentence about the field, for cases without a message in the schema. */
 import type { z } from "zod";
 
 const nouns: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /**
- * Where a text stops being JSON. V8 tells the position of some mistakes and quotes others; people need line and column for
- * all of them. Runs only after `JSON.parse` has refused the text; keeps no recursion, so that deep nesting cannot hurt it.
+ * Finds where a text stops being JSON. V8 reports the position of some errors only; people need line and column for all
+ * of them. Runs only after `JSON.parse` has failed; it uses no recursion, so that deep nesting is harmless.
  */
 
 type Expected = "value" | "valueOrEnd" | "keyOrEnd" | "key" | "colon" | "commaOrEnd" | "nothing";
@@ -11,11 +11,11 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** What would have been right there, for people. */
+  /** The expected text there, in words. */
   readonly expected: string;
 }
 
-/** `null`: it is JSON after all. */
+/** `null`: the text is valid JSON. */
 export function jsonFault(text: string): JsonFault | null {
   const open: ("{" | "[")[] = [];
   let expected: Expected = "value";
@@ -40,7 +40,7 @@ const wording: Readonly<Record<Expected, string>> = {
   nothing: "the end of the text",
 };
 
-/** What may follow a token that begins with `first`; `null`: it may not stand here. Opens and closes brackets. */
+/** The tokens allowed after one that begins with `first`; `null`: it is not allowed here. Tracks brackets. */
 function after(first: string, expected: Expected, open: ("{" | "[")[]): Expected | null {
   const isValuePlace = expected === "value" || expected === "valueOrEnd";
   switch (first) {
@@ -71,7 +71,7 @@ function after(first: string, expected: Expected, open: ("{" | "[")[]): Expected
 
 const afterValue = (open: readonly string[]): Expected => (open.length === 0 ? "nothing" : "commaOrEnd");
 
-/** Where the token at `at` ends; `null`: none begins here. */
+/** End of the token at `at`; `null`: no token begins there. */
 function tokenEnd(text: string, at: number): number | null {
   const first = text.charAt(at);
   if (first === "") return null;

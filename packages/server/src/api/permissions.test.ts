@@ -14,7 +14,7 @@ import type { LiveControlPlane } from "./testing/live-control-plane.ts";
 
 const may = (...allowed: readonly Permission[]): Principal => ({ actor: "alice", permissions: new Set(allowed) });
 
-/** A gate that lets everybody in as one principal, as roles will. */
+/** A gate that authenticates every request as one principal, as roles will. */
 class OneRole extends Gate {
   role: Principal = may();
 

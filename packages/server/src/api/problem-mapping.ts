@@ -1,4 +1,6 @@
-/** Whatever was thrown, as a problem: refusals as they are, failures of the world by their code, everything else as a bug. */
+/**
+ * Converts any error to a problem: rejections as they are, operational errors by their code, everything else as a bug.
+ */
 import { problemOf, ProblemError, refuse } from "@headroom/protocol";
 import type { Problem, ProblemCode, ProblemPlace } from "@headroom/protocol";
 import type { FastifyError } from "fastify";
@@ -43,7 +45,7 @@ export function mapProblem(error: unknown): MappedProblem {
   return { problem: problemOf("internal", detail), isBug: true };
 }
 
-/** Whatever else the framework refuses with a status of the client's fault is no bug of this program. */
+/** Any other client error of the framework is no bug of this program. */
 function frameworkProblem(error: unknown): Problem | null {
   const { code = "", statusCode = 500, message = "" } = error as Partial<FastifyError>;
   const known = frameworkProblems[code];
@@ -55,7 +57,7 @@ function frameworkProblem(error: unknown): Problem | null {
   return problemOf("invalidRequest", `The request cannot be read: ${message}`);
 }
 
-/** Parses by a schema; on failure every place is named by a pointer that starts with `root`. */
+/** Parses with a schema; on failure every place is named by a pointer that starts with `root`. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
   if (root === "?") refuseRepeated(value);
   const result = schema.safeParse(value, { error: issueText });
@@ -63,7 +65,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown,
   throw invalid(result.error, root);
 }
 
-/** The parser of addresses makes a list of what is given more than once; no parameter is one. */
+/** The query parser makes a list of repeated parameters; no parameter is a list. */
 function refuseRepeated(parameters: unknown): void {
   const [repeated] = Object.entries(parameters ?? {}).filter(([, value]) => Array.isArray(value));
   if (repeated === undefined) return;
@@ -109,7 +111,7 @@ function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
   }
 }
 
-/** The alternative that came nearest says best what is wrong. */
+/** The union's alternative with the fewest errors gives the best message. */
 function unionPlaces(issue: Issue & { readonly code: "invalid_union" }, path: readonly PropertyKey[]): ProblemPlace[] {
   const nearest = issue.errors.reduce<readonly Issue[]>(
     (best, errors) => (best.length === 0 || (errors.length > 0 && errors.length < best.length) ? errors : best),

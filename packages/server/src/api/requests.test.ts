@@ -22,7 +22,7 @@ const post = (body: unknown, headers: Readonly<Record<string, string>> = json): 
     headers,
   });
 
-/** The problem in an answer, after checking that it is one in form. */
+/** The problem in an answer, after a check of its form. */
 async function problemIn(
   response: Response,
 ): Promise<{ status: number; code: string; detail: string; pointers: string[] }> {
@@ -465,12 +465,10 @@ describe("requests that reach no route", () => {
     const text = await exchange(live.url, bytes, (answer) => answer.includes("}"));
     expect(problemOfBytes(text)).toEqual({ status, code });
   });
-
   it("names the methods of an address however it is encoded", async () => {
     const response = await live.request("/%761/status", { method: "DELETE" });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
-
   it("does not report uploads that break off as bugs", async () => {
     const before = live.complaints.length;
     const head = `POST /v1/apply HTTP/1.1\r\n${host}Authorization: Bearer ${live.token}\r\nContent-Type: application/json\r\n`;

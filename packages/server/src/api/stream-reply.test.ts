@@ -12,7 +12,7 @@ let streams: Streams;
 let responses: ServerResponse[];
 let readers: IncomingMessage[];
 
-/** Pieces without end, as fast as they are taken. */
+/** Endless pieces, as fast as they are read. */
 async function* endless(signal: AbortSignal): AsyncGenerator<string> {
   while (!signal.aborted) yield PIECE;
 }
@@ -42,7 +42,7 @@ async function openReader(): Promise<IncomingMessage> {
   outgoing.end();
   const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
   readers.push(incoming);
-  // Readers that are disconnected for another one see the connection break.
+  // Readers that are disconnected in favour of another see the connection break.
   incoming.on("error", () => undefined);
   return incoming;
 }
@@ -55,7 +55,7 @@ describe("clients that do not read", () => {
   it("have one piece waiting for them at most", async () => {
     await openReader();
     await expect.poll(() => responses[0]?.writableNeedDrain).toBe(true);
-    // The kernel takes some megabytes; what it does not take must not pile up in this process.
+    // The kernel buffers some megabytes; beyond that nothing must pile up in this process.
     expect(responses[0]?.writableLength).toBeLessThan(4 * PIECE.length);
   });
 

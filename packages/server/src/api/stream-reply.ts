@@ -1,7 +1,8 @@
 /**
- * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client slows its own source
- * down and nothing else: it is paused with one piece in its buffer. A client that takes nothing for a minute is disconnected,
- * earlier where another one needs its place; it resumes after the last event it received. Closing the server ends every stream.
+ * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client slows down only
+ * its own source: it is paused with one piece in its buffer. A client that reads nothing for a minute is disconnected,
+ * earlier if another one needs its place; it resumes after the last event it received. Closing the server ends every
+ * stream.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ProblemError, refuse } from "@headroom/protocol";
@@ -9,16 +10,16 @@ import { LoopTurns } from "../driver/loop-turns.ts";
 import type { EventFormat } from "@headroom/journal";
 import { mapProblem } from "./problem-mapping.ts";
 
-/** Streams open at once, over all clients: each costs a position and a few timers. */
+/** Maximum number of open streams, over all clients: each costs a position and a few timers. */
 export const STREAMS_MAX = 256;
-/** Shows a client that went away without a word, and keeps proxies from closing a quiet stream. */
+/** Heartbeat: detects clients that disappeared, and keeps proxies from closing a quiet stream. */
 const HEARTBEAT_MS = 15_000;
-/** A client that takes nothing for so long is gone or stuck. */
+/** A client that reads nothing for this long is gone or stuck. */
 const STALLED_MS = 60_000;
-/** With all places taken, a client that has taken nothing for so long gives way to a new one. */
+/** With all places taken, a client that has read nothing for this long is replaced by a new one. */
 const GIVES_WAY_MS = 5_000;
 
-/** What the stream is asked for and where it goes. */
+/** Request and response of the stream. */
 export interface StreamTarget {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -26,14 +27,14 @@ export interface StreamTarget {
 
 export interface StreamWanted {
   readonly format: EventFormat;
-  /** Aborts when the client has gone or the server closes. */
+  /** Aborts when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
 }
 
 /** Whole frames, as text or bytes. */
 export type StreamPiece = string | Uint8Array;
 
-/** The bounds, which tests make small. */
+/** The bounds, which tests reduce. */
 export interface StreamLimits {
   readonly openMax: number;
   readonly givesWayMs: number;
@@ -42,7 +43,7 @@ export interface StreamLimits {
 interface OpenStream {
   readonly controller: AbortController;
   readonly response: ServerResponse;
-  /** Since when the client has not taken what was written; `null`: it keeps up. */
+  /** Since when the client has not read the written data; `null`: it keeps up. */
   stalledSinceMs: number | null;
 }
 
@@ -86,7 +87,7 @@ export class Streams {
     }
   }
 
-  /** Each client is told why: a stream that just ended would look complete. */
+  /** Every client gets the reason: a stream that just ended would look complete. */
   closeAll(): void {
     const detail = "The control plane is shutting down; go on from here when it runs again.";
     for (const { controller } of this.#open) controller.abort(refuse("closing", detail));
@@ -136,7 +137,7 @@ function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Time
     "content-type": format === "ndjson" ? "application/x-ndjson; charset=utf-8" : "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    // Proxies that buffer would hold a live stream back.
+    // Prevents buffering by proxies, which would hold a live stream back.
     "x-accel-buffering": "no",
   });
   response.flushHeaders();
@@ -158,7 +159,7 @@ function problemFrame(error: unknown, format: EventFormat): string {
   return format === "ndjson" ? `${json}\n` : `event: problem\ndata: ${json}\n\n`;
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
+/** Resolves when the client has read the written data, or is gone. */
 function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stalled = setTimeout(() => response.destroy(), STALLED_MS);

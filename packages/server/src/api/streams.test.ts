@@ -16,7 +16,7 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Events until one of this kind came, and no longer. */
+/** Events up to the first of this kind. */
 async function eventsUntil(
   from: number | "next",
   isLast: (event: EventEnvelope["event"]) => boolean,
@@ -37,7 +37,7 @@ async function logsOf(id: string, query: Parameters<LiveControlPlane["client"]["
 
 const textOf = (chunks: readonly LogChunk[]): string => chunks.map(({ text }) => text).join("");
 
-/** A raw request, so that reading can be held back. */
+/** A raw request, so that reading can be paused. */
 async function openRaw(target: string, headers: object = {}): Promise<IncomingMessage> {
   const outgoing = request(live.url + target, {
     headers: { authorization: `Bearer ${live.token}`, ...headers },
@@ -175,7 +175,7 @@ describe("logs", () => {
       }
     };
     await expect(read()).rejects.toThrow(/abort/i);
-    // The output may be read before the journal has that it runs.
+    // The output may be read before the journal records that it runs.
     await eventsUntil(1, (event) => event.kind === "attemptStarted" && event.attemptId.startsWith(`${workloadId}.`));
     const usage = await live.client.usage(workloadId);
     expect(usage.attempts[0]?.workers.map(({ worker }) => worker)).toEqual([0]);
@@ -210,7 +210,7 @@ describe("closing", () => {
       }
       throw new Error("it ended as if there were nothing more to tell");
     })();
-    // It must be handled from the start: the stream fails while `close` is being waited for.
+    // Handled from the start, because the stream fails while `close` is awaited.
     reading.catch(() => {});
     const spec = { kind: "train", name: "kept", run: "true", gang: { accelerators: 99 } } as const;
     const accepted = await first.client.submitWorkload(spec, { idempotencyKey: "kept" });

@@ -1,6 +1,6 @@
 /**
- * A workload's output as one stream. An executor knows the logs of one attempt; following a workload goes on with its next
- * attempt when one ends, until the workload has ended.
+ * A workload's output as one stream. An executor has the logs of one attempt; following a workload continues with the
+ * next attempt until the workload has ended.
  */
 import type { AttemptId, ReadonlyState, WorkerAllocation, Workload, WorkloadId } from "@headroom/engine";
 import type { LogRequest } from "@headroom/executors";
@@ -83,7 +83,7 @@ async function* attemptChunks(
       yield { attemptId, worker, stream, atMs, text };
     }
   } catch (error) {
-    // Placed a moment ago and not launched yet, or removed since: there is nothing to show.
+    // Just placed and not launched yet, or removed since: there is no output.
     if ((error as { code?: unknown }).code !== "unknownAttempt") throw error;
   }
 }
@@ -97,7 +97,7 @@ function situationOf({ driver }: ControlPlane, id: WorkloadId): Promise<Situatio
 }
 
 function newestAttempt(state: ReadonlyState, workload: Workload): Target | null {
-  // A launched attempt has something to show; one that is only placed has not.
+  // A launched attempt may have output; one that is only placed has none.
   const active = workload.activeAttempts.flatMap((attemptId) => state.attempts.get(attemptId) ?? []).at(-1);
   if (active !== undefined && active.startedAtMs !== null) {
     return { attemptId: active.id, workers: active.workers };

@@ -17,7 +17,7 @@ export async function workloadUsage(plane: ControlPlane, id: string): Promise<Wo
   return { workloadId: id, atMs: plane.nowMs(), attempts: usages.filter((usage) => usage !== null) };
 }
 
-/** `null`: its executor does not know it, or not yet. */
+/** `null`: its executor does not report it, or not yet. */
 async function attemptUsage(plane: ControlPlane, attempt: Attempt): Promise<AttemptUsage | null> {
   const executor = await executorOf(plane, attempt.workers);
   const usage = (await executor?.usage(attempt.id)) ?? null;

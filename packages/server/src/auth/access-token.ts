@@ -1,11 +1,13 @@
-/** The bearer token: made on the first start, kept beside the journal for whoever may read that directory, and nowhere else. */
+/**
+ * The bearer token: created at the first start and stored only beside the journal, readable by the directory's owner.
+ */
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
 
 const TOKEN_FILE = "token";
-/** 256 bits, so that guessing is hopeless at any rate of requests. */
+/** 256 bits, so that guessing is infeasible at any rate of requests. */
 const TOKEN_BYTES = 32;
 const TOKEN_FORM = /^[A-Za-z0-9_-]{32,200}$/;
 
@@ -13,7 +15,7 @@ function tokenPath(home: string): string {
   return path.join(home, TOKEN_FILE);
 }
 
-/** Reads the token of `home`, or makes one that only its owner can read. */
+/** Reads the token of `home`, or creates one that only its owner can read. */
 export function loadToken(home: string): string {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const file = tokenPath(home);
@@ -38,7 +40,7 @@ export function loadToken(home: string): string {
   return token;
 }
 
-/** Exclusive, so that two starts at once agree on one token. */
+/** Exclusive create, so that two concurrent starts agree on one token. */
 function create(file: string): string {
   const descriptor = openSync(file, "wx", 0o600);
   try {

@@ -1,18 +1,18 @@
 /**
- * The one decision whether a request may do what it asks for. It is pure: roles, teams and their resources come in with the
- * principal and the resource. Authentication (`gate.ts`) makes the principal.
+ * Decides whether a principal may perform an operation on a resource. Pure: roles, teams and their resources are
+ * arguments. Authentication (`gate.ts`) creates the principal.
  */
 import { permissions } from "@headroom/protocol";
 import type { Operation, Permission } from "@headroom/protocol";
 
-/** The party that a request acts for, as authentication has proven it. */
+/** The authenticated party of a request. */
 export interface Principal {
   /** Recorded with every event that its commands cause. */
   readonly actor: string;
   readonly permissions: ReadonlySet<Permission>;
 }
 
-/** What an operation is about: the first segment of its path, and the name in it where there is one. */
+/** The resource of an operation: the first segment of its path, and the name in it if there is one. */
 export interface Resource {
   readonly kind: string;
   readonly name: string | null;

@@ -1,6 +1,7 @@
 /**
- * Who may in: a bearer token for programs, a signed cookie for the browser, and for both only requests that were really meant
- * for this server (its own names in `Host`, its own pages in `Origin`), whatever a web page elsewhere makes a browser send.
+ * Authentication: a bearer token for programs, a signed cookie for browsers, and for both only requests addressed to
+ * this server (its own names in `Host`, its own pages in `Origin`), so that other web pages cannot use a browser's
+ * cookie.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -11,18 +12,18 @@ import { allPermissions } from "./authorize.ts";
 import type { Principal } from "./authorize.ts";
 
 export interface GateOptions {
-  /** `null`: everybody may in; only for loopback. */
+  /** `null`: no authentication; only for loopback. */
   readonly token: string | null;
-  /** Names by which this server is reached, beside loopback and plain addresses. */
+  /** Further names of this server, beside loopback and plain addresses. */
   readonly hostNames: readonly string[];
   readonly nowMs: () => number;
 }
 
-/** A login link is for now: it was printed to a terminal a moment ago. */
+/** Lifetime of a login link, which is used right after it was printed. */
 const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
 /** Two working weeks, so that a browser stays signed in over a holiday weekend but not for ever. */
 const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
-/** Links that were made and not used; the oldest gives way. */
+/** Maximum number of unused links; the oldest is dropped. */
 const LOGIN_CODES_MAX = 100;
 
 export interface LoginCode {
@@ -41,7 +42,7 @@ export class Gate {
   constructor({ token, hostNames, nowMs }: GateOptions) {
     this.#token = token === null ? null : Buffer.from(token);
     this.#cookieKey = token === null ? randomBytes(32) : createHash("sha256").update(`session:${token}`).digest();
-    // Cookies do not tell ports apart, so two control planes on one host need two names.
+    // Cookies ignore ports, so two control planes on one host need different names.
     this.#cookieName = `headroom_${createHash("sha256").update(this.#cookieKey).digest("hex").slice(0, 8)}`;
     this.#hostNames = new Set(["localhost", ...hostNames.map((name) => name.toLowerCase())]);
     this.#nowMs = nowMs;
@@ -68,13 +69,16 @@ export class Gate {
     return null;
   }
 
-  /** The party that a request acts for; `null`: it is not authenticated. Throws as `actor` does. */
+  /** The authenticated party of a request; `null`: not authenticated. Throws as `actor` does. */
   principal(headers: IncomingHttpHeaders): Principal | null {
     const actor = this.actor(headers);
     return actor === null ? null : { actor, permissions: allPermissions };
   }
 
-  /** Who asks; `null`: nobody we know. Throws where the header names somebody whom it cannot. */
+  /**
+   * The actor of a request; `null`: not authenticated. Throws if the header names a user whom the request may not act
+   * for.
+   */
   actor(headers: IncomingHttpHeaders): string | null {
     const { authorization, cookie } = headers;
     if (this.#token === null) return declaredUser(headers) ?? "anonymous";
@@ -87,7 +91,7 @@ export class Gate {
     });
   }
 
-  /** `asker`: who asked for it, and for whom the browser will act; with no name of their own it acts as `console`. */
+  /** `asker`: the user who requested the link; the browser acts for this user, or as `console`. */
   newLoginCode(asker: string): LoginCode {
     for (const oldest of this.#codes.keys()) {
       if (this.#codes.size < LOGIN_CODES_MAX) break;
@@ -99,7 +103,7 @@ export class Gate {
     return { code, expiresAtMs };
   }
 
-  /** The `Set-Cookie` for a code that is used now for the first time; `null` for any other. */
+  /** The `Set-Cookie` for an unused code; `null` for any other. */
   redeem(code: string): string | null {
     const key = digestOf(code);
     const found = this.#codes.get(key);
@@ -119,8 +123,8 @@ export class Gate {
   }
 
   /**
-   * Whom a cookie acts for; `null`: it is not ours. Signed rather than remembered, so that a restart signs nobody out; a new
-   * token signs everybody out.
+   * The actor of a cookie; `null`: not one of ours. The cookie is signed rather than stored, so that a restart signs
+   * nobody out; a new token signs everybody out.
    */
   #signedIn(cookie: string): string | null {
     for (const pair of cookie.split(";")) {
@@ -141,14 +145,14 @@ export class Gate {
   }
 }
 
-/** Whom a request says that it acts for; `null`: it does not say. */
+/** The user named by the request; `null`: none. */
 function declaredUser(headers: IncomingHttpHeaders): string | null {
   const given = headers[USER_HEADER.toLowerCase()];
-  // What is given twice, Node joins by a comma, which no name holds.
+  // Node joins repeated headers by a comma, which no name contains.
   return given === undefined ? null : checkedUser(String(given));
 }
 
-/** Looked up by digest: comparing digests of guesses tells nothing about the code, however long it takes. */
+/** Looked up by digest, so that the time of a comparison reveals nothing about the code. */
 function digestOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
 }

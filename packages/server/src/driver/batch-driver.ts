@@ -38,19 +38,22 @@ export interface BatchDriverParts {
   readonly telemetry: TelemetrySink;
   readonly clock: SteadyClock;
   readonly log: DriverLog;
-  /** The journal failed or an invariant broke: the process must end, and starts again by replay. Called once. */
+  /** The journal failed or an invariant broke: the process must end and recovers by replay. Called once. */
   readonly onFatal: (error: Error) => void;
   readonly onPoint: FaultHook;
   readonly snapshots: SnapshotRules;
-  /** Record a digest of the state with the group that completes so many events; `null`: only when quiet and when closing. */
+  /** Record a digest of the state after this number of events; `null`: only when idle and when closing. */
   readonly digestEveryEvents: number | null;
-  /** Record one after so long without an event: its cost, a hash of all that changed, then delays nobody. */
+  /** Record a digest after this time without an event, when its cost (a hash of all changes) delays no command. */
   readonly digestQuietMs: number;
   readonly restoredSnapshotSequence: number;
   readonly recoveryMs: number;
 }
 
-/** A read is shown budgets, spans and what stands idle as of a round that is no older: nothing else may have happened for hours. */
+/**
+ * Maximum age of the round behind a read of budgets, spans and idle resources: nothing else may have happened for
+ * hours.
+ */
 const READ_LAG_MS_MAX = 1_000;
 
 /** Sampling interval of the event-loop monitor; it is part of every sample it takes. */
@@ -71,7 +74,7 @@ function clockJumped(jumpMs: number): OperationalError {
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;
   readonly #engine: Engine;
-  /** Under which it appends: after a take-over nothing of it is recorded any more. */
+  /** The epoch of its appends: after a take-over nothing of it is recorded any more. */
   readonly #epoch: number;
   readonly #inbox = new Inbox();
   readonly #gate: SignalGate;
@@ -135,7 +138,7 @@ export class BatchDriver implements Driver {
     this.#loopDelay.enable();
   }
 
-  /** After recovery: sets the timer and performs what a crash may have swallowed. */
+  /** After recovery: sets the timer and performs effects that a crash may have lost. */
   start(effects: readonly Effect[]): void {
     this.#perform(effects);
     this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
@@ -143,7 +146,7 @@ export class BatchDriver implements Driver {
 
   command(command: CommandRequest): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      // Every event has a proven actor: a command that reaches this point without one passed no authentication.
+      // Every event has an authenticated actor: a command without one bypassed authentication.
       if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
       else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
@@ -172,7 +175,7 @@ export class BatchDriver implements Driver {
     });
   }
 
-  /** Whether the newest round is so old that a read is to wait for another one, which records nothing. */
+  /** Whether the newest round is so old that a read must wait for another one, which records nothing. */
   #looksAgain(): boolean {
     if (this.#phase !== "running" || this.#clockJump() !== null) return false;
     if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
@@ -241,7 +244,7 @@ export class BatchDriver implements Driver {
     setImmediate(this.#gather);
   }
 
-  /** Runs after the poll phase, so that everything that the sockets had ready is in the inbox. */
+  /** Runs after the poll phase, so that all input that the sockets had ready is in the inbox. */
   readonly #gather = (): void => {
     const waitedMs = performance.now() - this.#gatheringSinceMs;
     const mustWait = this.#phase === "running" && !this.#gathering.isEnough(this.#inbox.commandCount, waitedMs);
@@ -339,7 +342,7 @@ export class BatchDriver implements Driver {
     return { ...batch, inputs: [...batch.inputs, { kind: "tick" }] };
   }
 
-  /** Returns to the caller without a turn of the loop unless the hook asks for time. */
+  /** Returns without a turn of the event loop unless the hook returns a promise. */
   async #at(point: FaultPoint, applies: boolean): Promise<void> {
     const pause = applies ? this.#parts.onPoint(point) : undefined;
     if (pause !== undefined) await pause;
@@ -378,7 +381,7 @@ export class BatchDriver implements Driver {
     return { sequence, digest: this.#engine.digest() };
   }
 
-  /** The loop was woken for nothing else: nothing has happened for a while. */
+  /** Only the idle timer woke the loop. */
   async #recordQuietDigest(): Promise<void> {
     const { sequence } = this.#engine.state;
     const isDue = this.#isDigestDue && sequence > this.#digestSequence;
@@ -418,7 +421,7 @@ export class BatchDriver implements Driver {
         this.#snapshots.failed();
         if (this.#phase === "closed" || this.#phase === "closing") return;
         const isDamage = error instanceof OperationalError && UNTRUSTWORTHY.has(error.code);
-        // Acknowledging more into a journal that cannot be restored would lose all of it at the next start.
+        // Acknowledging commands into a journal that cannot be restored would lose them at the next start.
         if (isDamage) this.#fail(error);
         else log.warn(`no snapshot: ${error instanceof Error ? error.message : String(error)}`);
       },
@@ -433,7 +436,7 @@ export class BatchDriver implements Driver {
         this.#whenIdle = resolve;
       });
     }
-    // The batch that was in flight has set them again; nothing may wake the loop once the journal is closed.
+    // The batch in flight has set the timers again; none may fire once the journal is closed.
     this.#stopTimers();
     // Accepted before a pause, and never decided: a retry with the same idempotency key is safe.
     if (this.#inbox.length > 0 && !this.#hasFailed()) this.#inbox.rejectAll(this.#refusal());
@@ -458,7 +461,7 @@ export class BatchDriver implements Driver {
     return this.#phase === "failed";
   }
 
-  /** Whatever was held back, the digest at the head and a snapshot, so that the next start folds nothing. */
+  /** Writes unsynced rounds, the digest at the head and a snapshot, so that the next start folds nothing. */
   async #recordEnd(): Promise<void> {
     const { journal, log } = this.#parts;
     const { state } = this.#engine;
@@ -470,14 +473,14 @@ export class BatchDriver implements Driver {
         await journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
       }
     } catch (error) {
-      // Everything acknowledged is synced already; the next start folds more, that is all.
+      // All acknowledged events are synced already; the next start only folds more.
       log.warn(`closing without a digest and a snapshot: ${error instanceof Error ? error.message : String(error)}`);
     }
     await journal.close();
   }
 }
 
-/** Field by field: the engine writes a group's chain out when it is read. */
+/** Copied field by field, because the engine formats a group's chain when it is read. */
 function recorded({ firstSequence, count, text, chain }: JournalGroup, atMs: number): RecordedGroup {
   return { firstSequence, count, text, chain, atMs };
 }

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => removeDirectory(home));
 
-/** Somebody with a SQLite shell. */
+/** A SQLite shell that holds the database. */
 function meddle(sql: string): void {
   const connection = new DatabaseSync(path.join(journalDirectory(home), "journal.db"));
   connection.exec(sql);

@@ -161,7 +161,7 @@ describe("the driver", () => {
     const first = await opened();
     await first.driver.command(submit(testSpec("one")));
     await first.close();
-    // Nothing is kept in memory after a restart, so the first step of every reader asks the journal.
+    // The memory is empty after a restart, so the first step of every reader reads the journal.
     const { driver } = await opened();
     const steps = Array.from({ length: 8 }, () =>
       driver.events(1, new AbortController().signal)[Symbol.asyncIterator]().next(),
@@ -243,7 +243,7 @@ describe("the driver", () => {
         Array.from({ length: 50 }, (_, index) => first.driver.command(submit(testSpec(`w${batch}-${index}`)))),
       );
     }
-    // A snapshot thread starts in tens of milliseconds: go on until one has come back.
+    // A snapshot thread starts in tens of milliseconds: repeat until one has finished.
     while (first.driver.status().snapshot === null) await first.driver.command(submit(testSpec("more")));
     const snapshot = first.driver.status().snapshot?.sequence ?? 0;
     expect(snapshot).toBeGreaterThanOrEqual(100);

@@ -1,13 +1,13 @@
 /**
- * The driver: the one writer around the engine. Everything that reaches the engine goes through its inbox, and nothing
- * that the engine decided becomes visible (reply, read, effect, event stream) before its journal group is synced.
+ * The driver: the only writer around the engine. All inputs of the engine go through its inbox, and no decision becomes
+ * visible (reply, read, effect, event stream) before its journal group is synced.
  */
 import type { Command, Engine, Event, Observation, Reply, Signal } from "@headroom/engine";
 import type { EventFormat } from "@headroom/journal";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
 
-/** A command as callers state it: the driver gives the correlation number itself. */
+/** A command without the correlation number, which the driver adds. */
 export type CommandRequest = WithoutCommandId<Command>;
 
 export interface SequencedEvent {
@@ -43,12 +43,12 @@ export interface DriverStatus {
   readonly commandCount: number;
   readonly rejectedOverloadCount: number;
   readonly signalDroppedCount: number;
-  /** Commands answered by rounds that were synced, divided by those syncs. */
+  /** Commands answered by synced rounds, divided by those syncs. */
   readonly commandsPerSync: number;
   readonly inboxLength: number;
   readonly inboxLimit: number;
   readonly sync: LatencySummary;
-  /** How long `engine.receive` took. */
+  /** Duration of `engine.receive`. */
   readonly decide: LatencySummary;
   /** Delay of this process's event loop beyond its 10 ms sampling interval. */
   readonly loopDelay: LatencySummary;
@@ -68,7 +68,7 @@ export interface Driver {
    * idle times, which are dropped, like checkpoints, when the inbox is full.
    */
   observe(input: Observation | Signal): Promise<void> | undefined;
-  /** Runs `query` against a state that is durable, as of now or a second ago. The engine must not be kept beyond the call. */
+  /** Runs `query` on a durable state that is at most a second old. The engine must not be used after the call. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**
    * Durable events in order, first the recorded ones from `fromSequence` on, then live ones, until `signal` aborts or the

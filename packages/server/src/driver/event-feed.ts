@@ -1,5 +1,5 @@
 /**
- * The durable events for any number of readers. The newest ones are kept once, for all; a reader that is behind them reads the
+ * The durable events for any number of readers. The newest ones are kept once, for all; a reader behind them reads the
  * journal page by page. A reader costs its position and at most one piece of a page, however slow it is.
  */
 import type { Event } from "@headroom/engine";
@@ -11,13 +11,13 @@ import type { SequencedEvent } from "./driver.ts";
 import { EventPages, holds, piecesFrom } from "./event-pages.ts";
 import { LoopTurns } from "./loop-turns.ts";
 
-/** What is kept for readers that keep up: a few seconds of heavy use, a few MiB. */
+/** Events kept in memory for readers that keep up: a few seconds of heavy use, a few MiB. */
 const RECENT_EVENTS_MAX = 8_192;
-/** Framing so many recent events holds the loop for less than a millisecond. */
+/** Framing this number of recent events blocks the loop for less than a millisecond. */
 const RECENT_PAGE_EVENTS_MAX = 128;
-/** Bytes handed to a reader at a time, which bounds what waits for a reader that does not read. */
+/** Bytes passed to a reader at a time, which bounds the unread data of a reader that does not read. */
 const PIECE_BYTES_MAX = 32 * 1024;
-/** A reader of parsed events goes on for so long before it gives the loop to others. */
+/** Time after which a reader of parsed events yields the event loop. */
 const SLICE_MS = 1;
 
 interface EventGroup {
@@ -41,7 +41,7 @@ export class EventFeed {
     this.#headSequence = headSequence;
   }
 
-  /** The group is durable. */
+  /** Called when the group is durable. */
   publish(firstSequence: number, events: readonly Event[]): void {
     this.#recent.push({ firstSequence, events });
     this.#recentCount += events.length;
@@ -119,7 +119,7 @@ export class EventFeed {
     }
   }
 
-  /** A read that the closing of the journal cut off is the end of the stream, not a failure: `null`. */
+  /** A read that the closing of the journal interrupted is the end of the stream, not a failure: `null`. */
   async #untilClosed<T>(read: () => Promise<T>): Promise<T | null> {
     try {
       return await read();
@@ -129,7 +129,7 @@ export class EventFeed {
     }
   }
 
-  /** At least the group that holds `sequence`, which is durable. */
+  /** At least the group that contains `sequence`, which is durable. */
   async #groupsFrom(sequence: number): Promise<readonly EventGroup[]> {
     const index = this.#recentIndex(sequence);
     if (index >= 0) return this.#recent.slice(index);

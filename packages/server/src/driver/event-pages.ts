@@ -1,7 +1,10 @@
-/** The pages that readers of the event stream share: each is made once, kept for a while and handed to every reader that comes to it. */
+/**
+ * Pages shared by the readers of the event stream: each is read once, cached for a while and given to every reader that
+ * needs it.
+ */
 import type { EventFormat, EventPage } from "@headroom/journal";
 
-/** Readers that catch up together are within a few pages of each other. */
+/** Readers that catch up at the same time are within a few pages of each other. */
 const PAGES_KEPT_MAX = 64;
 /** A page holds about 300 KiB; single events of up to 1 MiB make larger ones. */
 const BYTES_KEPT_MAX = 32 * 1024 * 1024;
@@ -23,7 +26,7 @@ export class EventPages {
     this.#load = load;
   }
 
-  /** The page kept that holds the event, if there is one. */
+  /** The cached page that contains the event, if any. */
   kept(sequence: number, format: EventFormat): EventPage | null {
     const found = this.#kept.findLast((kept) => kept.format === format && holds(kept.page, sequence));
     return found?.page ?? null;
@@ -38,7 +41,7 @@ export class EventPages {
     return page;
   }
 
-  /** Readers that ask for the same page while it is being read wait for one reading. */
+  /** Readers that need the same page while it is being read share one read. */
   async load(sequence: number, format: EventFormat): Promise<EventPage> {
     const key = `${format} ${sequence}`;
     const loading = this.#loading.get(key);

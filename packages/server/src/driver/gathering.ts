@@ -1,11 +1,11 @@
 /**
- * When to close a batch. A sync costs about the same for one command as for hundreds, so under load it pays to let the
- * connections that were just answered come back first; when idle nothing may wait. The last batch says which it is.
+ * Decides when to close a batch. A sync costs about the same for one command as for hundreds, so under load it pays to
+ * wait for the connections that were just answered; when idle nothing waits. The previous batch tells the difference.
  */
 
-/** The most that gathering may add to an answer, whatever it hopes for; a disk that syncs faster than this is rare. */
+/** Maximum delay that gathering adds to an answer; few disks sync faster than this. */
 const GATHER_MAX_MS = 2;
-/** Waiting for the last stragglers costs more than they save. */
+/** Waiting for the last few commands costs more than it saves. */
 const EXPECTED_PART = 0.75;
 
 export class Gathering {
@@ -13,15 +13,15 @@ export class Gathering {
   #expectedCount = 0;
 
   /**
-   * Gathering begins with so many commands that arrived while the last batch was synced. Whoever was answered with that
-   * batch is about to come back: without waiting for them, clients fall into two halves that are synced in turns, each for
+   * Gathering starts when this number of commands arrived during the last sync. Clients answered by that batch are
+   * about to send again: without waiting for them, clients split into two halves that are synced alternately, each for
    * the price of both.
    */
   began(waitingCount: number): void {
     this.#expectedCount = Math.floor((this.#lastCount + waitingCount) * EXPECTED_PART);
   }
 
-  /** A batch of so many commands was closed. */
+  /** Called when a batch of this number of commands was closed. */
   closed(commandCount: number): void {
     this.#lastCount = commandCount;
   }

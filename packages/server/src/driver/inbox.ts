@@ -1,17 +1,20 @@
-/** What has arrived and was not decided yet, in the order of arrival. Bounded: what cannot wait is refused at the door. */
+/**
+ * Inputs that have arrived and are not decided yet, in order of arrival. Bounded: inputs that cannot be queued are
+ * refused.
+ */
 import { commandId } from "@headroom/engine";
 import type { Input, Observation, Reply, Signal } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
 
-/** Commands that may wait. At the promised 8,000 a second this is half a second: longer is no service. */
+/** Maximum waiting commands: half a second at the promised 8,000 a second. */
 export const INBOX_COMMANDS_MAX = 4_096;
 /** Estimates and checkpoints that may wait beside the commands; the next one of a kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
-/** Facts that may wait. They are never dropped: their sources are asked to wait, and resume at half of it. */
+/** Maximum waiting facts. They are never dropped: their sources pause, and resume at half of it. */
 export const INBOX_FACTS_MAX = 16_384;
 const FACTS_RESUME_AT = INBOX_FACTS_MAX / 2;
-/** Inputs that are decided together: keeps one `receive` within milliseconds, so that the loop is never late by many. */
+/** Inputs decided together: keeps one `receive` within milliseconds, so that the loop is never blocked for long. */
 export const BATCH_INPUTS_MAX = 512;
 
 export interface Waiting {
@@ -34,10 +37,10 @@ export class Inbox {
   #commandCount = 0;
   #signalCount = 0;
   #factCount = 0;
-  /** Resolved when facts have room again; `null`: they have. */
+  /** Resolves when there is space for facts again; `null`: there is. */
   #room: PromiseWithResolvers<void> | null = null;
   #lastCommandId = 0;
-  /** By correlation number: whoever waits for the answer, from the arrival to the reply. */
+  /** By correlation number: callers that wait for the answer. */
   readonly #waiting = new Map<string, Waiting>();
   rejectedCount = 0;
   droppedCount = 0;
@@ -63,7 +66,7 @@ export class Inbox {
     return true;
   }
 
-  /** `false`: dropped, as the next signal of its kind replaces it. */
+  /** `false`: dropped; the next signal of its kind replaces it. */
   addObserved(input: Observation | Signal): boolean {
     if (isReplaceable(input)) {
       if (this.#signalCount >= INBOX_SIGNALS_MAX) {
@@ -76,7 +79,7 @@ export class Inbox {
     return true;
   }
 
-  /** Resolves when a source of facts may send the next; `undefined`: at once. */
+  /** Resolves when a source of facts may send the next one; `undefined`: at once. */
   factsHaveRoom(): Promise<void> | undefined {
     return this.#room?.promise;
   }
@@ -107,7 +110,7 @@ export class Inbox {
     this.#room = null;
   }
 
-  /** Nobody will be answered any more. */
+  /** The driver closes: no further caller gets an answer. */
   rejectAll(error: OperationalError): void {
     this.#entries = [];
     this.#commandCount = 0;
@@ -120,7 +123,7 @@ export class Inbox {
   }
 }
 
-/** Reports of a state that the next report states again. */
+/** Reports of a state that the next report repeats. */
 function isReplaceable({ kind }: Input): boolean {
   return kind === "estimatesReported" || kind === "checkpointReported" || kind === "idleChangesReported";
 }

@@ -18,7 +18,7 @@ export class LatencyRecorder {
   }
 }
 
-/** `offsetMs` is what every sample has too much, such as the sampling interval of an event-loop monitor. */
+/** `offsetMs` is subtracted from every sample, such as the sampling interval of an event-loop monitor. */
 export function summarise(histogram: Histogram, offsetMs: number): LatencySummary {
   const { count } = histogram;
   if (count === 0) return { count, meanMs: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 };

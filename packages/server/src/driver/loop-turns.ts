@@ -1,9 +1,11 @@
 /**
- * Shares the event loop among jobs that would otherwise hold it: each goes on in its turn, and together they take at most
- * `TURN_MS` before sockets, timers and the driver get the loop.
+ * Shares the event loop among long jobs: each continues in its turn, and together they take at most `TURN_MS` before
+ * sockets, timers and the driver get the loop.
  */
 
-/** Far below the promised delay of the loop (25 ms, p99): a round of the engine and a garbage collection have to fit beside it. */
+/**
+ * Far below the promised loop delay (25 ms, p99): a round of the engine and a garbage collection must fit beside it.
+ */
 const TURN_MS = 2;
 
 export class LoopTurns {
@@ -11,7 +13,7 @@ export class LoopTurns {
   #isScheduled = false;
   #turnEndsAtMs = 0;
 
-  /** Resolves when the caller may go on. The caller works for about a millisecond at most and asks again. */
+  /** Resolves when the caller may continue. The caller works for about a millisecond and asks again. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -33,7 +35,7 @@ export class LoopTurns {
       return;
     }
     resume();
-    // A tick queued by a microtask runs when all microtasks are done: the job has worked until it asked again or ended.
+    // A tick queued by a microtask runs after all microtasks: the job has worked until it asked again or ended.
     queueMicrotask(() => process.nextTick(this.#continue));
   };
 

@@ -1,10 +1,10 @@
-/** When to make a snapshot: often enough for a quick restart, seldom enough that folding costs little beside the work. */
+/** Decides when to make a snapshot: often enough for a quick restart, seldom enough that folding costs little. */
 export interface SnapshotRules {
-  /** So many events bound how much a restart folds; a fold runs at hundreds of thousands a second. */
+  /** Maximum number of events that a restart folds; a fold runs at hundreds of thousands a second. */
   readonly everyEvents: number;
-  /** But no sooner than this after the last one: on a busy system each costs a second of a core. */
+  /** Minimum interval: on a busy system each snapshot costs a second of a core. */
   readonly pauseMinMs: number;
-  /** After so long a time any new event is reason enough. */
+  /** After this time any new event triggers a snapshot. */
   readonly everyMs: number;
 }
 
@@ -43,7 +43,7 @@ export class SnapshotSchedule {
     this.newest = { sequence, atMs };
   }
 
-  /** Tried again when the next one is due. */
+  /** A failed snapshot is tried again when the next one is due. */
   failed(): void {
     this.#isBusy = false;
   }

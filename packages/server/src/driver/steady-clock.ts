@@ -34,7 +34,7 @@ export class SteadyClock {
   /** The first reading of a process is taken as it is: nothing says for how long the control plane was down. */
   #isFirst = true;
 
-  /** `floorMs`: the newest time that was ever recorded. */
+  /** `floorMs`: the newest recorded time. */
   constructor(clock: Clock, floorMs: number) {
     this.#clock = clock;
     this.#lastMs = floorMs;
@@ -57,7 +57,7 @@ export class SteadyClock {
       this.#lastMs = wallMs;
       this.#lastMonotonicMs = monotonicMs;
     } else if (elapsedMs > 0) {
-      // The fraction that was floored away stays with the next difference.
+      // The fraction that was rounded down is added to the next difference.
       this.#lastMs += elapsedMs;
       this.#lastMonotonicMs += elapsedMs;
     }

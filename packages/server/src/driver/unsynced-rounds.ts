@@ -1,10 +1,10 @@
 /**
- * The inputs of rounds that recorded nothing: they are worth keeping, not worth a sync. They ride along with the next
- * group; only when many have gathered are they written by themselves.
+ * Inputs of rounds without events: worth keeping, but not worth a sync. They are appended with the next group; only a
+ * large number of them is written separately.
  */
 import type { Append } from "@headroom/journal";
 
-/** What may be held back: an idle control plane makes a round with no event every few seconds. */
+/** Maximum number kept in memory: an idle control plane has a round without events every few seconds. */
 const ROUNDS_MAX = 1_024;
 const ROUNDS_TEXT_MAX = 1024 * 1024;
 

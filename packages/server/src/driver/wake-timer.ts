@@ -1,8 +1,8 @@
-/** One timer for the earliest instant at which the engine wants to be woken. */
+/** One timer for the engine's next wakeup. */
 
-/** `setTimeout` takes 31 bits; a longer sleep is slept in parts, each of which only looks again. */
+/** `setTimeout` takes 31 bits; a longer sleep is divided into parts. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
-/** An engine that asks for an instant that has passed is woken soon, but cannot keep the loop busy with nothing. */
+/** Minimum delay, so that an engine with a past wakeup cannot occupy the loop. */
 const TIMER_MIN_MS = 1;
 
 export class WakeTimer {
@@ -14,7 +14,7 @@ export class WakeTimer {
     this.#wake = wake;
   }
 
-  /** Replaces what was set before; `null`: nothing to wait for. */
+  /** Replaces the previous wakeup; `null`: none. */
   set(atMs: number | null, nowMs: number): void {
     if (atMs === this.#atMs && this.#timer !== null) return;
     this.clear();

@@ -1,19 +1,19 @@
 /**
- * Named instants of the driver's loop at which a crash is interesting. Production passes nothing; the crash tests pass
- * a hook that kills the process at one of them.
+ * Named crash points of the driver's loop. Production passes none; the crash tests pass a hook that kills the process
+ * at one of them.
  */
 export const faultPoints = [
   /** Decided and applied in memory, nothing written. */
   "before-append",
-  /** The writer has the group; how much of it is on disk is anybody's guess. */
+  /** The writer has the group; any part of it may be on disk. */
   "in-append",
-  /** The writer says that the group is synced; the engine has not been told. */
+  /** The group is synced; the engine has not advanced. */
   "after-sync-before-advance",
-  /** Durable and advanced; nobody has been answered. */
+  /** Durable and advanced; no command has been answered. */
   "after-append-before-reply",
-  /** Answered; no executor has been asked for anything. */
+  /** Answered; no effect has been performed. */
   "after-reply-before-launch",
-  /** Executors were asked; none of their observations is in. */
+  /** Effects were performed; no observation has arrived. */
   "after-launch-before-observation",
   /** An observation or a signal has arrived and is still in memory only. */
   "after-observation-before-append",

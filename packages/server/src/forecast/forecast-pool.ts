@@ -9,7 +9,7 @@ import type { Driver } from "../driver/driver.ts";
 import { ThreadCalls } from "@headroom/platform";
 import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfState } from "./forecast-question.ts";
 
-/** Questions that may wait at once. */
+/** Maximum number of waiting questions. */
 const WAITING_MAX = 16;
 /** Of one principal. */
 const WAITING_OF_PRINCIPAL_MAX = 4;
@@ -19,7 +19,7 @@ const SHARED_ANSWER_MS = 3_000;
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
-  /** What takes longer is given up, and what has waited longer for its turn is not begun. */
+  /** A question that takes longer is given up, and one that has waited longer is not started. */
   readonly answerMsMax: number;
 }
 

@@ -1,4 +1,4 @@
-/** What is asked about the time to come, and what the answer to each kind of question is. */
+/** Kinds of forecast questions, and their answers. */
 import type { ApplyDocuments, Engine, WorkloadSpec } from "@headroom/engine";
 import type {
   Defragmentation,
@@ -26,7 +26,7 @@ export interface ForecastAnswers {
   readonly changes: StartingChanges | null;
   /** `null`: it does not wait to start. */
   readonly estimate: StartEstimate | null;
-  /** `null`: nothing is known of the cursor. */
+  /** `null`: the cursor is unknown. */
   readonly estimates: Page<ExpectedStart> | null;
   readonly defragmentation: Defragmentation;
   readonly forecast: ForecastView;
@@ -34,10 +34,10 @@ export interface ForecastAnswers {
   readonly whatIf: WhatIfAnswer;
 }
 
-/** A question that is resolved against the state which is then played: both come from one read. Throws what it refuses. */
+/** A question that is resolved against the state that is simulated: both come from one read. Throws refusals. */
 export type QuestionOfState<Question extends ForecastQuestion = ForecastQuestion> = (engine: Engine) => Question;
 
-/** A question with the state that it is about. */
+/** A question with its state. */
 export interface ForecastRequest {
   readonly question: ForecastQuestion;
   readonly snapshot: Uint8Array;

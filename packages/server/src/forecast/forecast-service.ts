@@ -1,9 +1,12 @@
-/** Takes questions about the time to come. What plays the future takes longer, so it is answered apart from what tries the present. */
+/**
+ * Accepts forecast questions. Simulations of the future take longer, so they have a separate pool from trials on the
+ * present state.
+ */
 import type { Driver } from "../driver/driver.ts";
 import { ForecastPool } from "./forecast-pool.ts";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfState } from "./forecast-question.ts";
 
-/** Ten times what the slowest question should take. */
+/** Ten times the expected time of the slowest question. */
 const ANSWER_MS_MAX = 30_000;
 
 export interface ForecastServiceOptions {
@@ -13,9 +16,9 @@ export interface ForecastServiceOptions {
 }
 
 export class ForecastService {
-  /** What would start work now, and how to gather what is free. */
+  /** Changes that would start work now, and defragmentation. */
   readonly #present: ForecastPool;
-  /** What forward runs tell. */
+  /** Start estimates and what-ifs. */
   readonly #future: ForecastPool;
 
   constructor({ driver, nowMs, answerMsMax = ANSWER_MS_MAX }: ForecastServiceOptions) {
@@ -23,7 +26,7 @@ export class ForecastService {
     this.#future = new ForecastPool({ driver, nowMs, answerMsMax });
   }
 
-  /** `gone`: whoever asks has left, and the question is given up. */
+  /** `gone`: the client has disconnected, and the question is given up. */
   async ask<Kind extends ForecastQuestion["kind"]>(
     question: ForecastQuestion & { readonly kind: Kind },
     actor: string,
@@ -33,7 +36,7 @@ export class ForecastService {
     return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, actor, gone));
   }
 
-  /** A what-if, whose change is resolved on the state that it is played on. */
+  /** A what-if, whose change is resolved on the state that it simulates. */
   async whatIf(
     question: QuestionOfState<ForecastQuestion & { readonly kind: "whatIf" }>,
     actor: string,

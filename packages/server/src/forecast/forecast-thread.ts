@@ -1,4 +1,4 @@
-/** Answers questions about the time to come on forks of the live state, away from the driver's event loop. */
+/** Answers forecast questions on forks of the live state, outside the driver's event loop. */
 import { parentPort } from "node:worker_threads";
 import type { Engine } from "@headroom/engine";
 import {

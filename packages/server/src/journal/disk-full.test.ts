@@ -3,7 +3,10 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeDirectory, temporaryDirectory } from "../driver/testing/bench-home.ts";
 
 const script = new URL("testing/fill-disk.ts", import.meta.url).pathname;
-/** A file system of its own, in a mount namespace of its own: nobody else sees it, and it goes with the last process. */
+/**
+ * A separate file system in a separate mount namespace: invisible to other processes, and removed with the last
+ * process.
+ */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 if (!canMount) console.warn("skipped: this user may not mount a file system in a namespace, so no disk can be filled");
 

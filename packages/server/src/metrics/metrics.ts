@@ -64,7 +64,7 @@ export class Metrics {
     answers?.duration.observe(durationMs / 1000);
   }
 
-  /** All series in Prometheus' text format, with the state as it was measured. */
+  /** All metrics in Prometheus' text format, with the given state. */
   expose(measured: Measured): Promise<string> {
     this.#setWork(measured.status);
     this.#setDriver(measured.driver);

@@ -8,7 +8,7 @@ import { submit, testSpec } from "../driver/testing/requests.ts";
 import { newestKnown, reconcile } from "./reconcile.ts";
 import type { ExecutorReport } from "./reconcile.ts";
 
-/** Three workloads on a node of four slots: w1 runs, w2 was launched and said nothing yet, w3 is being stopped. */
+/** Three workloads on a node of four slots: w1 runs, w2 was launched and has not reported yet, w3 is being stopped. */
 async function scene(): Promise<{ engine: Engine; node: NodeSpec }> {
   const home = temporaryDirectory();
   const executor = new FileExecutor({ directory: home, slots: 4, runMs: 1 });

@@ -1,4 +1,4 @@
-/** A whole control plane with real processes, beside jobs that write to, remove and forge what they can reach. */
+/** A whole control plane with real processes, beside jobs that modify, remove and forge records within their reach. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What the journal keeps of a period, as the simulator wants it: the state at its beginning, the inputs from outside, the events. */
+/** Reads a recorded period for the simulator: the initial state, the outside inputs, the events. */
 import { readInputs } from "@headroom/engine";
 import { openRecorded } from "@headroom/journal";
 import type { JournalAddress } from "@headroom/journal";
@@ -8,7 +8,7 @@ import type { OutsideInput, RecordedWindow } from "@headroom/sim";
 /** Points of a chart across a page. */
 const SAMPLES = 96;
 
-/** `null`: nothing is recorded of that time. The period begins with the first round that is kept, where that is later. */
+/** `null`: nothing of that period is recorded. The period begins with the first kept round, if that is later. */
 export function readWindow(
   address: JournalAddress,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -29,7 +29,7 @@ export function readWindow(
     const head = recorded.head();
     const engine = recorded.engineAt(firstSequence - 1);
     const groups = [...recorded.groups(firstSequence - 1, head.sequence)].filter(({ atMs }) => atMs <= toMs);
-    // Nothing happened between what was asked for and the first round, unless that is the first of all that is kept.
+    // Nothing happened between the requested start and the first round, unless older rounds were dropped.
     const startsAtMs = Math.max(engine.state.nowMs, recorded.isFirstKept(beginsAtMs) ? beginsAtMs : fromMs);
     return {
       snapshot: engine.snapshot(),

@@ -1,11 +1,11 @@
-/** What the thread of a replay is given, and what it says on its way. */
+/** Messages to and from a replay thread. */
 import type { JournalAddress } from "@headroom/journal";
 import type { ReplayReport } from "@headroom/protocol";
 import type { ReplayChange } from "@headroom/sim";
 
 export interface ReplayRequest {
   readonly change: ReplayChange;
-  /** How far back from `nowMs`. */
+  /** Length of the period before `nowMs`. */
   readonly periodMs: number;
   readonly nowMs: number;
 }

@@ -1,4 +1,4 @@
-/** Replays that run or have run, each in a thread of its own. Nothing of them is recorded: a restart forgets them. */
+/** Running and finished replays, each in its own thread. They are not recorded: a restart drops them. */
 import type { Worker } from "node:worker_threads";
 import type { JournalAddress } from "@headroom/journal";
 import { refuse } from "@headroom/protocol";
@@ -6,9 +6,9 @@ import type { Replay } from "@headroom/protocol";
 import { startThread } from "@headroom/platform";
 import type { ReplayData, ReplayMessage, ReplayRequest } from "./replay-messages.ts";
 
-/** Each takes a core, and the memory of a week's inputs. */
+/** Each takes a core, and the memory for a week's inputs. */
 const RUNNING_MAX = 2;
-/** Reports that stay readable. */
+/** Maximum number of finished reports. */
 const KEPT_MAX = 16;
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
@@ -27,7 +27,7 @@ export class ReplayService {
     this.#journal = journal;
   }
 
-  /** Answers the id at once; `read` says what becomes of it. */
+  /** Returns the id at once; `read` gives progress and result. */
   start(request: ReplayRequest): string {
     const running = [...this.#items.values()].filter(({ worker }) => worker !== null);
     if (running.length >= RUNNING_MAX)

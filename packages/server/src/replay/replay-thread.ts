@@ -1,11 +1,11 @@
-/** One replay, away from the driver's event loop. It ends with the answer; whoever does not want it any more ends the thread. */
+/** One replay, outside the driver's event loop. It ends with the answer; a cancelled replay's thread is terminated. */
 import { parentPort, workerData } from "node:worker_threads";
 import { Replay } from "@headroom/sim";
 import { replayView } from "@headroom/views";
 import { readWindow } from "./read-window.ts";
 import type { ReplayData, ReplayMessage } from "./replay-messages.ts";
 
-/** Some milliseconds of deciding. */
+/** A batch of rounds of some milliseconds. */
 const ROUNDS_AT_ONCE = 1000;
 const PROGRESS_EVERY_MS = 200;
 

@@ -1,24 +1,22 @@
-/**
- * Which ended attempts are kept, and which have been kept for long enough. Pure: it names them, somebody else removes them.
- */
+/** Decides which ended attempts are kept. Pure: it returns the expired ones, and the caller removes them. */
 import type { AttemptId } from "@headroom/engine";
 
 export interface RetentionRules {
-  /** So many ended attempts stay, the ones that ended last. */
+  /** Maximum number of ended attempts, newest first. */
   readonly keptMax: number;
-  /** And none of them for longer than this. */
+  /** Maximum age of ended attempts. */
   readonly keptMs: number;
 }
 
 /**
- * Each attempt is a directory that every start reads (about 0.2 ms) and that holds up to 128 MiB of logs for each worker.
- * A month is what people look back for.
+ * Each attempt is a directory that every start reads (about 0.2 ms) and that holds up to 128 MiB of logs for each
+ * worker. Users rarely look further back than a month.
  */
 export const retentionDefaults: RetentionRules = { keptMax: 2_000, keptMs: 30 * 24 * 3_600_000 };
 
 export class AttemptStore {
   readonly #rules: RetentionRules;
-  /** When each of them ended, oldest first. */
+  /** End times, oldest first. */
   readonly #endedAtMs = new Map<AttemptId, number>();
   #newest: { readonly attemptId: AttemptId; readonly sequence: number } | null = null;
 
@@ -26,12 +24,12 @@ export class AttemptStore {
     this.#rules = rules;
   }
 
-  /** The newest one stays for ever: a start knows by it that a journal is older than what it launched. */
+  /** The newest one is never removed: a start uses it to detect a journal that is older than its launches. */
   launched(attemptId: AttemptId, sequence: number): void {
     if (this.#newest === null || sequence > this.#newest.sequence) this.#newest = { attemptId, sequence };
   }
 
-  /** In the order of the ends. An end that is told again changes nothing. */
+  /** In the order of the ends. A repeated report of an end changes nothing. */
   ended(attemptId: AttemptId, atMs: number): void {
     if (!this.#endedAtMs.has(attemptId)) this.#endedAtMs.set(attemptId, atMs);
   }
@@ -40,7 +38,7 @@ export class AttemptStore {
     this.#endedAtMs.delete(attemptId);
   }
 
-  /** What need not be kept any more, oldest first, at most `limit` of them. */
+  /** Expired attempts, oldest first, at most `limit` of them. */
   surplus(nowMs: number, limit: number): readonly AttemptId[] {
     const surplus: AttemptId[] = [];
     let excess = this.#endedAtMs.size - this.#rules.keptMax;

@@ -1,4 +1,4 @@
-/** A whole control plane with real processes: what is left of attempts, and what is never taken from one that is active. */
+/** A whole control plane with real processes: removal of ended attempts, and protection of active ones. */
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ async function ranToItsEnd({ client }: LiveControlPlane, name: string): Promise<
   return attempt?.id ?? "";
 }
 
-/** The end of an attempt is recorded before what is surplus goes. */
+/** The end of an attempt is recorded before surplus attempts are removed. */
 async function untilKept(names: readonly string[]): Promise<void> {
   const expected = names.toSorted().join();
   while (keptNames().join() !== expected) await new Promise(setImmediate);
@@ -50,7 +50,7 @@ describe("what ended attempts leave", () => {
     await untilKept([attemptId, ...ended.slice(-2)]);
     await first.close();
 
-    // As if the process had died while it removed one.
+    // As if the process had died while removing one.
     const half = path.join(home, "attempts", ".forgotten-old");
     mkdirSync(half);
     const second = await startLive(home, { retention: { keptMax: 1 } });

@@ -1,7 +1,7 @@
 /**
- * An executor that does not keep ended attempts for ever. It sees what passes between the driver and the real executor, and
- * has it forget what is no longer kept, one at a time. An attempt that the engine counts as active is never forgotten:
- * what is kept of an attempt is all that prevents a second launch.
+ * An executor wrapper that removes expired attempts. It observes the traffic between driver and executor, and has the
+ * executor forget expired attempts, one at a time. An attempt that the engine counts as active is never forgotten: its
+ * records are all that prevents a second launch.
  */
 import type { AttemptId, Effect } from "@headroom/engine";
 import type {
@@ -25,7 +25,7 @@ export interface RetainingExecutorOptions {
   readonly nowMs: () => number;
 }
 
-/** So many are compared with the engine's state in one turn. */
+/** Number of attempts that are compared with the engine's state in one turn. */
 const BATCH_MAX = 50;
 
 export class RetainingExecutor implements Executor {
@@ -109,7 +109,7 @@ export class RetainingExecutor implements Executor {
       });
   }
 
-  /** Until nothing is left to forget, or the rest has ended here but not yet for the engine: the next end looks again. */
+  /** Until nothing is left to forget, or the engine still counts the rest as active: the next end checks again. */
   async #forgetSurplus(driver: Pick<Driver, "read">): Promise<void> {
     for (;;) {
       const surplus = this.#store.surplus(this.#options.nowMs(), BATCH_MAX);
@@ -122,7 +122,7 @@ export class RetainingExecutor implements Executor {
     }
   }
 
-  /** What cannot be removed is tried again after the next start, not for ever. */
+  /** A failed removal is tried again after the next start, not without end. */
   async #forgetOne(attemptId: AttemptId): Promise<void> {
     try {
       await this.#inner.forget(attemptId);

@@ -1,4 +1,4 @@
-/** Takes questions to the performance model in turn. The thread behind it starts with the first question. */
+/** Answers questions to the performance model one at a time. The thread starts with the first question. */
 import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
 import { refuse } from "@headroom/protocol";
 import { ThreadCalls } from "@headroom/platform";
@@ -7,7 +7,7 @@ export type SizingOutcome =
   | { readonly kind: "answered"; readonly answer: SizingAnswer }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Questions that may wait at once: at up to a second each, the last of more would outlast its client's patience. */
+/** Maximum number of waiting questions: at up to a second each, later ones would outlast their client's patience. */
 const WAITING_MAX = 16;
 
 export class SizingService {
@@ -27,14 +27,14 @@ export class SizingService {
       if (outcome.kind === "failed") throw new Error(`the performance model failed: ${outcome.message}`);
       return outcome.answer;
     } catch (error) {
-      // Read again: the desk may have been closed while the answer was awaited.
+      // Checked again: the service may have been closed while the answer was awaited.
       throw this.#wasClosed() ? refuse("closing", "The control plane is closing.") : error;
     } finally {
       this.#waitingCount -= 1;
     }
   }
 
-  /** A thread that died (of a question too large for its memory, say) is replaced for the next question. */
+  /** A thread that died (for example out of memory) is replaced for the next question. */
   #running(): ThreadCalls<SizingQuestion, SizingOutcome> {
     if (this.#thread !== null) return this.#thread;
     const thread = new ThreadCalls<SizingQuestion, SizingOutcome>(new URL("./sizing-thread.ts", import.meta.url), null);

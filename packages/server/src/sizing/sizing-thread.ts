@@ -1,4 +1,4 @@
-/** Answers questions to the performance model, away from the driver's event loop: a search may take a second. */
+/** Answers questions to the performance model outside the driver's event loop: a search may take a second. */
 import { parentPort } from "node:worker_threads";
 import { answerSizing, type SizingQuestion } from "@headroom/perf";
 import type { SizingOutcome } from "./sizing-service.ts";

@@ -1,4 +1,4 @@
-/** What must hold of a home directory whose control plane is gone, however it went. */
+/** Invariants of a home directory after its control plane has ended in any way. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { workloadId } from "@headroom/engine";
@@ -8,18 +8,18 @@ import { openForReading } from "@headroom/journal/internals";
 import { JournalReader } from "@headroom/journal/internals";
 import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
 
-/** What had been acknowledged: the names of workloads by id, and the ids whose stop was accepted. */
+/** Acknowledged commands: names of workloads by id, and ids with an accepted stop. */
 export interface Acknowledged {
   readonly names: ReadonlyMap<string, string>;
   readonly stopped: Iterable<string>;
 }
 
-/** One sentence for each thing acknowledged that the state does not know. */
+/** One sentence for each acknowledged command that the state does not have. */
 export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): string[] {
   const lost: string[] = [];
   for (const [id, name] of names) {
     const workload = state.workloads.get(workloadId(id));
-    // An id that was given again to another submission is as lost as a missing one.
+    // An id that was reused for another submission counts as lost.
     if (workload?.spec.name !== name)
       lost.push(`${name} was acknowledged as ${id}, which is ${workload?.spec.name ?? "not there"}`);
   }
@@ -30,13 +30,16 @@ export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): 
   return lost;
 }
 
-/** Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; none must have two, and an attempt no more than it was given. */
+/**
+ * Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; none may have two, and an attempt no more
+ * than it was given.
+ */
 export function startedTwice(startsPath: string, given: ReadonlyMap<string, number>): string[] {
   if (!existsSync(startsPath)) return [];
   const seen = new Set<string>();
   const counts = new Map<string, number>();
   const violations: string[] = [];
-  // The file may be there before its first line is.
+  // The file may exist before its first line.
   const lines = readFileSync(startsPath, "utf8")
     .split("\n")
     .filter((line) => line !== "");
@@ -88,11 +91,11 @@ export interface HomeCheck {
   readonly roundCount: number;
   readonly growthCount: number;
   readonly shrinkCount: number;
-  /** Attempts that are recorded as lost: none, where what runs outlives the control plane. */
+  /** Attempts recorded as lost: none, if attempts outlive the control plane. */
   readonly lostAttemptCount: number;
 }
 
-/** Folds everything from the first event, compares all digests, and decides everything again from the recorded inputs. */
+/** Folds everything from the first event, compares all digests, and repeats all decisions from the recorded inputs. */
 export function checkHome(home: string, acknowledged: Acknowledged): HomeCheck {
   const directory = journalDirectory(home);
   try {

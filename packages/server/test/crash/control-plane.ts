@@ -1,7 +1,7 @@
 /**
- * The control plane under test: the real driver on a real journal with an executor, and a pipe where the API would be. It
- * can kill itself at a named point of the driver's loop. Replies are written with one write call each, so that a trace of
- * system calls shows what had been acknowledged at any instant.
+ * The control plane under test: the real driver on a real journal with an executor, and a pipe instead of the API. It
+ * can kill itself at a named point of the driver's loop. Replies are written with one write call each, so that a trace
+ * of system calls shows which commands were acknowledged at any instant.
  */
 import { openSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -19,7 +19,7 @@ import type { ClientLine, ControlPlaneLine, ControlPlaneOptions } from "./messag
 
 const options = JSON.parse(process.argv[2] ?? "") as ControlPlaneOptions;
 
-/** The pipe does not block, and the client may be busy: waits until it takes the line, as a socket under pressure would. */
+/** The pipe is non-blocking, and the client may be busy: waits until the line is accepted, as for a socket. */
 function say(line: ControlPlaneLine): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let written = 0; written < bytes.length;) {
@@ -41,7 +41,7 @@ function hook({ kill, marksPoints }: ControlPlaneOptions): FaultHook {
     if (marks !== null) writeSync(marks, point);
     if (kill !== null && point === kill.point && ++seen === kill.count) die();
   };
-  // Answers leave in a turn of the loop of their own: what comes after the reply comes after that.
+  // Answers are written in a separate turn of the event loop, so that later actions follow them.
   return (point) => (point === "after-reply-before-launch" ? nextTurn().then(() => arrive(point)) : arrive(point));
 }
 
@@ -64,7 +64,7 @@ async function register(driver: Driver, executor: Executor): Promise<void> {
   const { sites, pools, nodes } = await executor.inventory();
   await driver.command({ kind: "apply", actor: "start", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
   for (const node of nodes) await driver.observe({ kind: "nodeSeen", node });
-  // Under real processes gangs grow and shrink.
+  // With real processes, gangs grow and shrink.
   const policy = presets.get("default");
   if (options.executor === "local" && policy !== undefined)
     await driver.command({ kind: "setPolicy", actor: "start", idempotencyKey: null, policy });
@@ -94,11 +94,11 @@ async function run(): Promise<void> {
       process.exit(1);
     },
     onPoint: hook(options),
-    // Small, so that runs of seconds go through checkpoints, snapshots and digests many times.
+    // Small values, so that runs of seconds include many checkpoints, snapshots and digests.
     snapshots: { everyEvents: 150, pauseMinMs: 0 },
     digestEveryEvents: 40,
   });
-  // Nobody lives to the end here, where this would happen by itself: the next life starts sooner.
+  // No run here lasts long enough for this to happen by itself: the next run starts sooner.
   flushCompileCache();
   say({ kind: "ready", sequence: driver.status().sequence });
   await register(driver, executor);

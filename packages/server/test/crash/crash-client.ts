@@ -1,6 +1,6 @@
 /**
- * The client of the crash tests: keeps a control plane loaded, remembers what was acknowledged, and after each crash asks
- * again, under the same idempotency key, for what was not.
+ * The client of the crash tests: keeps a control plane loaded, remembers acknowledgements, and after each crash retries
+ * unanswered commands under the same idempotency keys.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -14,23 +14,22 @@ import type { ControlPlaneLine, ControlPlaneOptions } from "./messages.ts";
 
 const script = new URL("control-plane.ts", import.meta.url).pathname;
 
-/** What the client was told, over all the lives of one control plane. */
+/** Acknowledgements over all runs of one control plane. */
 export class Ledger {
   /** Idempotency key to workload id, as first acknowledged. */
   readonly submitted = new Map<string, string>();
   /** Workloads whose stop was acknowledged. */
   readonly stopped = new Set<string>();
   readonly ended = new Set<string>();
-  /** The newest event that an end was told from. */
+  /** The newest event from which an end is known. */
   endedSequence = 0;
   readonly violations: string[] = [];
   #nextKey = 1;
-  /** Sent and not answered, oldest first: asked again after a crash. */
   readonly unanswered = new Map<string, CommandRequest>();
 
   readonly #holding = new Set<string>();
 
-  /** Runs until it is stopped, and nobody has stopped it yet. */
+  /** Workloads that run until they are stopped, and were not stopped yet. */
   holds(id: string): boolean {
     return this.#holding.has(id) && !this.stopped.has(id);
   }
@@ -57,25 +56,25 @@ export class Ledger {
   }
 }
 
-/** What a real worker runs: leaves a line in the home it was started from, whichever that is by then, and takes a moment. */
+/** Command of a real worker: leaves a line in the current home and takes a moment. */
 const marksStart = (seconds: number): string =>
   `echo "$HEADROOM_WORKER_ID $$" >> "\${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep ${seconds}`;
 export const markStart = marksStart(0.05);
 
-/** The rest follows from the ledger. */
+/** The rest is derived from the ledger. */
 export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
 
 export interface Load {
   readonly seed: number;
-  /** Commands kept in flight. */
+  /** Number of commands kept in flight. */
   readonly inFlight: number;
-  /** No more is submitted while so many workloads have not ended, so that a run of seconds can come to its end. */
+  /** Maximum number of active workloads, so that a run of seconds can finish. */
   readonly openMax: number;
   readonly run: string;
   readonly env: Readonly<Record<string, string>>;
-  /** One workload in so many is elastic, preemptible by the others, and takes long enough to grow and to shrink; 0: none is. */
+  /** Every n-th workload is elastic, preemptible by the others, and long enough to grow and shrink; 0: none. */
   readonly elasticOneIn: number;
-  /** One workload in so many holds its slot until it is stopped; 0: none does. */
+  /** Every n-th workload holds its slot until it is stopped; 0: none. */
   readonly holdOneIn: number;
 }
 
@@ -141,7 +140,7 @@ export class ControlPlaneProcess {
     });
   }
 
-  /** Asks again for what was not answered, then keeps new commands in flight. */
+  /** Retries unanswered commands, then keeps new commands in flight. */
   startLoad(): void {
     this.#isLoading = true;
     this.retryUnanswered();
@@ -152,12 +151,14 @@ export class ControlPlaneProcess {
     this.#isLoading = false;
   }
 
-  /** Calls `act` when so many replies have come in this life. */
+  /** Calls `act` after this number of replies in this run. */
   afterReplies(count: number, act: () => void): void {
     this.#whenReplies = { count, act };
   }
 
-  /** Resolves when everything is answered and everything acknowledged has ended; what would hold for ever is stopped. */
+  /**
+   * Resolves when every command is answered and all acknowledged work has ended; work that runs for ever is stopped.
+   */
   async allEnded(): Promise<void> {
     for (;;) {
       if (this.#inFlight.size === 0) {
@@ -180,7 +181,7 @@ export class ControlPlaneProcess {
     this.child.kill("SIGKILL");
   }
 
-  /** Asks again for what was not answered, and for nothing else. */
+  /** Retries unanswered commands only. */
   retryUnanswered(): void {
     for (const [key, request] of this.#ledger.unanswered) this.#send(key, request);
   }
@@ -206,7 +207,7 @@ export class ControlPlaneProcess {
       const key = this.#ledger.newKey();
       this.#send(key, this.#next(key));
     }
-    // Full, and perhaps of work that holds every slot: nothing would ever end by itself.
+    // The queue is full, possibly of work that holds every slot and never ends by itself.
     const held = this.#inFlight.size > 0 ? undefined : this.#open().find((id) => this.#ledger.holds(id));
     if (this.#isLoading && held !== undefined) this.#send(this.#ledger.newKey(), stop(held));
   }
@@ -231,7 +232,7 @@ export class ControlPlaneProcess {
   }
 }
 
-/** Its priority lets ordinary work take its further workers back, and more. */
+/** Its priority lets ordinary work reclaim its further workers, and more. */
 const elastic: Parameters<typeof testSpec>[1] = {
   gang: { workers: 4, minWorkers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
   priority: -100,

@@ -1,4 +1,4 @@
-/** The crash tests' figures: one line for people, one file for CI. */
+/** Figures of the crash tests: one line for people, one file for CI. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
@@ -14,5 +14,5 @@ export function addCounts(into: Record<string, number>, more: Readonly<Record<st
   for (const [label, count] of Object.entries(more)) into[label] = (into[label] ?? 0) + count;
 }
 
-/** Timings differ from run to run; the seed says which commands, points and cuts are tried. `HEADROOM_SEED` tries others. */
+/** Timings differ from run to run; the seed determines commands, points and cuts. `HEADROOM_SEED` selects others. */
 export const baseSeed = Number(process.env["HEADROOM_SEED"] ?? 1);

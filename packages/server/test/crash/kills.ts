@@ -1,4 +1,4 @@
-/** SIGKILLs of a loaded control plane: at each named point of its loop and at random, many in the life of one journal. */
+/** SIGKILLs of a loaded control plane: at each named point of its loop and at random, many times for one journal. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { draw } from "@headroom/engine";
@@ -11,10 +11,10 @@ import type { CrashOptions, Load } from "./crash-client.ts";
 export interface KillPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
-  /** Half of the work is elastic: under the local executor, which resizes it. */
+  /** Half of the work is elastic, which the local executor resizes. */
   readonly resizes: boolean;
   readonly killCount: number;
-  /** The n-th time at a point is drawn from 1 to this. */
+  /** The count at a point is drawn from 1 to this. */
   readonly countMax: number;
 }
 
@@ -24,7 +24,7 @@ export interface KillReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly acknowledgedCount: number;
   readonly startCount: number;
-  /** How often gangs grew, and how often they shrank. */
+  /** Numbers of growths and shrinkings. */
   readonly growthCount: number;
   readonly shrinkCount: number;
   readonly eventCount: number;
@@ -39,12 +39,12 @@ const targets = [...faultPoints, RANDOM, RANDOM] as const;
 function loadOf({ seed, executor, resizes }: KillPlan): Load {
   const common = { seed, inFlight: 12, env: {} };
   if (executor === "file") return { ...common, openMax: 40, run: "true", holdOneIn: 12, elasticOneIn: 0 };
-  // With little waiting, gangs grow into what is idle between two tasks, and the next task takes it back.
+  // With a short queue, gangs grow into idle capacity between two tasks, and the next task reclaims it.
   if (resizes) return { ...common, inFlight: 2, openMax: 4, run: markStart, holdOneIn: 0, elasticOneIn: 2 };
   return { ...common, openMax: 16, run: markStart, holdOneIn: 0, elasticOneIn: 0 };
 }
 
-/** One home: killed `killCount` times, started again each time, then left to finish and checked. */
+/** One home: killed `killCount` times, restarted each time, then finished and checked. */
 export async function runKills(plan: KillPlan): Promise<KillReport> {
   const { seed, executor, killCount } = plan;
   const home = temporaryDirectory();
@@ -85,7 +85,7 @@ interface Scene {
   readonly load: Load;
 }
 
-/** Returns where it was killed. */
+/** Returns the point of the kill. */
 async function oneLife(
   plan: KillPlan,
   { home, ledger, load, life }: Scene & { readonly life: number },
@@ -98,7 +98,7 @@ async function oneLife(
   const options: CrashOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
   const process = new ControlPlaneProcess(options, ledger, load);
   if (target === RANDOM) {
-    // Now and then before it is ready: recovery is interrupted too.
+    // Sometimes before it is ready: recovery is interrupted too.
     if (draw(seed, life, "early") % 4 === 0) setTimeout(() => process.kill(), draw(seed, life, "early-ms") % 150);
     else process.afterReplies(1 + (draw(seed, life, "replies") % (countMax * 2)), () => process.kill());
   }

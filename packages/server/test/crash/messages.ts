@@ -1,4 +1,4 @@
-/** What the crash tests' client and the control plane under test say to each other: JSON lines on stdin and stdout. */
+/** Messages between the crash tests' client and the control plane under test: JSON lines on stdin and stdout. */
 import type { Reply } from "@headroom/engine";
 import type { CommandRequest } from "../../src/driver/driver.ts";
 import type { FaultPoint } from "../../src/faults/fault-points.ts";
@@ -7,11 +7,11 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
-  /** Ends are told from this event on. */
+  /** Ends are reported from this event on. */
   readonly eventsFrom: number;
-  /** Leave a write to /dev/null at each point, so that it shows in a trace of system calls. */
+  /** Write to /dev/null at each point, so that it shows in a trace of system calls. */
   readonly marksPoints: boolean;
-  /** The `count`-th time at that point, after `delayMicros`, the process kills itself. */
+  /** Kill the process at the `count`-th time at that point, after `delayMicros`. */
   readonly kill: { readonly point: FaultPoint; readonly count: number; readonly delayMicros: number } | null;
 }
 
@@ -24,6 +24,6 @@ export type ControlPlaneLine =
   | { readonly kind: "reply"; readonly id: number; readonly reply: Reply }
   | { readonly kind: "killing"; readonly point: FaultPoint }
   | { readonly kind: "fatal"; readonly message: string }
-  /** A workload has ended: told from the event stream, so it is durable. */
+  /** A workload has ended: read from the event stream, so it is durable. */
   | { readonly kind: "ended"; readonly workloadId: string; readonly sequence: number }
   | { readonly kind: "closed" };

@@ -4,7 +4,10 @@ import { addCounts, baseSeed, writeReport } from "./crash-report.ts";
 import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills, unrecordedStarts } from "./power-cuts.ts";
 import type { CutPoint, Recording, RecordingPlan } from "./power-cuts.ts";
 
-/** Real supervisors and workers take their time, so fewer cuts are made of their recording, and more lives leave launches half done. */
+/**
+ * Real supervisors and workers are slow, so fewer cuts are made of their recording, and more runs leave incomplete
+ * launches.
+ */
 const recordings = [
   { executor: "file", cutCount: 85, killPoints: twoKills },
   { executor: "file", cutCount: 85, killPoints: twoKills },
@@ -12,7 +15,7 @@ const recordings = [
   { executor: "local", cutCount: 45, killPoints: [...twoKills, ...twoKills] },
 ] as const;
 const CUTS = recordings.reduce((total, { cutCount }) => total + cutCount, 0);
-/** Of these, the planted fault must lose something in many. */
+/** Number of these in which the planted fault must lose data. */
 const PLANTED_CUTS = 30;
 
 interface CutsReport {

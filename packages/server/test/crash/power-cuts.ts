@@ -1,7 +1,7 @@
 /**
- * Power cuts: a loaded control plane is recorded at the level of system calls through several lives of one journal; then,
- * for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new control plane
- * has to start from that.
+ * Power cuts: a loaded control plane is recorded at the level of system calls through several runs on one journal.
+ * Then, for many instants of the recording, the files are rebuilt as a power cut could have left them, and a new
+ * control plane must start from them.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,28 +32,28 @@ export interface Recording {
   readonly disk: RecordedDisk;
   /** Idempotency keys, which are the names, by workload id. */
   readonly names: ReadonlyMap<string, string>;
-  /** The line at which the last life begins. */
+  /** The line of the trace at which the last run begins. */
   readonly lastLifeAt: number;
 }
 
 export interface RecordingPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
-  /** So many lives sync nothing; the others sync everything. */
+  /** Number of runs without syncs; the others sync everything. */
   readonly unsyncedLives: number;
-  /** Where the lives before the last one are killed. */
+  /** Kill points of the runs before the last one. */
   readonly killPoints: readonly FaultPoint[];
 }
 
-/** Two lives that end in a kill, so that recovery writes over what was left, before one that ends cleanly. */
+/** Two runs that end in a kill, so that recovery overwrites their remains, before one that ends cleanly. */
 export const twoKills: readonly FaultPoint[] = ["in-append", "after-append-before-reply"];
 
 interface Scale {
   readonly load: Omit<Load, "seed">;
-  /** The n-th time at the point of a life, drawn from between these. */
+  /** The count at the kill point of a run, drawn from this range. */
   readonly countMin: number;
   readonly countMax: number;
-  /** Replies before the last life is closed. */
+  /** Replies before the last run is closed. */
   readonly lastReplies: number;
 }
 
@@ -64,7 +64,7 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
     countMax: 60,
     lastReplies: 150,
   },
-  // Supervisors and workers are recorded too, and take their time.
+  // Supervisors and workers are recorded too, and are slow.
   local: {
     load: { inFlight: 12, openMax: 12, run: markStart, env: {}, holdOneIn: 0, elasticOneIn: 0 },
     countMin: 8,
@@ -73,7 +73,7 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
   },
 };
 
-/** Runs the control plane under strace and reads what it did to its home. */
+/** Runs the control plane under strace and reads its changes to the home. */
 export async function record({ seed, executor, unsyncedLives, killPoints }: RecordingPlan): Promise<Recording> {
   const base = temporaryDirectory();
   const home = path.join(base, "home");
@@ -81,7 +81,7 @@ export async function record({ seed, executor, unsyncedLives, killPoints }: Reco
   const ledger = new Ledger();
   const { load, countMin, countMax, lastReplies } = scales[executor];
   const calls: SystemCall[] = [];
-  // Line numbers go on from one life to the next.
+  // Line numbers continue from one run to the next.
   let lastLifeAt = 0;
   let nextLifeAt = 0;
   try {
@@ -146,7 +146,7 @@ export const isReply = (call: SystemCall): call is Write =>
 export const isStart = (call: SystemCall): call is Write =>
   call.kind === "write" && path.basename(call.path) === "starts";
 
-/** So many instants of the recording: a third at named points, a third right after an answer, a third anywhere. */
+/** Instants of the recording: a third at named points, a third right after an answer, a third anywhere. */
 export function chooseCuts({ seed, calls, disk }: Recording, count: number): CutPoint[] {
   const marks = calls.flatMap((call) =>
     call.kind === "write" && call.path === "/dev/null" ? [{ label: call.data.toString(), at: call.exit }] : [],
@@ -161,7 +161,7 @@ export function chooseCuts({ seed, calls, disk }: Recording, count: number): Cut
   });
 }
 
-/** The first instants of the last life from where it acts on what it found: by a launch, or by an answer. */
+/** The first instants at which the last run acts on what it recovered: a launch, or an answer. */
 export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, count: number): CutPoint[] {
   const acts = calls.find((call) => call.enter >= lastLifeAt && (isStart(call) || isReply(call)));
   return disk.instants
@@ -170,7 +170,7 @@ export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, coun
     .map((at) => ({ label: "random", at }));
 }
 
-/** Starts whose attempt is not on the disk when they are made: after a cut right there nobody would know of them. */
+/** Starts whose attempt is not on disk when they are made: a cut at that moment would leave no trace of them. */
 export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
   return calls.filter(isStart).flatMap((call) => {
     const worker = call.data.toString().split(" ")[0]?.trim() ?? "";
@@ -180,7 +180,7 @@ export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
   });
 }
 
-/** A quarter loses all that was not synced, a quarter nothing, the rest is anything between. */
+/** A quarter loses all unsynced data, a quarter none, the rest anything between. */
 function fateOf(seed: number, index: number): Fate {
   const mode = draw(seed, index, "mode") % 4;
   let drawn = 0;
@@ -206,7 +206,7 @@ export interface CutResult {
 /** Whether recovery's own syncs reach a disk proves nothing more, and in memory they take no time. */
 const memoryDirectory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Rebuilds the home as the cut left it, starts from it, goes on working for a moment, and checks everything. */
+/** Rebuilds the home after the cut, starts from it, continues for a moment, and checks everything. */
 export async function cutAndRecover(recording: Recording, { at }: CutPoint, index: number): Promise<CutResult> {
   const { calls, disk, names, seed, executor } = recording;
   const home = mkdtempSync(path.join(memoryDirectory, "headroom-cut-"));
@@ -214,7 +214,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
     disk.rebuild(at, fateOf(seed, index), home);
     const acknowledged = acknowledgedUntil(calls, names, at);
     const starts = startsUntil(calls, at);
-    // What had started is known from the recording, whatever the disk remembers of it.
+    // The started attempts are known from the recording, whatever the disk has.
     rmSync(path.join(home, "starts"), { force: true });
     writeFileSync(path.join(home, "starts"), starts);
     const { sequence, lost } = await recoverAndWork(home, executor, acknowledged);
@@ -234,7 +234,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
   }
 }
 
-/** A machine whose power was cut starts again under another boot id. */
+/** After a power cut a machine has another boot id. */
 const ANOTHER_BOOT = "00000000-0000-4000-8000-000000000000";
 
 async function recoverAndWork(
@@ -258,7 +258,7 @@ async function recoverAndWork(
   const { sequence } = driver.status();
   const lost = await driver.read(({ state }) => lostOf(state, acknowledged));
   await registerFleet(opened);
-  // It needs no slot, so it starts at once, and by then every launch that was asked again has been performed.
+  // It needs no slot, so it starts at once; by then every repeated launch has been performed.
   const gang = { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 };
   const reply = await driver.command(submit(testSpec("after-the-cut", { gang }), "after-the-cut"));
   const id = reply.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;

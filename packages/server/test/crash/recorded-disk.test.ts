@@ -32,7 +32,7 @@ const nextLife = [
 ];
 const losesNothing: Fate = { names: (pending) => pending, write: () => "kept", sectorKept: () => true };
 
-/** What a power cut right after line `at` leaves of two lives, when the first one's kill left `left` in the file. */
+/** The disk after a power cut right after line `at` of two runs, if the first run's kill left `left` in the file. */
 function afterCut(killed: readonly string[], left: string, at: number, fate = losesAll): string {
   writeFileSync(wal, left);
   const first = [...made, ...killed, "7 +++ killed by SIGKILL +++"];

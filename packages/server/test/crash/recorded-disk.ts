@@ -1,8 +1,8 @@
 /**
- * A disk as recorded system calls leave it, and as it could look after a power cut at any instant of the recording. What
- * was synced is there. Of what was not, any write may be there, missing or torn at 512-byte sectors, in any combination;
- * of a directory that was not synced, the newest names, removals and renames may be missing (in order, as journaling
- * file systems keep them). A file's own sync does not make its name durable: POSIX does not promise it.
+ * A disk derived from recorded system calls, and its possible states after a power cut at any instant of the recording.
+ * Synced data is there. Any unsynced write may be there, missing or torn at 512-byte sectors, in any combination. In an
+ * unsynced directory the newest names, removals and renames may be missing (in order, as journaling file systems keep
+ * them). A file's own sync does not make its name durable: POSIX does not promise it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -51,7 +51,7 @@ interface RecordedDirectory {
 
 type RecordedNode = RecordedFile | RecordedDirectory | RecordedSpecial;
 
-/** What becomes of what was not synced. */
+/** Fate of unsynced data. */
 export interface Fate {
   /** How many of `pendingCount` changes of a directory survive, oldest first. */
   names(pendingCount: number): number;
@@ -60,7 +60,7 @@ export interface Fate {
   sectorKept(): boolean;
 }
 
-/** All that was not synced is gone. */
+/** All unsynced data is gone. */
 export const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
 
 const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [], syncs: [], names: new Map() });
@@ -68,7 +68,10 @@ const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [],
 export class RecordedDisk {
   readonly #root: string;
   readonly #tree: RecordedDirectory = newDirectory();
-  /** Successful reads of what was not made yet, each until a call makes it that began before the read returned. */
+  /**
+   * Successful reads of a file that did not exist yet, each until a call creates it that began before the read
+   * returned.
+   */
   readonly #readEarly = new Set<{ readonly name: string; readonly exit: number }>();
   readonly #positions = new Map<string, number | "append">();
   /** Line numbers at which something changed. */
@@ -242,7 +245,7 @@ function namesAfter(directory: RecordedDirectory, cut: Cut): ReadonlyMap<string,
 
 function rebuildDirectory(directory: RecordedDirectory, cut: Cut, target: string): void {
   for (const [name, node] of namesAfter(directory, cut)) {
-    // Shared memory is rebuilt by whoever opens the database first; after a power cut it is empty at best.
+    // Shared memory is rebuilt by the first process that opens the database; after a power cut it is empty at best.
     if (name.endsWith("-shm") || node.kind === "special") continue;
     const place = path.join(target, name);
     if (node.kind === "file") writeFileSync(place, contentOf(node, cut));

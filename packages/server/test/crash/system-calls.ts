@@ -1,8 +1,8 @@
-/** Reads what strace recorded (`-f -y -xx`): the calls that change files, each with when it was entered and left. */
+/** Reads strace recordings (`-f -y -xx`): the calls that change files, each with its entry and return. */
 import path from "node:path";
 
 interface CallCommon {
-  /** Line numbers of the trace: what was entered later cannot have been seen by what had returned before. */
+  /** Line numbers of the trace: a call entered later cannot have been visible to one that had returned before. */
   readonly enter: number;
   /** Infinite: its thread was killed inside it (`settleUnreturned`). */
   readonly exit: number;
@@ -21,7 +21,7 @@ export type SystemCall =
       readonly descriptor: number;
       readonly offset: number | null;
       readonly data: Buffer;
-      /** What its file held when all had ended, if it never returned: it may have happened, in part or not at all. */
+      /** The final contents of its file, if the call never returned: it may have happened, in part or not at all. */
       readonly found: Buffer | null;
     })
   | (CallCommon & { readonly kind: "sync"; readonly path: string })
@@ -31,7 +31,7 @@ export type SystemCall =
   /** `special`: a FIFO; what is written to it is on no disk. */
   | (CallCommon & { readonly kind: "unlink" | "mkdir" | "special"; readonly path: string });
 
-/** What must be recorded, and what must not happen unseen: a call of this list that has no reader below is an error. */
+/** Calls that must be recorded: a call of this list without a reader below is an error. */
 export const tracedCalls = [
   "openat", "open", "creat", "write", "writev", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync", "sync_file_range", "ftruncate",
   "truncate", "fallocate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "link", "linkat", "mknod", "mknodat",
@@ -62,7 +62,7 @@ function pathOf(text: string): string {
   return text.startsWith("\\x") ? bytesOf(text).toString() : text;
 }
 
-/** Calls that touched anything under one of `roots`, and writes to standard output, in the order in which they were entered. */
+/** Calls on anything under one of `roots`, and writes to standard output, in the order of their entry. */
 export function parseTrace(text: string, roots: readonly string[]): SystemCall[] {
   const calls: SystemCall[] = [];
   const unfinished = new Map<string, { readonly enter: number; readonly text: string }>();

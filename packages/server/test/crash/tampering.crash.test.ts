@@ -1,6 +1,7 @@
 /**
- * Somebody who runs as the same user damages, removes, swaps and forges records of attempts, at random, under a control plane at work
- * and between two of its lives. No start fails, nothing starts twice or runs on beside its successor, and every workload ends.
+ * A process of the same user damages, removes, swaps and forges records of attempts, at random, while a control plane
+ * runs and between two runs. No start fails, no attempt starts twice or runs beside its successor, and every workload
+ * ends.
  */
 import {
   copyFileSync,
@@ -93,10 +94,10 @@ it(`${DEEDS} times tampered with, the records cost attempts and nothing else`, a
   }
 });
 
-/** One deed; what it was. */
+/** One action; returns its description. */
 function tamper(attempts: string, next: (below: number) => number): string {
   const names = readdirSync(attempts).filter((name) => !name.startsWith("."));
-  // Mostly the newest, which are not over yet.
+  // Mostly the newest attempts, which are still active.
   const name = names.toSorted((a, b) => Number(/\d+/.exec(b)) - Number(/\d+/.exec(a)))[next(Math.min(names.length, 6))];
   if (name === undefined) return "nothing";
   const records = path.join(attempts, name);
@@ -132,7 +133,7 @@ function tamper(attempts: string, next: (below: number) => number): string {
   try {
     deed();
   } catch {
-    // The attempt is being forgotten, or its file is a directory by now.
+    // The attempt is being removed, or its file is a directory by now.
   }
   return what;
 }

@@ -1,13 +1,13 @@
 /**
- * A kill ends threads inside system calls, and the trace does not tell whether those happened. What the processes left
- * does, and the next life builds on it: so it is asked once all have ended.
+ * A kill ends threads inside system calls, and the trace does not show whether those took effect. The resulting files
+ * do, and the next run builds on them: so they are read once all processes have ended.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import type { SystemCall } from "./system-calls.ts";
 
 /**
- * The calls with those that never returned settled by what is under `root` now: left out, or ended by line `end`. A
- * write's place in its file is not known here: it takes along what the file holds.
+ * The calls, with those that never returned resolved by the files under `root`: omitted, or ended by line `end`. A
+ * write's position in its file is unknown here: it carries the file's contents.
  */
 export function settleUnreturned(calls: readonly SystemCall[], root: string, end: number): SystemCall[] {
   return calls.flatMap((call) => {

@@ -10,7 +10,7 @@ import type { SystemCall } from "./system-calls.ts";
 
 const load: Load = { seed: 1, inFlight: 1, openMax: 1, run: markStart, env: {}, holdOneIn: 0, elasticOneIn: 0 };
 
-/** Kills whoever is about to sync this directory: what was named in it is there, and not on the disk. */
+/** Kills the process that is about to sync this directory: its new names exist, but not on disk. */
 const killsBeforeSyncOf = (directory: string): readonly string[] =>
   `strace -f -qq -o /dev/null -P ${directory} -e trace=fsync -e inject=fsync:signal=KILL:when=1`.split(" ");
 
@@ -25,7 +25,7 @@ async function live(options: CrashOptions, ledger: Ledger, wrapper: readonly str
 interface Names {
   readonly of: string;
   readonly directory: string;
-  /** What must not happen before they are on the disk. */
+  /** Actions that must not happen before the names are on disk. */
   readonly before: (call: SystemCall) => boolean;
 }
 

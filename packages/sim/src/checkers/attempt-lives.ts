@@ -1,7 +1,7 @@
 /**
- * The life of every attempt, followed from the events: placed, started at most once, asked to stop at most once, ended once,
- * never heard of again. With it the promises that users see: no attempt runs past its walltime, no retry comes before its
- * back-off is over or once the retries are used up.
+ * The lifecycle of every attempt, followed from the events: placed, started at most once, stopped at most once, ended
+ * once, then never mentioned again. Also checks: no attempt exceeds its walltime, no retry comes before its back-off is
+ * over or after the last allowed one.
  */
 import type { AttemptId, Event, Nomination, WorkloadId, WorkloadSpec } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
@@ -13,7 +13,7 @@ interface Life {
   readonly number: number;
   startedAtMs: number | null;
   stopping: boolean;
-  /** Until when it may write a checkpoint before its executor is asked to stop it; `null`: it was not asked for one, or no longer. */
+  /** Until when it may write a checkpoint before its executor is asked to stop it; `null`: no checkpoint is awaited. */
   savesUntilMs: number | null;
 }
 
@@ -28,7 +28,7 @@ interface TaskLedger {
 export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
-  /** To whom a place is promised: their numbers are given out. */
+  /** Nominated tasks: their attempt numbers are used. */
   readonly #nominated = new Map<AttemptId, Nomination>();
   readonly #tasks = new Map<string, TaskLedger>();
   readonly #endedWorkloads = new Set<WorkloadId>();
@@ -128,8 +128,8 @@ export class AttemptLives {
       if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
   }
 
-  /** A promise gives an attempt its number, whether it is kept or not. */
-  /** Who was to move and did not leave its old place yet has no further number. */
+  /** A nomination gives an attempt its number, whether it is used or not. */
+  /** A migrating task that has not left its old place has no further number. */
   #withdraw(attemptId: AttemptId): void {
     const nomination = this.#nominated.get(attemptId);
     this.#nominated.delete(attemptId);

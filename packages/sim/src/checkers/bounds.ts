@@ -1,7 +1,4 @@
-/**
- * Bounds over time, followed from the events: how much of a budget is used up, what work waits for, and how often something is
- * moved to gather what is idle.
- */
+/** Bounds over time, followed from the events: budget usage, dependencies, and the rate of defragmentation. */
 import type { Event, Nomination, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
@@ -12,11 +9,11 @@ const MILLI = 1000;
 type Submitted = Event & { readonly kind: "workloadSubmitted" };
 
 export class Bounds {
-  /** What every workload was submitted to wait for, as far as it has not come about. */
+  /** Unmet dependencies of every workload. */
   readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
-  /** Moves that gather what is idle, by when and of what, the oldest first. */
+  /** Defragmentation moves with time and workload, oldest first. */
   #moves: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
-  /** Of each team with a budget: thousandths of accelerators times ms, counted by whoever holds them from round to round. */
+  /** For each team with a budget: thousandths of accelerators times ms, accumulated from round to round. */
   readonly #used = new Map<TeamName, number>();
   #rates: ReadonlyMap<TeamName, number> = new Map();
   #atMs = 0;
@@ -55,7 +52,7 @@ export class Bounds {
     }
   }
 
-  /** What is produced, and not an end, is waited for elsewhere. */
+  /** Artifacts are checked elsewhere. */
   #mayStart({ attemptId, workloadId }: Pick<Nomination, "attemptId" | "workloadId">): void {
     const wait = this.#awaited.get(workloadId)?.find(({ on }) => on !== "artifact");
     mustHold(
@@ -84,7 +81,7 @@ export class Bounds {
   }
 }
 
-/** What each team with a budget and everything below it uses up every ms, from placing to the end. */
+/** Rate of use of each team with a budget, with all teams below it, from placement to end. */
 function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   const rates = new Map<TeamName, number>();
   if (state.accounts.size === 0) return rates;
@@ -101,7 +98,7 @@ function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   return rates;
 }
 
-/** What uses up more accelerator-hours than its team may in all is recorded as such. What parts take is counted by the engine alone. */
+/** A team that exceeds its accelerator-hours is recorded as such. Only the engine counts fractions. */
 function mustKeepBudgets({ teams, accounts }: ReadonlyState, used: ReadonlyMap<TeamName, number>): void {
   for (const [team, milliMs] of used) {
     const { gpuHours, period } = teams.get(team)?.budget ?? {};

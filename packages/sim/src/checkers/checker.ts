@@ -1,7 +1,7 @@
 /**
- * Judges of a run. Each watches every round and throws when what it stands for is broken. What a state and a batch must keep
- * is the engine's own list of invariants, counted again without its indexes and its scheduling code; what takes a memory (the
- * life of every attempt) is followed here.
+ * Checkers of a run. Each observes every round and throws when its rule is broken. Rules on a state or a batch are the
+ * engine's invariants, recounted without its indexes and scheduling code; rules that need memory (the lifecycle of
+ * attempts) are followed here.
  */
 import { type AttemptId } from "@headroom/engine";
 import { checkBatch, checkState, waivedInvariants } from "@headroom/engine-oracle";
@@ -13,14 +13,14 @@ import { Evictions } from "./evictions.ts";
 import type { Waived } from "./evictions.ts";
 import { Violation } from "./violation.ts";
 
-/** All checkers of a run, with whatever memory they need, as the run's observer. */
+/** All checkers of a run as one observer. */
 export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
   #evictions: Evictions;
   #bounds = new Bounds();
-  /** To whom places were promised after the round before. */
+  /** Tasks nominated after the round before. */
   #nominated: ReadonlySet<AttemptId> = new Set();
-  /** The journal of the run: what a restart would read. */
+  /** The journal of the run, as a restart would read it. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
   constructor(lives: AttemptLives = new AttemptLives(), waivedUnder: Waived = waivedInvariants) {
@@ -48,7 +48,7 @@ export class Checkers implements SimulationObserver {
     return copy;
   }
 
-  /** A fresh one of the same kind, for a fork. */
+  /** A new checker of the same kind, for a fork. */
   protected make(lives: AttemptLives): this {
     return new Checkers(lives) as this;
   }

@@ -1,12 +1,12 @@
 /**
- * What a single batch does not show: under the same conditions nobody is evicted twice, and no two evict each other (DESIGN §7.6
- * and 7.8). Conditions change with whatever comes from outside and with time, not with what was evicted leaving.
+ * Rules across batches: under the same conditions no work is evicted twice, and no two workloads evict each other
+ * (DESIGN §7.6 and 7.8). Conditions change with outside inputs and with time, not with the end of evicted work.
  */
 import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
-/** What executors say of what they were asked for. */
+/** Executors' answers to requests. */
 const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
 const evictions: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved"]);
 
@@ -22,9 +22,9 @@ export type Waived = (policy: ReadonlyState["policy"]) => ReadonlySet<number>;
 
 export class Evictions {
   readonly #waivedUnder: Waived;
-  /** Attempts that were asked to leave and have not left. */
+  /** Evicted attempts that have not ended. */
   readonly #terminating = new Set<AttemptId>();
-  /** Since conditions changed: tasks that were evicted for good, and which by which. */
+  /** Since conditions changed: evicted tasks, and the preemptor of each. */
   readonly #evicted = new Set<string>();
   readonly #taken = new Set<string>();
 

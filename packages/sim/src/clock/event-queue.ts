@@ -1,12 +1,12 @@
 /**
- * The simulator's queue, ordered by (atMs, rank, sequence). It is a binary heap over typed arrays: this is the hot path
- * of every simulated run, and it holds one or two entries for each attempt in flight. Entries are never removed early;
- * whoever no longer wants one compares its sequence on arrival and ignores it.
+ * The simulator's queue, ordered by (atMs, rank, sequence). A binary heap over typed arrays: this is the hot path of
+ * every simulated run, with one or two entries for each attempt in flight. Entries are never removed early; their owner
+ * compares the sequence when they are due and ignores stale ones.
  */
 
 /**
- * What goes first at one instant. A completion that falls on the same millisecond as an expiry counts as a completion,
- * and both free what the arrivals of that millisecond may then use.
+ * Order at one instant. A completion at the same millisecond as an expiry counts as a completion, and both free
+ * capacity for arrivals of that millisecond.
  */
 export const ranks = { observation: 0, expiry: 1, arrival: 2, tick: 3 } as const;
 
@@ -45,7 +45,7 @@ export class EventQueue {
     return this.#order[0]! % sequencesPerRank;
   }
 
-  /** Adds an entry and returns its sequence, which tells it from every other entry of this queue. */
+  /** Adds an entry and returns its unique sequence. */
   push(atMs: number, rank: number, payload: number): number {
     if (this.#size === this.#at.length) this.#grow();
     const sequence = this.#nextSequence++;
@@ -59,7 +59,7 @@ export class EventQueue {
     if (last > 0) this.#siftDown(this.#at[last]!, this.#order[last]!, this.#payload[last]!);
   }
 
-  /** An independent queue with the same entries, which goes on with the same sequences. */
+  /** An independent copy that continues with the same sequences. */
   fork(): EventQueue {
     const copy = new EventQueue(this.#at.length);
     copy.#at.set(this.#at);

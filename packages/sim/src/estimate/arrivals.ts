@@ -1,17 +1,17 @@
 /**
- * Work that is yet to be submitted, as far as it can matter to what waits: under policies that let later work pass, the
- * future is taken to be some stretch of the past again (a block bootstrap, Künsch 1989), so that its bursts stay bursts.
+ * Future submissions, as far as they can affect waiting work: under policies that let later work pass, the future
+ * repeats a random stretch of the past (a block bootstrap, Künsch 1989), so that bursts stay bursts.
  */
 import { draw, type Workload, type WorkloadId } from "@headroom/engine";
 import { acceleratorsOf, type WorkHistory } from "./history.ts";
 
 export interface Arrival {
   readonly atMs: number;
-  /** Index of the work that comes again. */
+  /** Index of the workload that is repeated. */
   readonly record: number;
 }
 
-/** A past shorter than this is taken to have been silent before: an hour of submissions must not become the rate of a week. */
+/** A shorter past is assumed to follow silence: an hour of submissions must not become the rate of a week. */
 const pastMinMs = 24 * 3_600_000;
 
 const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }: Workload): number => {
@@ -21,8 +21,8 @@ const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }:
 };
 
 /**
- * Whether later work may pass any of `targets`: it has passed work of that size or smaller before. Asked of the record and
- * not of the policy, so that every policy is covered, and so that queues which nobody passes cost nothing extra.
+ * Whether later work may pass any of `targets`: it has passed work of that size or smaller before. Derived from the
+ * record and not from the policy, so that every policy is covered, and queues without overtaking cost nothing extra.
  */
 export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<WorkloadId>): boolean {
   let laterStartMs = Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<Wor
   return targetSize >= passedSize;
 }
 
-/** Several days of a busy cluster. Work that is passed for ever must not make a forward run last as long. */
+/** Several days of a busy cluster. Work that is always passed must not make a forward run endless. */
 const arrivalsMax = 2000;
 
 export interface ArrivalReplay {
@@ -48,7 +48,7 @@ export interface ArrivalReplay {
   readonly seed: number;
 }
 
-/** Submissions of the past from some instant on, once more, from `nowMs` on; past their end they begin again. */
+/** Repeats the submissions of the past from some instant on, from `nowMs` on; after the end they start over. */
 export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: ArrivalReplay): Generator<Arrival> {
   const { records } = history;
   const first = records[0];

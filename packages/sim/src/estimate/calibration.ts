@@ -1,14 +1,14 @@
 /**
- * Keeps ranges honest: every range that was given is held against the start that came, and from then on the ranges are a
- * little wider on the side that was missed, a little narrower where they held. After any number of outcomes the share of
- * misses is near what was promised, whatever the model behind the ranges gets wrong and however the work changes
- * (adaptive conformal inference: Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023).
- * What runs past its upper bound is a miss there and then: waiting for its start would let late news come latest.
+ * Calibrates ranges: every given range is compared with the real start, and from then on ranges are a little wider on
+ * the side that was missed, and a little narrower where they held. After any number of outcomes the share of misses is
+ * near the promised one, whatever the model's errors and however the work changes (adaptive conformal inference: Gibbs
+ * and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that waits beyond its upper bound
+ * is a miss at that moment: waiting for its start would delay the worst news.
  */
 import type { WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 
-/** A wait as a scenario-by-scenario forecast has it, in ms; `Infinity`: past the horizon. */
+/** The quantiles of a forecast wait, in ms; `Infinity`: past the horizon. */
 export interface WaitRange {
   readonly p10Ms: number;
   readonly p50Ms: number;
@@ -16,14 +16,14 @@ export interface WaitRange {
 }
 
 export interface CalibrationRules {
-  /** Share of outcomes that may lie beyond each end. */
+  /** Promised share of outcomes beyond each end. */
   readonly missShare: number;
-  /** How much one outcome moves an end, relative to its distance from the middle. */
+  /** Step of an end for one outcome, relative to its distance from the median. */
   readonly step: number;
-  /** A model is too sure of itself while it has seen little. */
+  /** Initial widening: with little data a model is overconfident. */
   readonly firstStretch: number;
   readonly stretchMax: number;
-  /** Before stretching, each end is at least this share of the median away from it, and `distanceMinMs`. */
+  /** Minimum distance of each end from the median before scaling: this share of the median, and `distanceMinMs`. */
   readonly distanceMinShare: number;
   readonly distanceMinMs: number;
 }
@@ -45,7 +45,7 @@ interface Nominated extends WaitRange {
 export class RangeCalibration {
   readonly #rules: CalibrationRules;
   readonly #nominated = new Map<WorkloadId, Nominated>();
-  /** Upper ends by the instant at which they pass; the payload is an index of `#bySlot`. */
+  /** Due times of upper ends; the payload is an index of `#bySlot`. */
   readonly #passing = new EventQueue();
   readonly #bySlot: (Nominated | null)[] = [];
   readonly #freeSlots: number[] = [];
@@ -58,12 +58,12 @@ export class RangeCalibration {
     this.#above = rules.firstStretch;
   }
 
-  /** How far the ends are moved away from the middle at present. */
+  /** Present scaling of the ends relative to the median. */
   get stretch(): { readonly below: number; readonly above: number } {
     return { below: this.#below, above: this.#above };
   }
 
-  /** The range to promise where the forecast says this. */
+  /** The calibrated range for a forecast. */
   range({ p10Ms, p50Ms, p90Ms }: WaitRange): WaitRange {
     const { distanceMinShare, distanceMinMs } = this.#rules;
     if (p50Ms === Number.POSITIVE_INFINITY) return { p10Ms, p50Ms, p90Ms };
@@ -73,7 +73,7 @@ export class RangeCalibration {
     return { p10Ms: Math.max(0, Math.round(p50Ms - below)), p50Ms, p90Ms: Math.round(p50Ms + above) };
   }
 
-  /** A range was given; one for each workload counts, the first. */
+  /** Records a given range; only the first of a workload counts. */
   recordRange(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
     if (this.#nominated.has(workloadId)) return;
     const nominated = { workloadId, madeAtMs, ...range };
@@ -97,7 +97,7 @@ export class RangeCalibration {
     this.#nominated.delete(workloadId);
   }
 
-  /** Time passes: what has not started by its upper end has missed it. Call it before `range`, after `started`. */
+  /** Advances time: work that has not started by its upper end is a miss. Call it before `range`, after `started`. */
   passed(nowMs: number): void {
     while (this.#passing.nextAtMs < nowMs) {
       const slot = this.#passing.nextPayload;

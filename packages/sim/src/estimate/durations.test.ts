@@ -9,7 +9,7 @@ function work(change: Partial<WorkRecord> = {}): WorkRecord {
   return { family: "a", accelerators: 1, submittedAtMs: 0, endedAfterMs: [], walltimeMs: null, ...change };
 }
 
-/** A sweep of so many jobs a second apart from `atS` on, that took so long (in s) where they have ended. */
+/** A sweep of jobs a second apart from `atS` on, with these run times (in s) for ended ones. */
 function sweep(atS: number, members: number, endedAfterS: readonly number[], change: Partial<WorkRecord> = {}) {
   return Array.from({ length: members }, (_, member) => {
     const endedAfter = endedAfterS[member];

@@ -1,41 +1,41 @@
 /**
- * How long work will run, learned from work that has ended. Users submit in sweeps: jobs of one kind, seconds apart, that
- * take much the same time; sweeps near each other in time resemble each other; over weeks nothing much holds. So a
- * duration is drawn from the sweep's own ended members, or else from those of a sweep nearby, preferring the same kind of
- * work, then the same size, then anything. This is a distance-dependent Chinese restaurant process (Blei and Frazier,
- * JMLR 12, 2011) over sweeps with a Pólya urn inside each, and it gives two things that independent draws from a
- * histogram do not: the members of a sweep nobody has seen end vary together, and what runs longer than its like moves
- * the weight to longer kinds, since a draw must exceed what has elapsed.
+ * Run times of work, learned from ended work. Users submit in sweeps: jobs of one kind, seconds apart, with similar run
+ * times; neighbouring sweeps resemble each other; over weeks little is constant. So a run time is drawn from the
+ * sweep's own ended members, or else from a sweep nearby, preferring the same kind of work, then the same size, then
+ * anything. This is a distance-dependent Chinese restaurant process (Blei and Frazier, JMLR 12, 2011) over sweeps with
+ * a Pólya urn inside each. Unlike independent draws from a histogram it makes members of an unfinished sweep vary
+ * together, and moves weight to longer kinds for work that outlasts similar work, because a draw must exceed the
+ * elapsed time.
  */
 import { draw } from "@headroom/engine";
 
-/** One workload, or one array of tasks, as far as its duration can be guessed from others. */
+/** One workload, or one array, with the fields that predict its run time. */
 export interface WorkRecord {
-  /** What is submitted again and again under one name and team; as narrow as can be told. */
+  /** Work that is submitted repeatedly under one name and team, as narrow as possible. */
   readonly family: string;
   /** Accelerators of the whole gang. */
   readonly accelerators: number;
   readonly submittedAtMs: number;
-  /** How long each of its attempts that ended took, in ms. */
+  /** Run times of its ended attempts, in ms. */
   readonly endedAfterMs: readonly number[];
-  /** `null`: nothing bounds it. */
+  /** `null`: no walltime. */
   readonly walltimeMs: number | null;
 }
 
-/** Work that is in no record: it is submitted in the future that is imagined. */
+/** Work without a record: it is submitted in the simulated future. */
 export type UnseenWork = Pick<WorkRecord, "family" | "accelerators" | "walltimeMs">;
 
 export interface DurationRules {
-  /** Two submissions of one family and size further apart than this belong to different sweeps. */
+  /** Submissions of one family and size that are further apart belong to different sweeps. */
   readonly sweepGapMs: number;
-  /** Weight of the ended members of other sweeps against one of its own. */
+  /** Weight of the ended members of other sweeps relative to one of its own. */
   readonly foreignWeight: number;
   /**
-   * Probabilities of taking the sweep at hand, on the way from the nearest sweep to ones further away. How long kinds of
-   * work persist differs between clusters and cannot be seen from few sweeps, so the scenarios take turns.
+   * Probabilities of choosing a sweep on the way from the nearest to more distant ones. Persistence differs between
+   * clusters and cannot be estimated from few sweeps, so the scenarios alternate.
    */
   readonly nearness: readonly number[];
-  /** Members of a sweep differ by up to this share of their duration. */
+  /** Spread within a sweep, as a share of the run time. */
   readonly spread: number;
 }
 
@@ -46,25 +46,25 @@ export const usualDurationRules: DurationRules = {
   spread: 0.06,
 };
 
-/** Where nothing has ended yet: evenly over the octaves from a minute to 17 hours. */
+/** Without any ended work: uniform over the octaves from a minute to 17 hours. */
 export const FIRST_OCTAVE_MS = 60_000;
 export const OCTAVES = 10;
 
-/** Past so many sweeps on either side a sweep is no neighbour any more. */
+/** Maximum distance of a neighbour, in sweeps on either side. */
 const neighboursMax = 48;
 /** More than there are neighbours of all kinds. */
 const stepsMax = 512;
-/** Members of one sweep that are kept in mind; more would not change what is drawn. */
+/** Maximum kept members of a sweep; more would not change the draws. */
 const poolMax = 256;
-/** A draw must exceed what has elapsed; after so many that do not, nothing known explains the run. */
+/** A draw must exceed the elapsed time; after this number of failures no known run time explains the run. */
 export const DRAWS_MAX = 24;
-/** Of what has elapsed; the Pareto tail of a run that outlasts all its like is cut here. */
+/** Multiple of the elapsed time at which the Pareto tail of a run that outlasts all similar work is cut. */
 const outlastingMax = 20;
 
 export interface Sweep {
-  /** The newest of them. */
+  /** The newest records only. */
   readonly ended: number[];
-  /** Position in the lists of the family, of the size and of everything. */
+  /** Index in the lists of the family, of the size and of all work. */
   readonly places: readonly number[];
   readonly lists: readonly (readonly number[])[];
 }
@@ -77,7 +77,7 @@ export class DurationModel {
   /** Sweeps of a family, of a size and of all work, in the order in which they began. */
   readonly #lists = new Map<string, number[]>();
 
-  /** `records` in the order of submission; what is asked for later is named by its index. */
+  /** `records` in the order of submission; later questions use their index. */
   constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
     this.#rules = rules;
     this.#records = records;
@@ -110,7 +110,7 @@ export class DurationModel {
     return sweep;
   }
 
-  /** One possible future. The same seed gives the same one, as long as it is asked the same questions in the same order. */
+  /** One scenario. The same seed gives the same answers to the same questions in the same order. */
   scenario(seed: number): DurationScenario {
     return new DurationScenario(this, seed);
   }
@@ -143,7 +143,7 @@ export class DurationModel {
     return this.#sweeps[index]!;
   }
 
-  /** One after all that there are, of which nothing is known yet. */
+  /** A future sweep after all existing ones, of which nothing is known. */
   sweepAfterAll(work: UnseenWork): Sweep {
     const lists = listKeys(work).map((key) => this.#lists.get(key) ?? []);
     return { ended: [], places: lists.map((list) => list.length), lists };
@@ -159,11 +159,14 @@ function listKeys({ family, accelerators }: UnseenWork): readonly [string, strin
   return [`${accelerators} ${family}`, `${accelerators}`, ""];
 }
 
-/** Sweeps near this one, those of the narrowest kind first, until one is taken: which, or -1. Some are visited more than once. */
+/**
+ * Visits nearby sweeps, those of the narrowest kind first, until one is accepted: its index, or -1. Some are visited
+ * more than once.
+ */
 export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number) => boolean): number {
   for (let level = 0; level < lists.length; level++) {
     const list = lists[level]!;
-    // The same list once more tells nothing new.
+    // Repeating the same list adds nothing.
     if (level > 0 && list.length === lists[level - 1]!.length) continue;
     const place = places[level]!;
     for (let distance = 1; distance <= neighboursMax; distance++) {
@@ -176,7 +179,7 @@ export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number)
   return -1;
 }
 
-/** How long an attempt takes in all, given that it has already run for `elapsedMs`: of work by its record, and of work in none. */
+/** Total run time of an attempt, given its elapsed time, for work with a record and without. */
 export interface DurationSource {
   durationMs(record: number, elapsedMs: number): number;
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number;
@@ -187,12 +190,12 @@ export class DurationScenario implements DurationSource {
   readonly #seed: number;
   readonly #nearness: number;
   #drawn = 0;
-  /** By sweep: what has ended and what this scenario has imagined, for those of which it has imagined anything. */
+  /** By sweep: ended runs and this scenario's draws, for sweeps with draws. */
   readonly #pools: (number[] | undefined)[];
-  /** Sweeps of work that is in no record, beyond the model's: one for each family and size. */
+  /** Sweeps of work without a record, in addition to the model's: one for each family and size. */
   readonly #unseen: Sweep[] = [];
   readonly #unseenOf = new Map<string, number>();
-  /** Room for the sweeps that a search passes. */
+  /** Buffer for the sweeps that a search passes. */
   readonly #passed: number[] = [];
 
   constructor(model: DurationModel, seed: number) {
@@ -203,12 +206,14 @@ export class DurationScenario implements DurationSource {
     this.#nearness = nearness[seed % nearness.length]!;
   }
 
-  /** How long an attempt of this work takes in all, given that it has already run for `elapsedMs`; whole ms. */
+  /** Total run time of an attempt of this work, given its elapsed time; whole ms. */
   durationMs(record: number, elapsedMs: number): number {
     return this.#drawMs(this.#model.sweepOf(record), this.#model.walltimeMs(record), elapsedMs);
   }
 
-  /** The same of work that is submitted in this very future: it goes by the work before it, what is of one kind varies together. */
+  /**
+   * The same for work that is submitted in this scenario: it follows the work before it, and one kind varies together.
+   */
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number {
     const [key] = listKeys(work);
     let sweep = this.#unseenOf.get(key);
@@ -249,7 +254,10 @@ export class DurationScenario implements DurationSource {
     return draw(this.#seed, this.#drawn++, "duration") / 2 ** 32;
   }
 
-  /** Members that have been outlived are out; others are as likely as they would be if all draws that fall short were repeated. */
+  /**
+   * Members below the elapsed time are excluded; the others keep their relative probabilities, as if all draws below
+   * were repeated.
+   */
   #candidate(sweep: number, elapsedMs: number): number {
     const { foreignWeight, spread } = this.#model.rules;
     const within = 1 + spread * (2 * this.#uniform() - 1);
@@ -264,7 +272,7 @@ export class DurationScenario implements DurationSource {
     return source < 0 ? this.#unknown() : this.#oneOf(this.#pool(source));
   }
 
-  /** What is known or was imagined of a sweep. */
+  /** Known and drawn run times of a sweep. */
   #pool(sweep: number): readonly number[] {
     return this.#pools[sweep] ?? this.#sweep(sweep).ended;
   }
@@ -274,8 +282,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * A sweep of which something is known, near, and of the narrowest kind that has any; -1: there is none. One number says
-   * how many are passed on the way, which is the same as stopping at each with the scenario's probability.
+   * A nearby sweep with data, of the narrowest kind that has any; -1: none. One random number determines how many are
+   * passed, which is equivalent to stopping at each with the scenario's probability.
    */
   #neighbour(sweep: number): number {
     let left = this.#steps();
@@ -304,7 +312,7 @@ export class DurationScenario implements DurationSource {
     return low * (1 + this.#uniform());
   }
 
-  /** What has run longer than everything like it goes on for as long again, half of the time (Lindy's law). */
+  /** A run that outlasts all similar work continues for as long again with probability one half (Lindy's law). */
   #outlasting(elapsedMs: number): number {
     const share = Math.max(1 / outlastingMax, 1 - this.#uniform());
     return Math.floor(Math.max(elapsedMs, 1000) / share) + 1;

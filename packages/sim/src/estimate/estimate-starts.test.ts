@@ -60,7 +60,7 @@ function estimates(engine: Engine, nowMs: number): readonly StartEstimate[] {
 const waitingIn = ({ engine }: Simulation<StartLedger>): WorkloadId[] =>
   [...engine.state.workloads.values()].filter(({ phase }) => phase === "pending").map(({ id }) => id);
 
-/** Jobs of the trace that are yet to come, as a forward run is told of them. */
+/** Future jobs of the trace, as input of a forward run. */
 function* rest(simulation: Simulation<StartLedger>, jobs: readonly TraceJob[]): Generator<ForwardArrival> {
   for (let index = simulation.scriptedCount; index < jobs.length; index++) {
     yield {
@@ -144,7 +144,7 @@ describe("start estimates", () => {
   });
 
   it("follow from a queue of known work by counting", () => {
-    // One sweep of sixteen that all took 1,000 s, then forty like them: two and a half times the pool.
+    // One sweep of sixteen with 1,000 s each, then forty like them: two and a half times the pool.
     const known = Array.from({ length: 16 }, (): [number, number, number] => [0, 1000, 1]);
     const queued = Array.from({ length: 40 }, (_, index): [number, number, number] => [5000 + index, 1000, 1]);
     const simulation = traceStarts({ jobs: jobsOf([...known, ...queued]), fleet, policy: presets.get("fifo")! });
@@ -181,7 +181,7 @@ describe("start estimates", () => {
   });
 
   it("count on more of the work that keeps passing what waits", () => {
-    // Small jobs come as fast as they end, for two days; now and then one of the whole pool waits behind them.
+    // Small jobs arrive as fast as they end, for two days; sometimes one that needs the whole pool waits behind them.
     const small = Array.from({ length: 1200 }, (_, index): [number, number, number] => [index * 150, 1800, 1]);
     const jobs = jobsOf([...small, [100_000, 500, 16] as const, [170_000, 500, 16] as const]).toSorted(
       (left, right) => left.submittedAtMs - right.submittedAtMs,
@@ -190,7 +190,7 @@ describe("start estimates", () => {
     simulation.advance({ untilMs: 170_000_000, maxRounds: 100_000 });
     const [large] = estimates(simulation.engine, 170_000_000).slice(-1);
     expect(large!.because.arrivalsReplayed).toBe(true);
-    // With nobody arriving it would start when what runs has ended, within 1,800 s.
+    // Without arrivals it would start when running work has ended, within 1,800 s.
     expect(large!.p50AtMs! - 170_000_000).toBeGreaterThan(2_000_000);
   });
 
@@ -211,7 +211,7 @@ describe("start estimates", () => {
     const found = estimates(engine, 1000);
     expect(found).toHaveLength(3);
     for (const { because } of found) expect(because.startedCount).toBeGreaterThan(0);
-    // The runs of the schedule pass what waits.
+    // The runs of the schedule pass waiting work.
     expect(found[2]!.because.startsBefore).toBeGreaterThan(2);
     expect(estimates(engine, 1000)).toEqual(found);
     expect(found[2]!.p10AtMs!).toBeGreaterThan(found[0]!.p10AtMs!);

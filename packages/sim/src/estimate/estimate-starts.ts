@@ -1,7 +1,7 @@
 /**
- * When everything that waits will start, as a range: forward runs of this very engine on forks of the live state, one for
- * each of a number of possible futures, which differ in what is not known: how long work takes that has not ended, and
- * what is submitted meanwhile. Pure: a function of the state, the seed and the options; the live engine is only read.
+ * Start estimates with ranges: forward runs of the engine on forks of the live state, one for each of several
+ * scenarios, which differ in unknown facts: remaining run times and future submissions. Pure: a function of the state,
+ * the seed and the options; the live engine is only read.
  */
 import { draw, EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
@@ -15,19 +15,21 @@ import { progressDurationMs } from "./progress-durations.ts";
 export interface EstimateOptions {
   readonly nowMs: number;
   readonly seed: number;
-  /** What starts later than this is said to be beyond the horizon. */
+  /** Later starts are reported as beyond the horizon. */
   readonly horizonMs: number;
-  /** Workloads and tasks of arrays to play through in all scenarios together: fewer scenarios, of coarser steps, where much waits. */
+  /**
+   * Workloads and tasks to simulate in all scenarios together: with a long queue, fewer scenarios with coarser steps.
+   */
   readonly effort: number;
   /**
-   * Steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the time that an answer takes. Where so
-   * much waits that the fewest scenarios use them up, each is cut after its share, and the answer says how far they went.
+   * Maximum steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the response time. If the
+   * minimum number of scenarios uses them up, each is cut after its share, and the answer says how far they went.
    */
   readonly stepsMax: number;
-  /** `null`: the ranges as the scenarios have them. */
+  /** `null`: uncalibrated ranges. */
   readonly calibration: RangeCalibration | null;
   readonly durationRules: DurationRules;
-  /** The state of which the engine is a fork: what has ended is known there alone. Absent: the engine is none. */
+  /** The original engine of a fork: only it knows ended work. Absent: the engine is no fork. */
   readonly past?: ReadonlyState;
 }
 
@@ -39,33 +41,39 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
   durationRules: usualDurationRules,
 };
 
-/** Fewer say nothing of tenths; more change little. */
+/** Fewer scenarios cannot estimate tenths; more change little. */
 const scenarioBounds = { min: 8, max: 64 } as const;
 
-/** Far below the width of any range: a start a day away is told to twenty minutes, and to an hour where very much waits. */
+/**
+ * Far below the width of any range: a start a day away has a resolution of twenty minutes, or an hour with a very long
+ * queue.
+ */
 const grain = 1 / 64;
 const coarseGrain = 1 / 24;
 
-/** Instants in ms; `null`: beyond the horizon, or never as things are, or after `playedUntilMs` where it is given. */
+/** Instants in ms; `null`: beyond the horizon, or never under present conditions, or after `playedUntilMs` if set. */
 export interface StartEstimate {
   readonly workloadId: WorkloadId;
   readonly p10AtMs: number | null;
   readonly p50AtMs: number | null;
   readonly p90AtMs: number | null;
-  /** How far the scenarios went in which it has not started; absent: to the horizon. */
+  /** End of the simulated period in scenarios without its start; absent: the horizon. */
   readonly playedUntilMs?: number;
   readonly because: EstimateGrounds;
 }
 
-/** What lies before the start in the middle one of the scenarios in which it starts at all. */
+/** Events before the start, in the median of the scenarios with a start. */
 export interface EstimateGrounds {
-  /** Attempts, of what runs now and of what starts meanwhile. */
+  /** Attempts that end before it, running now or started meanwhile. */
   readonly endsBefore: number;
   readonly startsBefore: number;
-  /** Scenarios in which it starts within the horizon, or before `playedUntilMs`, of all; none were played for what never starts. */
+  /**
+   * Scenarios with a start within the horizon (or before `playedUntilMs`), of all; none were simulated for work that
+   * never starts.
+   */
   readonly startedCount: number;
   readonly scenarioCount: number;
-  /** Whether the scenarios have further submissions in them, because later work has passed such work before. */
+  /** Whether the scenarios contain further submissions, because later work has passed such work before. */
   readonly arrivalsReplayed: boolean;
   /** What is known of how long the running work takes. Absent: nothing was played. */
   readonly history?: RunHistory;
@@ -86,8 +94,8 @@ export interface RunHistory {
 }
 
 /**
- * An estimate for every workload that waits in whole or in part, in the order of submission; of an array some of whose tasks have
- * started, for the next of them. What never starts as things are has none, and no future is played to the end for its sake.
+ * An estimate for every workload that waits in whole or in part, in the order of submission; for an array with started
+ * tasks, for the next one. Work that can never start has none, and no scenario is simulated to its end for it.
  */
 export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
   const { state } = engine;
@@ -176,14 +184,14 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
   return { workloadId, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
 }
 
-/** Starts that it is yet to have: its own, or those of its tasks. */
+/** Number of its starts that are missing: its own, or those of its tasks. */
 function waitingTasks({ phase, spec, nextTask, retries }: Workload): number {
   return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + retries.length : 0;
 }
 
 /**
- * Starts up to then are known in every scenario: the one that was cut first without a start of this workload says no more.
- * Later starts of other scenarios are left out, for they might be the later ones of all.
+ * Starts up to this instant are known in every scenario: the scenario that was cut first without a start of this
+ * workload limits it. Later starts of other scenarios are ignored, because they would bias the sample.
  */
 function playedUntilMs(futures: readonly ForwardStarts[], workloadId: WorkloadId): number {
   return futures.reduce(
@@ -198,7 +206,7 @@ interface Play {
   readonly history: WorkHistory;
   readonly model: DurationModel;
   readonly targets: ReadonlySet<WorkloadId>;
-  /** The most there may be; fewer, but not fewer than there must be, where the steps are used up. */
+  /** The maximum; fewer, but not below the minimum, if the steps are used up. */
   readonly scenarioCount: number;
   readonly isCoarse: boolean;
   readonly arrivalsReplayed: boolean;
@@ -269,7 +277,7 @@ function rangeOf(
   };
   const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
   if (calibration === null) return range;
-  // Until then it waits for certain: only what comes after is known too well or too badly.
+  // It certainly waits until then: only the time after is uncertain.
   const certainMs = Math.max(0, Math.min(earliestMs, starts[0]?.atMs ?? earliestMs) - nowMs);
   const { p10Ms, p50Ms, p90Ms } = range;
   const rest = { p10Ms: p10Ms - certainMs, p50Ms: p50Ms - certainMs, p90Ms: p90Ms - certainMs };

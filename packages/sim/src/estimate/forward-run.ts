@@ -1,7 +1,7 @@
 /**
- * One possible future of a live engine, played on a fork of it: attempts end when the scenario says, work arrives when the
- * scenario says, and everything else is decided by the engine itself. It drives the fork as the live driver drives the
- * engine, batch by batch, and stops when the last workload that was asked about has started, or at its last step.
+ * One scenario on a fork of a live engine: attempts end and work arrives when the scenario says, and the engine decides
+ * everything else. It drives the fork as the live driver drives the engine, batch by batch, and stops when the last
+ * target has started, or at its last step.
  */
 import { commandId } from "@headroom/engine";
 import type { Attempt, CommandId, Engine, Input, Reply, WorkloadId, WorkloadSpec } from "@headroom/engine";
@@ -12,49 +12,49 @@ import { Playout, type PlayoutArrivals } from "../playout/playout.ts";
 export interface ForwardScenario {
   /** How long an attempt of this workload takes in all, given that it has run for so long. `running`: at the fork; `null`: it starts now. */
   durationMs(workloadId: WorkloadId, elapsedMs: number, running: Attempt | null): number;
-  /** What is submitted meanwhile, in time's order. */
+  /** Future submissions, in order of time. */
   readonly arrivals: Iterator<ForwardArrival>;
 }
 
 export interface ForwardArrival {
   readonly atMs: number;
-  /** For whom it is submitted: limits, turns and predictions go by users too. */
+  /** The submitting user: limits, turns and predictions depend on users. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
-  /** The workload of the past that its durations are drawn for. */
+  /** The past workload whose run times apply. */
   readonly like: WorkloadId;
 }
 
 export interface ForwardStart {
   readonly atMs: number;
-  /** Attempts that end before, and workloads or tasks that start before, from the present on. */
+  /** Ended attempts, and started workloads or tasks, since the present. */
   readonly endsBefore: number;
   readonly startsBefore: number;
 }
 
 export interface ForwardOptions {
-  /** A fork; it is used up. */
+  /** A fork; it is consumed. */
   readonly engine: Engine;
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly targets: ReadonlySet<WorkloadId>;
   readonly scenario: ForwardScenario;
   /**
-   * What happens within this share of the time from the present on is one batch: a future hours away needs no seconds, and
-   * the number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0: exact.
+   * Events within this share of the time from the present form one batch: a future hours away needs no seconds, and the
+   * number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0: exact.
    */
   readonly grain: number;
   /**
-   * Rounds and starts, of workloads or their tasks, to play at most. What runs at the fork is counted as well, for it has to
-   * be taken over and to end, but for no more than half of them.
+   * Maximum rounds and starts, of workloads or tasks. Running work at the fork counts too, because it must be taken
+   * over and end, but for no more than half of them.
    */
   readonly stepsMax: number;
 }
 
 export interface ForwardStarts {
-  /** Of the targets that start within the horizon, and before the steps are used up. */
+  /** Starts of the targets within the horizon and the steps. */
   readonly starts: ReadonlyMap<WorkloadId, ForwardStart>;
-  /** What has not started does not start up to this instant; `Infinity`: nor within the horizon. */
+  /** Targets without a start do not start up to this instant; `Infinity`: nor within the horizon. */
   readonly playedUntilMs: number;
   readonly stepCount: number;
 }
@@ -127,7 +127,7 @@ class ForwardRun implements PlayoutArrivals {
     return { kind: "submitWorkload", commandId: id, actor, idempotencyKey: null, spec };
   }
 
-  /** An arrival that is refused is one that does not happen. */
+  /** A refused arrival is ignored. */
   #note(reply: Reply): void {
     const like = this.#likeOfCommand.get(reply.commandId);
     this.#likeOfCommand.delete(reply.commandId);
@@ -153,7 +153,7 @@ function next(arrivals: Iterator<ForwardArrival>): ForwardArrival | null {
   return result.done === true ? null : result.value;
 }
 
-/** When each target starts in this future. */
+/** Start of each target in this scenario. */
 export function forwardStarts(options: ForwardOptions): ForwardStarts {
   return new ForwardRun(options).run();
 }

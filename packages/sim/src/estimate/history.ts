@@ -1,4 +1,4 @@
-/** What a state tells of the durations of work: its own records, in the order of submission, and nothing that lies ahead. */
+/** Run times recorded in a state, in the order of submission, and nothing that lies ahead. */
 import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import type { DurationSource, WorkRecord } from "./durations.ts";
@@ -9,7 +9,7 @@ export interface WorkHistory {
   readonly indexOf: ReadonlyMap<WorkloadId, number>;
 }
 
-/** `past`: of which the state is a fork, which knows nothing of what had ended. */
+/** `past`: the original of the fork, because a fork knows no ended work. */
 export function workHistory(state: ReadonlyState, past: ReadonlyState = state): WorkHistory {
   const known = new Map([...past.workloads, ...state.workloads]);
   const workloads = [...known.values()].toSorted((left, right) => left.ordinal - right.ordinal);
@@ -20,7 +20,7 @@ export function workHistory(state: ReadonlyState, past: ReadonlyState = state): 
   };
 }
 
-/** How long an attempt of it takes by this source, in ms; also of work that is submitted later, in the future at hand. */
+/** Run time of an attempt by this source, in ms; also for work that is submitted later in the scenario. */
 export function drawnDurationMs(
   source: DurationSource,
   { indexOf }: WorkHistory,
@@ -46,12 +46,12 @@ export function acceleratorsOf({ gang }: Workload["spec"]): number {
   return acceleratorsIn(wholeParts(gang));
 }
 
-/** `sweep-lr0.1-17` and `sweep-lr0.3-18` are of one family: numbers tell the members of a sweep apart. */
+/** `sweep-lr0.1-17` and `sweep-lr0.3-18` are one family: names that differ only in numbers. */
 function nameStem(name: string): string {
   return name.replace(/[0-9]+/g, "#");
 }
 
-/** What the fleet did to an attempt says nothing of the work; a walltime or its owner may well do so again. */
+/** A loss caused by the fleet says nothing about the work; a walltime or a stop by its owner does. */
 function tellsDuration({ outcome, stopReason }: EndedAttempt): boolean {
   if (outcome === "lost") return false;
   return outcome !== "stopped" || stopReason === "cancelled" || stopReason === "walltimeExceeded";

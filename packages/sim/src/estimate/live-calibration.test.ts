@@ -37,7 +37,7 @@ class Queue {
     this.engine.advance();
   }
 
-  /** What runs ends, and what starts in its place runs at once. */
+  /** Running work ends, and its successor runs at once. */
   next(atMs: number): void {
     const [attemptId] = this.engine.state.attempts.keys();
     this.give(atMs, { kind: "attemptExited", attemptId: attemptId!, exits: [{ kind: "exited", worker: 0, code: 0 }] });
@@ -48,7 +48,7 @@ class Queue {
     this.give(atMs, { ...this.#asking(), kind, workloadId });
   }
 
-  /** The first is told the range from 10 to 30 minutes. */
+  /** The first gets the range from 10 to 30 minutes. */
   estimates(change: Partial<StartEstimate> = {}): StartEstimate[] {
     const because = { endsBefore: 0, startsBefore: 0, startedCount: 8, scenarioCount: 8, arrivalsReplayed: false };
     const range = { p10AtMs: 10 * minute, p50AtMs: 20 * minute, p90AtMs: 30 * minute };

@@ -1,14 +1,14 @@
 /**
- * Keeps the ranges of a live engine honest with what is seen of it: its state, whenever somebody asks for estimates. What was
- * submitted shortly before is promised the range that is then given; later states tell when it started.
+ * Calibrates the ranges of a live engine from its states, whenever estimates are requested. Recently submitted work is
+ * recorded with its range; later states show when it started.
  */
 import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import { RangeCalibration } from "./calibration.ts";
 import type { StartEstimate } from "./estimate-starts.ts";
 
-/** Of what has waited for longer, less is uncertain: what comes of it says little of the ranges at submission. */
+/** Work that has waited longer is less uncertain: its outcome says little about ranges at submission. */
 const youngMs = 10 * 60_000;
-/** More would be no news: an outcome moves an end by a hundredth. */
+/** More would add nothing: an outcome moves an end by a hundredth. */
 const nominatedMax = 10_000;
 /** Of so many of the newest starts the error is kept. */
 const errorsMax = 200;
@@ -35,7 +35,7 @@ export class LiveCalibration {
     return { startCount: sorted.length, medianErrorMs: sorted[sorted.length >> 1]! };
   }
 
-  /** Starts that came since it looked last, in the order in which they came. Call it before estimates are made of that state. */
+  /** Starts since the last call, in their order. Call it before estimates are made of that state. */
   learn({ workloads }: ReadonlyState, nowMs: number): void {
     const started: { readonly id: WorkloadId; readonly atMs: number; readonly ordinal: number }[] = [];
     for (const id of this.#nominated.keys()) {
@@ -57,8 +57,8 @@ export class LiveCalibration {
   }
 
   /**
-   * That these ranges were given. Nothing is learned of what is given no instant, of what was not played to its end, or of what has
-   * started before: the state tells first starts only.
+   * Records given ranges. Nothing is learned from work without an instant, with an unfinished simulation, or with an
+   * earlier start: the state has first starts only.
    */
   recordRange({ workloads }: ReadonlyState, estimates: readonly StartEstimate[], nowMs: number): void {
     for (const { workloadId, p10AtMs, p50AtMs, p90AtMs, playedUntilMs } of estimates) {
@@ -79,7 +79,7 @@ export class LiveCalibration {
   }
 }
 
-/** Its start depends on people, of whom no estimate knows anything. */
+/** Its start depends on people, which no estimate can know. */
 function isKept({ held, stopRequested, firstStartedAtMs }: Workload): boolean {
   return firstStartedAtMs === null && (held === true || stopRequested);
 }

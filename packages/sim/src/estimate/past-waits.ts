@@ -1,12 +1,12 @@
-/** The forecast without a model, to be measured against: what work of this size waited so far. */
+/** The baseline forecast without a model: past waits of work of this size. */
 export interface WaitQuantiles {
   readonly p10Ms: number;
   readonly p90Ms: number;
 }
 
 /**
- * Sizes are exact numbers of accelerators. A size that has never started takes the waits of all sizes; before anything has
- * started, the forecast is that nothing waits.
+ * Sizes are exact numbers of accelerators. A size that has never started uses the waits of all sizes; before any start,
+ * the forecast is no wait.
  */
 export class PastWaits {
   readonly #bySize = new Map<number, number[]>();

@@ -1,4 +1,4 @@
-/** A trace on a fleet, run without telling the engine how long anything takes, and the starts that come. */
+/** A trace on a fleet, run without telling the engine any run times, and the resulting starts. */
 import { commandId, InvariantError, teamName, type Policy, type WorkloadId, type WorkloadSpec } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import {
@@ -21,7 +21,7 @@ export class StartLedger implements SimulationObserver {
   readonly jobs: readonly TraceJob[];
   readonly idOf: (WorkloadId | null)[];
   readonly startedAtMs: Float64Array;
-  /** Jobs that the newest rounds submitted and jobs that they started; whoever reads them empties them. */
+  /** Jobs submitted and started by the newest rounds; the reader empties the lists. */
   submitted: number[] = [];
   started: number[] = [];
 
@@ -53,7 +53,7 @@ export class StartLedger implements SimulationObserver {
 
 const team = teamName("trace");
 
-/** Which job of the trace it is. */
+/** Index of the job in the trace. */
 export function jobOf({ spec }: { readonly spec: WorkloadSpec }): number {
   return Number(spec.name.slice(1));
 }
@@ -89,7 +89,7 @@ function submissions(jobs: readonly TraceJob[]): Script {
   };
 }
 
-/** No walltime: a trace has none but the true duration. */
+/** No walltime: the trace has only the true run time. */
 export function specOf({ accelerators }: TraceJob, index: number): WorkloadSpec {
   return {
     kind: "train",

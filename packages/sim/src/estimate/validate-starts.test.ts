@@ -4,7 +4,7 @@ import { drawBelow } from "../faults/exponential.ts";
 import type { TraceJob } from "../trace/trace.ts";
 import { StartValidation, type StartValidationResult } from "./validate-starts.ts";
 
-/** Sweeps of like jobs, more of them than the pool can run at once, for weeks; each sweep draws its kind. */
+/** Sweeps of similar jobs, more than the pool can run at once, for weeks; each sweep draws its kind. */
 function sweeps(seed: number): TraceJob[] {
   const jobs: TraceJob[] = [];
   let atS = 0;

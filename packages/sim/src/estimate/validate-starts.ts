@@ -1,7 +1,7 @@
 /**
- * How good start estimates are: a trace is run, every job that waits gets its estimate at its submission from nothing but
- * the state of that moment, and the starts that then come are held against it. No walltime is given (a trace's would be
- * the true duration), so that durations are known only of what has ended.
+ * Accuracy of start estimates: a trace is run, every waiting job gets its estimate at its submission from the state of
+ * that moment alone, and the real start is compared with it. No walltime is given (a trace's would be the true run
+ * time), so run times are known only for ended work.
  */
 import type { Engine, Policy } from "@headroom/engine";
 import { topologyFreePool } from "../run/fleet-spec.ts";

@@ -1,5 +1,5 @@
 /**
- * Requests that no client would send, drawn from a seed: any method, target, headers and body, as bytes on a socket. Half of
+ * Invalid and unusual requests drawn from a seed: any method, target, headers and body, as bytes on a socket. Half of
  * them carry the token.
  */
 import { draw } from "@headroom/engine";
@@ -18,7 +18,7 @@ const methods = [
   ..."get Post SUBSCRIBE LINK M-SEARCH G\u00c9T".split(" "),
 ];
 
-/** Submissions more often than the rest, so that there is work that the others are about. */
+/** Submissions are more frequent, so that other requests have work to refer to. */
 const drawnNames: readonly OperationName[] = [...operationNames, ...Array<OperationName>(8).fill("submitWorkload")];
 
 const identifiers = [
@@ -38,7 +38,7 @@ const identifiers = [
   "%F0%9F%92%A9",
 ];
 
-/** Bodies of which some are accepted, so that a bypass of the authentication would leave an event. */
+/** Some bodies are valid, so that a bypass of the authentication would leave an event. */
 const accepted: Readonly<Partial<Record<OperationName, unknown>>> = {
   submitWorkload: { kind: "train", name: "fuzzed", run: "true", gang: { accelerators: 99 } },
   forecastWorkload: { kind: "train", name: "fuzzed", run: "true" },
@@ -72,7 +72,7 @@ const bodies: readonly string[] = [
   "\u0000\u0001\u0002",
 ];
 
-/** Draws the request with a number under a seed. Each number is drawn apart, so that one can be sent alone. */
+/** Draws the numbered request of a seed. Each is drawn independently, so that one can be sent alone. */
 export function fuzzedRequest(seed: number, number: number, origin: string, token: string): FuzzedRequest {
   let position = 0;
   const below = (bound: number): number => draw(seed, number, `fuzz-${position++}`) % bound;

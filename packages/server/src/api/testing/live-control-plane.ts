@@ -13,7 +13,7 @@ type Init = Omit<RequestInit, "headers"> & { readonly headers?: Readonly<Record<
 export interface LiveControlPlane extends RunningControlPlane {
   readonly home: string;
   readonly client: HeadroomClient;
-  /** What the log was told, warnings and errors. */
+  /** Logged warnings and errors. */
   readonly complaints: string[];
   /** `fetch` of a path, with the token unless told otherwise. */
   request(path: string, init?: Init): Promise<Response>;
@@ -48,7 +48,7 @@ export async function startLive(home: string, options: Partial<ControlPlaneOptio
   };
 }
 
-/** Sends bytes as they are and collects what comes back until the server closes or `isEnough`. */
+/** Sends raw bytes and collects the answer until the server closes or `isEnough`. */
 export function exchange(
   url: string,
   bytes: string | Buffer,

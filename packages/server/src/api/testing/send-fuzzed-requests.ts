@@ -1,4 +1,6 @@
-/** Sends fuzzed requests to a control plane and says what it answered: first all without the token, then those with it. */
+/**
+ * Sends fuzzed requests to a control plane and summarises the answers: first all without the token, then those with it.
+ */
 import { connect } from "node:net";
 import { fuzzedRequest } from "./fuzzed-requests.ts";
 import type { FuzzedRequest } from "./fuzzed-requests.ts";
@@ -7,15 +9,15 @@ import type { LiveControlPlane } from "./live-control-plane.ts";
 export interface FuzzReport {
   /** Answers by status; 0: the connection was closed without one. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Requests that were answered with a failure of the server. */
+  /** Requests answered with a server error. */
   readonly failures: readonly string[];
   /** Requests without the token that were answered as if they had it. */
   readonly admitted: readonly string[];
-  /** Events that requests without the token left. */
+  /** Events caused by requests without the token. */
   readonly eventsWithoutToken: number;
 }
 
-/** Connections at once. */
+/** Concurrent connections. */
 const LANES = 16;
 
 export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, count: number): Promise<FuzzReport> {
@@ -27,9 +29,9 @@ export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, c
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     const told = `seed ${seed}, request ${number}: ${status} ${request.line.slice(0, 200)}`;
-    // 503 says that too much was asked for at once.
+    // 503 means that the server was overloaded.
     if (status >= 500 && status !== 503) failures.push(told);
-    // Every address that is no operation shows the console to a GET.
+    // Every address without an operation answers a GET with the console.
     const isOpen = status >= 400 || status === 0 || /^content-type: text\/html/im.test(head);
     if (!request.hasToken && !isOpen) admitted.push(told);
   };
@@ -49,7 +51,7 @@ export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, c
   return { statuses, failures, admitted, eventsWithoutToken };
 }
 
-/** The head of the final answer; empty where the connection was closed without one. The rest of the answer is not waited for. */
+/** The head of the final answer; empty if the connection was closed without one. The body is not awaited. */
 function headOfAnswer(url: string, bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<string>();

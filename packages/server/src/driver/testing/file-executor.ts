@@ -1,7 +1,7 @@
 /**
  * An executor for tests of the driver: attempts are directories, "running" is a timer in this process, and each start
- * leaves a line in `starts`. It keeps the contract of a real one, crashes included: an attempt is claimed durably before it
- * starts, what ran in a process that is gone is lost, and nothing that was claimed is started again.
+ * leaves a line in `starts`. It fulfils the executor contract, crashes included: an attempt is claimed durably before
+ * it starts, work of a dead process is lost, and a claimed attempt is never started again.
  */
 import {
   closeSync,
@@ -148,7 +148,7 @@ export class FileExecutor implements Executor {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as T) : null;
   }
 
-  /** The name stands for a whole file that survives a power cut. */
+  /** Written to a temporary file and renamed, so that the name stands for a whole file after a power cut. */
   #write(id: string, name: string, value: unknown): void {
     const directory = path.join(this.#attemptsDirectory, id);
     const file = path.join(directory, name);

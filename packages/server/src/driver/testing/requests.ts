@@ -1,4 +1,4 @@
-/** Commands as tests of the driver send them. */
+/** Commands that tests of the driver send. */
 import { teamName } from "@headroom/engine";
 import type { Reply, WorkloadSpec } from "@headroom/engine";
 import type { CommandRequest } from "../driver.ts";
