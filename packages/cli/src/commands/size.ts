@@ -20,13 +20,12 @@ const modelOptions: readonly OptionDefinition[] = [
   { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
   {
     flags: "--accelerator <name>",
-    description:
-      "as the catalogue or people call it: H100, B200-SXM, MI300X … (training without it: all, side by side)",
+    description: "name or alias: H100, B200-SXM, MI300X … (training without it: all, side by side)",
   },
-  { flags: "--profile <file>", description: "what `headroom calibrate` wrote for it", complete: "file" },
+  { flags: "--profile <file>", description: "profile written by `headroom calibrate`", complete: "file" },
   {
     flags: "--catalogue <file>",
-    description: "YAML with accelerators and fabrics that the catalogue lacks",
+    description: "YAML with further accelerators and fabrics",
     complete: "file",
   },
   { flags: "--price <USD>", description: "per accelerator and hour" },
@@ -57,7 +56,7 @@ const trainingOptions: readonly OptionDefinition[] = [
     description: "other sizes with the same batch (strong, default) or the same per accelerator (weak)",
     complete: ["strong", "weak"],
   },
-  { flags: "--alternatives", description: "also every plan that no other beats in time, memory and cost at once" },
+  { flags: "--alternatives", description: "also the Pareto-optimal plans by time, memory and cost" },
   { flags: "--rate <number>", description: "failures per 1,000 node-days (default: 3.79, Llama 3's)" },
   { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },
@@ -108,17 +107,17 @@ const serveCommand = defineCommand<ServingOptions>({
       flags: "--weights <format>",
       description: "bf16, fp8, mxfp4, nvfp4, int4 … (default: the format of the published checkpoint)",
     },
-    { flags: "--kv <format>", description: "format of the cache (default: what such weights come with)" },
+    { flags: "--kv <format>", description: "format of the cache (default: the usual one for these weights)" },
     { flags: "--prompt <tokens>", description: "mean prompt (default: 1000)" },
     { flags: "--output <tokens>", description: "mean answer (default: 250)" },
-    { flags: "--prefix-hits <share>", description: "share of the prompt that is in the cache already (default: 0%)" },
+    { flags: "--prefix-hits <share>", description: "share of the prompt that is cached (default: 0%)" },
     { flags: "--requests <rate>", description: "requests per second" },
     { flags: "--ttft <duration>", description: "promised time to the first token (default: 1s)" },
     { flags: "--tpot <duration>", description: "promised time per further token (default: 50ms)" },
-    { flags: "--share <share>", description: "share of requests that keep both (default: 95%)" },
+    { flags: "--share <share>", description: "share of requests that meet both (default: 95%)" },
     { flags: "--layout <widths>", description: "tp=,pp=,dp=,ep= (default: the usual ones are compared)" },
     { flags: "--weight-rate <GB/s>", description: "a starting node reads weights at this rate (default: 5)" },
-    { flags: "--provisioning <duration>", description: "until a node is there for a starting replica (default: 0s)" },
+    { flags: "--provisioning <duration>", description: "time until a starting replica has a node (default: 0s)" },
     { flags: "--image <bytes>", description: "container image that a starting node lacks (default: none)" },
     jsonOption,
   ],
@@ -151,10 +150,11 @@ const networkCommand = defineCommand<NetworkOptions>({
     { flags: "--planes <count>", description: "separate fabrics side by side (default: 1)" },
     {
       flags: "--job <mix>",
-      description: "a kind of job on it: model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; where is the wall?",
+      description:
+        "a kind of job on it: model=,gpus=,batch=[,sequence=,share=,scaling=,stack=]; finds the scaling limit",
       repeatable: true,
     },
-    { flags: "--accelerator <name>", description: "with --job: what the nodes carry" },
+    { flags: "--accelerator <name>", description: "with --job: accelerator of the nodes" },
     { flags: "--loss <share>", description: "with --job: share of the time that the network may cost (default: 10%)" },
     jsonOption,
   ],
@@ -166,7 +166,7 @@ const networkCommand = defineCommand<NetworkOptions>({
 
 const storageCommand = defineCommand<StorageOptions>({
   name: "storage",
-  summary: "Capacity, throughput and concurrency that jobs need, and which breaks first",
+  summary: "Capacity, throughput and concurrency that jobs need, and the bottleneck",
   details: `Published tiers: tectonic-llama3, jean-zay-gpfs, skt-b200. Rates of --offer are GB/s; 80% of what was bought is counted on.
 
 Examples:
@@ -183,10 +183,10 @@ Examples:
     { flags: "--samples-per-file <count>", description: "training data: samples in a file (default: 1)" },
     { flags: "--threads <count>", description: "training data: reader threads per accelerator (default: 4)" },
     { flags: "--dataset <bytes>", description: "training data: all of it" },
-    { flags: "--parameters <count>", description: "checkpoints: 14 bytes for each of so many parameters" },
+    { flags: "--parameters <count>", description: "checkpoints: number of parameters, 14 bytes each" },
     { flags: "--checkpoint <bytes>", description: "checkpoints: size of one" },
     { flags: "--every <duration>", description: "checkpoints: interval (default: 30m)" },
-    { flags: "--stall <duration>", description: "checkpoints: the job may stand so long for one (default: 30s)" },
+    { flags: "--stall <duration>", description: "checkpoints: longest stall of the job (default: 30s)" },
     { flags: "--overlapped", description: "checkpoints: written while the job computes" },
     { flags: "--kept <count>", description: "checkpoints: kept besides the one being written (default: 2)" },
     { flags: "--image <bytes>", description: "starts: container image per node (default: 20GB)" },
@@ -203,7 +203,7 @@ Examples:
 
 const failuresCommand = defineCommand<FailureOptions>({
   name: "failures",
-  summary: "How often a job fails, how often to save, what is left, how many spares",
+  summary: "Failure rate of a job, checkpoint interval, effective training time, spares",
   details: `Published rates: llama3-h100 (3.79 failures per 1,000 node-days), rsc1-a100 (6.5), rsc2-a100 (2.34).
 
 Examples:
@@ -213,18 +213,18 @@ Examples:
     { flags: "--nodes <count>", description: "nodes of the job" },
     { flags: "--gpus-per-node <count>", description: "accelerators per node (default: 8)" },
     { flags: "--record <name>", description: "published failure rates to take (default: llama3-h100)" },
-    { flags: "--rate <number>", description: "your own: failures per 1,000 node-days" },
+    { flags: "--rate <number>", description: "measured failures per 1,000 node-days" },
     { flags: "--other <number>", description: "failures of the job per day that belong to no node (default: 0)" },
     { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
-    { flags: "--stall <duration>", description: "one checkpoint stops the job for so long (default: 10s)" },
+    { flags: "--stall <duration>", description: "stall of the job for a checkpoint (default: 10s)" },
     { flags: "--every <duration>", description: "checkpoint interval (default: the best)" },
     { flags: "--stragglers <share>", description: "time lost to slow ranks (default: 0%)" },
-    { flags: "--repair <duration>", description: "a failed node is away for so long (default: 1d)" },
-    { flags: "--coverage <share>", description: "share of the time that spares should suffice (default: 99%)" },
+    { flags: "--repair <duration>", description: "repair time of a node (default: 1d)" },
+    { flags: "--coverage <share>", description: "share of time in which the spares suffice (default: 99%)" },
     { flags: "--burstiness <ratio>", description: "variance over mean of nodes away (default: 1, independent)" },
     { flags: "--fleet <count>", description: "nodes of the fleet (default: the job's)" },
-    { flags: "--scattered", description: "jobs lie anywhere in the fleet, not side by side" },
-    { flags: "--domain <name=nodes>", description: "what fails as one: node=1, rack=8 …", repeatable: true },
+    { flags: "--scattered", description: "jobs are scattered over the fleet, not on adjacent nodes" },
+    { flags: "--domain <name=nodes>", description: "failure domains: node=1, rack=8 …", repeatable: true },
     jsonOption,
   ],
   async run(context, { options }) {
@@ -235,7 +235,7 @@ Examples:
 
 const catalogueCommand = defineCommand<CatalogueOptions>({
   name: "catalogue",
-  summary: "Accelerators, links and models that are known by name, with their figures and where these come from",
+  summary: "List known accelerators, links and models, with figures and sources",
   options: [{ flags: "--catalogue <file>", description: "YAML with more of them", complete: "file" }, jsonOption],
   async run(context, { options }) {
     const { runSizeCatalogue } = await import("../size/size-catalogue.ts");
@@ -245,7 +245,7 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
 
 export const sizeCommand = defineCommand({
   name: "size",
-  summary: "What will it take: time, memory, network, storage, failures, before anyone buys or waits",
+  summary: "Size training and serving: time, memory, network, storage, failures",
   commands: [
     trainCommand,
     finetuneCommand,
@@ -257,7 +257,7 @@ export const sizeCommand = defineCommand({
   ],
   run(context) {
     context.note(
-      "Say what to size: train, finetune, serve, network, storage, failures or catalogue. `headroom size --help` says more.",
+      "Choose what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
     );
     return Promise.resolve(exitCode.usage);
   },
