@@ -8,8 +8,10 @@ export const workerAllocation = z
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }),
     slice: count
       .optional()
-      .meta({ description: "The memory slice at which its part of the accelerator begins; left out: it has none." }),
-    taskGroup: count.optional().meta({ description: "Position among the groups of its gang; left out: it has none." }),
+      .meta({ description: "First memory slice of its part of the accelerator; absent: it has none." }),
+    taskGroup: count
+      .optional()
+      .meta({ description: "Position among the task groups of its gang; absent: the gang has none." }),
   })
   .meta({ id: "WorkerAllocation" });
 
@@ -27,7 +29,7 @@ export const stopReason = z.enum([
 const said = z
   .string()
   .optional()
-  .meta({ description: "Why, in the words of whoever said so; left out: nothing was said." });
+  .meta({ description: "Reason, in the words of its reporter; absent: none was given." });
 
 export const closedBy = z
   .discriminatedUnion("kind", [
@@ -35,11 +37,10 @@ export const closedBy = z
     z.object({ kind: z.literal("reservation"), name: z.string() }),
     z.object({ kind: z.literal("notice"), nodeId: z.string(), reason: said }),
   ])
-  .meta({ id: "ClosedBy", description: "What of the calendar takes a node from the work that runs there." });
+  .meta({ id: "ClosedBy", description: "Calendar entry that takes a node from running work." });
 
 const madeWayFor = closedBy.optional().meta({
-  description:
-    "Which window or notice it makes way for (`nodeDrained`); left out: none, or from before this was recorded.",
+  description: "The window or notice for which it was drained (`nodeDrained`); absent: none, or an older record.",
 });
 
 export const attemptOutcome = z.enum(["succeeded", "failed", "stopped", "lost"]);
@@ -61,7 +62,7 @@ export const progress = z
   .meta({ id: "Progress" });
 
 export const artifact = z
-  .object({ name: z.string(), path: z.string().meta({ description: "Where it lies, as it was reported." }) })
+  .object({ name: z.string(), path: z.string().meta({ description: "Location of the data, as reported." }) })
   .meta({ id: "Artifact" });
 
 export const checkpoint = z
@@ -71,10 +72,10 @@ export const checkpoint = z
 export const prediction = z
   .object({
     durationMs: count,
-    runs: count.meta({ description: "From how many of its kind that ran before." }),
-    corrections: count.optional().meta({ description: "How often it ran longer than that, and was predicted anew." }),
+    runs: count.meta({ description: "Number of earlier runs of its kind behind the prediction." }),
+    corrections: count.optional().meta({ description: "How often it exceeded its prediction and got a new one." }),
   })
-  .meta({ id: "Prediction", description: "How long it is taken to run, for plans; it is stopped at its walltime." });
+  .meta({ id: "Prediction", description: "Run time assumed for plans; it is stopped only at its walltime." });
 
 const attemptCommon = {
   id: z.string(),
@@ -91,43 +92,46 @@ const activeFields = {
   ...attemptCommon,
   progress: progress.nullable(),
   launchAtMs: instantMs.optional().meta({
-    description: "It keeps its place during its back-off and is launched at this instant; absent: it was launched.",
+    description:
+      "Time at which it is launched after its back-off; it keeps its place until then. Absent: it was launched.",
   }),
   utilization: z
     .object({
-      atMs: instantMs.meta({ description: "Of the last report." }),
-      accelerators: count.meta({ description: "Accelerators that its workers report on." }),
+      atMs: instantMs.meta({ description: "Time of the last report." }),
+      accelerators: count.meta({ description: "Number of accelerators in the reports of its workers." }),
       busyAccelerators: count,
-      busyMilli: count.meta({ description: "The mean share of time in which they were busy, in thousandths." }),
-      mostBusyAccelerators: count.meta({ description: "At any one report." }),
-      busyAtMs: instantMs.meta({ description: "The last report of a busy one, or the start." }),
+      busyMilli: count.meta({ description: "Mean utilization in thousandths." }),
+      mostBusyAccelerators: count.meta({ description: "Largest in any report." }),
+      busyAtMs: instantMs.meta({
+        description: "Time of the last report with a busy accelerator; without one, the start.",
+      }),
       peakMemoryMib: count.nullable(),
       capacityMib: count.nullable(),
     })
     .optional()
-    .meta({ description: "Absent: its work tells nothing of the use of its accelerators." }),
-  prediction: prediction.optional().meta({ description: "Absent: it is taken to run as long as its walltime says." }),
+    .meta({ description: "Absent: its workers report no accelerator utilization." }),
+  prediction: prediction.optional().meta({ description: "Absent: the assumed run time is its walltime." }),
   stop: z
     .object({
       reason: stopReason,
       atMs: instantMs,
       checkpointUntilMs: instantMs
         .optional()
-        .meta({ description: "It was asked for a checkpoint first, and may take until then." }),
+        .meta({ description: "A checkpoint was requested before the stop; end of the time allowed for it." }),
       closedBy: madeWayFor,
     })
     .nullable(),
   terminating: z
     .array(workerAllocation)
     .optional()
-    .meta({ description: "Workers that were asked to leave while the others go on, in rank order." }),
+    .meta({ description: "Ranks of workers that are being stopped while the others continue." }),
   joining: z.array(count).optional().meta({
-    description: "Ranks that were lost with a node, were given new places, and have not joined the others yet.",
+    description: "Ranks lost with a node and placed again that have not rejoined yet.",
   }),
   joinFailure: z
     .object({ atMs: instantMs, detail: z.string() })
     .optional()
-    .meta({ description: "A further worker did not come when it was last to grow: it asks for none any more." }),
+    .meta({ description: "A worker did not start when the gang last grew; the gang requests no more." }),
 };
 
 export const attempt = z
@@ -140,7 +144,7 @@ export const attempt = z
       ...attemptCommon,
       endedAtMs: instantMs,
       outcome: attemptOutcome,
-      exit: workerExit.nullable().meta({ description: "The worker exit that decided the outcome, where one did." }),
+      exit: workerExit.nullable().meta({ description: "The worker exit that decided the outcome; absent: none did." }),
       detail: z.string(),
       stopReason: stopReason.nullable(),
       closedBy: madeWayFor,

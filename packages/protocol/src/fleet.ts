@@ -7,8 +7,8 @@ const acceleratorCounts = z
   .object({
     total: count,
     held: count.meta({ description: "Allocated to attempts." }),
-    free: count.meta({ description: "Free on nodes that take work now." }),
-    unavailable: count.meta({ description: "Free, but on nodes that are lost, draining or kept as spares." }),
+    free: count.meta({ description: "Free on schedulable nodes." }),
+    unavailable: count.meta({ description: "Free, but on nodes that are lost, draining or spares." }),
   })
   .meta({ id: "AcceleratorCounts" });
 
@@ -20,7 +20,7 @@ export const fleet = z
         .extend({
           nodes: count,
           accelerators: acceleratorCounts,
-          hotSparesKept: count.optional().meta({ description: "Nodes that are spares now; absent: none." }),
+          hotSparesKept: count.optional().meta({ description: "Number of spare nodes; absent: none." }),
         })
         .meta({ id: "PoolUse" }),
     ),
@@ -35,8 +35,8 @@ export const nodeHolder = z
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6"; empty for a worker without any.' }),
     slice: count
       .optional()
-      .meta({ description: "The memory slice at which its part of the accelerator begins; left out: it has none." }),
-    profile: z.string().optional().meta({ description: "Which part that is." }),
+      .meta({ description: "First memory slice of its part of the accelerator; absent: it has none." }),
+    profile: z.string().optional().meta({ description: "The MIG profile of that part." }),
     attemptId: z.string(),
     worker: count.meta({ description: "Rank." }),
     workloadId: z.string(),
@@ -54,27 +54,30 @@ export const node = z
     fabric: z.array(z.string()).meta({ description: "The domain at each level of the site's fabric, widest first." }),
     acceleratorType: z.string(),
     acceleratorCount: count,
-    freeAccelerators: z.string().meta({ description: "Indices that nobody holds, as ranges." }),
+    freeAccelerators: z.string().meta({ description: "Free indices, as ranges." }),
     coresMilli: count,
     coresFreeMilli: z.int(),
     memoryMib: count,
     memoryFreeMib: z.int(),
     health: z.enum(["up", "lost"]),
     draining: z.boolean(),
-    hotSpare: z.literal(true).optional().meta({ description: "Kept for work that loses nodes; absent: it is not." }),
+    hotSpare: z
+      .literal(true)
+      .optional()
+      .meta({ description: "A spare, kept to replace lost nodes; absent: not a spare." }),
     notice: z
       .object({
         goneAtMs: instantMs,
-        overAtMs: instantMs.meta({ description: "Still there then, it takes work again." }),
+        overAtMs: instantMs.meta({ description: "The time at which the drain ends if the node is still there." }),
         reason: z.string().optional(),
       })
       .optional()
       .meta({
         id: "Notice",
-        description: "Whoever lends it takes it away then; absent: it stays, as far as is known.",
+        description: "The time at which its lender takes it back; absent: none is known.",
       }),
     joinedAtMs: instantMs,
-    labels: z.record(z.string(), z.string()).meta({ description: "What workloads select by and spread over." }),
+    labels: z.record(z.string(), z.string()).meta({ description: "Labels for node selectors and spreading." }),
     holders: z.array(nodeHolder),
   })
   .meta({ id: "Node" });
@@ -92,10 +95,10 @@ export const drainRequest = z
 
 export const noticeRequest = z
   .strictObject({
-    goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The instant at which it goes." }),
+    goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The time at which the node leaves." }),
     inMs: integer(0, limits.DURATION_MS_MAX)
       .optional()
-      .meta({ description: "Instead: so long after the control plane has decided this request." }),
+      .meta({ description: "Instead of `goneAtMs`: this long after the control plane accepts the request." }),
     reason: names.reason.optional(),
   })
   .refine(({ goneAtMs, inMs }) => (goneAtMs === undefined) !== (inMs === undefined), {

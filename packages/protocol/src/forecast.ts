@@ -9,8 +9,11 @@ import { policyChoice } from "./policy.ts";
 import { verdict } from "./verdict.ts";
 import { workloadSummary } from "./workload.ts";
 
-const sentence = z.string().meta({ description: "The same for people, in plain English." });
-const group = z.string().optional().meta({ description: "The group of its gang that is meant, where it has groups." });
+const sentence = z.string().meta({ description: "The same as a sentence." });
+const group = z
+  .string()
+  .optional()
+  .meta({ description: "The task group of the gang that is meant; absent: the gang has none." });
 const fromTo = { from: count, to: count };
 
 export const change = z
@@ -18,14 +21,14 @@ export const change = z
     z.object({ kind: z.literal("release"), sentence }),
     z.object({
       kind: z.literal("dropNotBefore"),
-      atMs: instantMs.meta({ description: "When it may start as it is." }),
+      atMs: instantMs.meta({ description: "Earliest start that the request states." }),
       sentence,
     }),
     z.object({
       kind: z.literal("dropStartWindow"),
       conditions: z
         .array(z.enum(["microUsdPerKwhMax", "gramsPerKwhMax", "cheapestMs", "cleanestMs"]))
-        .meta({ description: "What it would not say of power." }),
+        .meta({ description: "The power request without which it would start." }),
       sentence,
     }),
     z.object({ kind: z.literal("otherType"), acceleratorType: z.string(), group, sentence }),
@@ -33,8 +36,8 @@ export const change = z
     z.object({
       kind: z.literal("widerFabric"),
       from: z.string(),
-      to: z.string().nullable().meta({ description: "The level; null: anywhere." }),
-      slices: z.boolean().meta({ description: "It is the slices of the gang that may lie so far apart." }),
+      to: z.string().nullable().meta({ description: "Topology level; null: anywhere." }),
+      slices: z.boolean().meta({ description: "The level applies to the slices of the gang." }),
       group,
       sentence,
     }),
@@ -46,12 +49,12 @@ export const change = z
         .array(
           z.union([
             z.strictObject({ exclusive: z.literal(true) }),
-            z.strictObject({ of: z.string().meta({ description: "It would leave this set." }) }),
+            z.strictObject({ of: z.string().meta({ description: "It would no longer belong to this workload set." }) }),
             z.strictObject({ set: z.string(), within: z.string() }),
             z.strictObject({ set: z.string(), topologyKey: z.string() }),
           ]),
         )
-        .meta({ description: "The ways of keeping apart that it would not say." }),
+        .meta({ description: "The spread and anti-affinity rules without which it would start." }),
       sentence,
     }),
     z.object({ kind: z.literal("shorterWalltime"), fromMs: count.nullable(), toMs: count, sentence }),
@@ -74,7 +77,7 @@ export const change = z
       resource: z.string(),
       from: z.number(),
       to: z.number(),
-      user: z.string().optional().meta({ description: "It is what the team lets one user hold; absent: its limit." }),
+      user: z.string().optional().meta({ description: "The team's limit per user; absent: the team's own limit." }),
       sentence,
     }),
     z.object({
@@ -89,21 +92,21 @@ export const change = z
           }),
         )
         .meta({
-          description: "All that are used up and keep it from starting; each up to the next whole GPU-hour or dollar.",
+          description: "All exhausted budgets that block it, each rounded up to the next GPU-hour or dollar.",
         }),
       sentence,
     }),
     z.object({
       kind: z.literal("resumeNodes"),
-      nodes: z.array(z.string()).meta({ description: "Drained nodes that would take work again." }),
+      nodes: z.array(z.string()).meta({ description: "Drained nodes that would be schedulable again." }),
       sentence,
     }),
     z.object({
       kind: z.literal("laterWindow"),
       name: z.string(),
       window: z.enum(["maintenance", "reservation"]),
-      fromMs: instantMs.meta({ description: "When it begins." }),
-      toMs: instantMs.meta({ description: "When it would begin; it would last as long." }),
+      fromMs: instantMs.meta({ description: "Its start." }),
+      toMs: instantMs.meta({ description: "Its new start; the duration stays." }),
       sentence,
     }),
     z.object({ kind: z.literal("fewerHotSpares"), pool: z.string(), ...fromTo, sentence }),
@@ -115,8 +118,8 @@ export const change = z
     }),
     z.object({
       kind: z.literal("afterEnds"),
-      count: count.meta({ description: "Running attempts, those that are expected to end first." }),
-      workloadId: z.string().meta({ description: "Whose attempt ends last of them." }),
+      count: count.meta({ description: "Running attempts, earliest expected end first." }),
+      workloadId: z.string().meta({ description: "The attempt that ends last of them." }),
       expectedAtMs: instantMs,
       sentence,
     }),
@@ -128,20 +131,20 @@ export const wouldStart = z
   .object({
     acceleratorType: z.string(),
     nodes: z.array(z.string()),
-    atOnce: z.boolean().meta({ description: "false: as soon as those who are asked to leave have left." }),
+    atOnce: z.boolean().meta({ description: "false: it starts once the preempted work has ended." }),
     displaced: z
       .array(
         z.object({
           workloadId: z.string(),
           name: z.string(),
-          workers: count.meta({ description: "Workers that would be asked to leave." }),
-          keeps: count.meta({ description: "Workers with which it would go on; 0: it would stop." }),
+          workers: count.meta({ description: "Number of workers that would be stopped." }),
+          keeps: count.meta({ description: "Number of workers with which it would continue; 0: it would stop." }),
           lostAcceleratorMs: z
             .number()
-            .meta({ description: "Work lost: since the last checkpoint, and starting again, times accelerators." }),
+            .meta({ description: "Lost work in accelerator-time: since the last checkpoint, and the restart." }),
         }),
       )
-      .meta({ description: "Who would be asked to leave for it." }),
+      .meta({ description: "The work that would be preempted for it." }),
     sentence,
   })
   .meta({ id: "WouldStart" });
@@ -149,42 +152,43 @@ export const wouldStart = z
 export const startingChange = z.object({ change, start: wouldStart }).meta({ id: "StartingChange" });
 export const startingChanges = z
   .object({
-    items: z
-      .array(startingChange)
-      .meta({ description: "Of each kind the smallest that starts it now, the cheapest kind first; each was tried." }),
+    items: z.array(startingChange).meta({
+      description: "For each kind of change, the smallest that starts it now; the cheapest kind first. Each was tried.",
+    }),
   })
   .meta({ id: "StartingChanges" });
 
 export const startEstimate = z
   .object({
-    workloadId: z
-      .string()
-      .meta({ description: "Of an array some of whose tasks have started: when the next one does." }),
-    atMs: instantMs.meta({ description: "When it was asked." }),
+    workloadId: z.string().meta({ description: "For an array with some tasks started: the start of the next task." }),
+    atMs: instantMs.meta({ description: "Time of the request." }),
     p10AtMs: instantMs
       .nullable()
-      .meta({ description: "null: beyond the horizon, or never as things are, or after `playedUntilMs`." }),
+      .meta({ description: "null: it does not start within the horizon, or before `playedUntilMs`." }),
     p50AtMs: instantMs.nullable(),
     p90AtMs: instantMs.nullable(),
     playedUntilMs: instantMs.optional().meta({
-      description: "The scenarios were played until then only, for so much happens in them; absent: to the horizon.",
+      description:
+        "Simulated time at which the scenarios were cut off because of their size; absent: the whole horizon was simulated.",
     }),
     because: z.object({
-      endsBefore: count.meta({ description: "Attempts, of what runs now and of what starts meanwhile." }),
+      endsBefore: count.meta({ description: "Number of attempts, running now or started within the horizon." }),
       startsBefore: count,
       startedCount: count,
-      scenarioCount: count.meta({ description: "0: it never starts as things are, and nothing was played." }),
+      scenarioCount: count.meta({ description: "0: it can never start, and nothing was simulated." }),
       arrivalsReplayed: z.boolean(),
       history: z
         .object({
-          runningCount: count.meta({ description: "Attempts that run now." }),
-          byProgressCount: count.meta({ description: "Of them, those that report steps done and in total." }),
-          unknownCount: count.meta({ description: "Of the others, those of whose family and size no run has ended." }),
+          runningCount: count.meta({ description: "Number of running attempts." }),
+          byProgressCount: count.meta({ description: "Those of them that report progress." }),
+          unknownCount: count.meta({
+            description: "Of the others, those of a family and size without a completed run.",
+          }),
           byWalltimeCount: count.meta({ description: "Of these, those with a walltime." }),
-          similarRunCount: count.meta({ description: "Ended runs of the families and sizes of what runs now." }),
+          similarRunCount: count.meta({ description: "Completed runs of the families and sizes of running work." }),
         })
         .optional()
-        .meta({ description: "What the durations rest on; absent: nothing was played." }),
+        .meta({ description: "Sources of the run times; absent: nothing was simulated." }),
     }),
     accuracy: z
       .object({
@@ -192,7 +196,7 @@ export const startEstimate = z
         medianErrorMs: count.meta({ description: "Median distance of p50AtMs from the start that came." }),
       })
       .optional()
-      .meta({ description: "How far forecasts of this server were off; absent: none has come true yet." }),
+      .meta({ description: "Errors of earlier forecasts of this server; absent: no forecast has ended yet." }),
     sentence,
   })
   .meta({ id: "StartEstimate" });
@@ -212,7 +216,7 @@ export const submissionForecast = z
       estimate: startEstimate
         .omit({ workloadId: true })
         .nullable()
-        .meta({ description: "When it would start; null: the fleet could never hold it, or it was not asked." }),
+        .meta({ description: "Predicted start; null: the fleet could never hold it, or no prediction was requested." }),
       sentence,
     }),
   ])
@@ -235,24 +239,24 @@ export const whatIfQuestion = z
       .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))
       .max(100)
       .default([])
-      .meta({ description: "Nodes in every way like one that is there; what is said of one node twice adds up." }),
-    teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Teams as they would be defined." }),
-    policy: policyChoice.optional().meta({ description: "Left out: the one in force." }),
+      .meta({ description: "Nodes that copy an existing one; several entries for a node add up." }),
+    teams: z.array(teamSpec).max(1000).default([]).meta({ description: "New definitions of teams." }),
+    policy: policyChoice.optional().meta({ description: "Absent: the active policy." }),
   })
-  .meta({ id: "WhatIfQuestion", description: "What would be otherwise. Nothing of it is recorded." });
+  .meta({ id: "WhatIfQuestion", description: "Hypothetical changes. None of them is recorded." });
 
 const timelineSample = z
   .object({
     atMs: instantMs,
-    heldAccelerators: z.number().meta({ description: "In use, on nodes that are there." }),
+    heldAccelerators: z.number().meta({ description: "Allocated, on nodes that have not left." }),
     usableAccelerators: count.meta({
-      description: "Of the nodes that take work, with what draining nodes still have in use.",
+      description: "Of schedulable nodes, and what is allocated on draining ones.",
     }),
     waitingWorkloads: count,
-    waitingTasks: count.meta({ description: "Every task of an array, and 1 of what is none." }),
+    waitingTasks: count.meta({ description: "Number of tasks of arrays, plus 1 for each other workload." }),
     waitingAccelerators: z.number(),
     startedWorkloads: count.meta({
-      description: "Of what waits at the beginning, what has started until then, in whole or in part.",
+      description: "Of the work that waited at the beginning: what has started by then, wholly or partly.",
     }),
     startedTasks: count,
     heldByTeam: z.record(z.string(), z.number()),
@@ -262,32 +266,36 @@ const timelineSample = z
 const timeline = z
   .object({
     samples: z.array(timelineSample),
-    evictions: count.meta({ description: "Attempts asked to leave, or to shrink, for others." }),
+    evictions: count.meta({ description: "Attempts preempted, or shrunk, for others." }),
     interruptions: count.meta({
-      description: "Workloads that run at the beginning and are stopped or lost before their end, to run again.",
+      description: "Workloads that ran at the beginning and are stopped or lost before their end, to run again.",
     }),
-    lostAcceleratorMs: z.number().meta({ description: "What of them is done again, times accelerators." }),
+    lostAcceleratorMs: z.number().meta({ description: "Repeated work in accelerator-time." }),
   })
   .meta({ id: "Course" });
 
 const interruption = z
   .object({
-    taskCount: count.meta({ description: "Tasks of an array; 1 of what is none." }),
-    atMs: instantMs.meta({ description: "Of the first of them." }),
-    againAtMs: instantMs.nullable().meta({ description: "When all of them run again; null: beyond the horizon." }),
+    taskCount: count.meta({ description: "Number of tasks of an array; 1 for other work." }),
+    atMs: instantMs.meta({ description: "Start of the first of them." }),
+    againAtMs: instantMs
+      .nullable()
+      .meta({ description: "Time at which all of them run again; null: after the horizon." }),
     lostAcceleratorMs: z
       .number()
-      .meta({ description: "Done again: since the last checkpoint, or since it started, times accelerators." }),
+      .meta({ description: "Repeated work in accelerator-time: since the last checkpoint, or since the start." }),
   })
   .meta({ id: "Interruption" });
 
 export const whatIfAnswer = z
   .object({
-    sequence: count.meta({ description: "The newest event of the state that both courses begin with." }),
+    sequence: count.meta({
+      description: "Sequence number of the newest event in the state from which both simulations start.",
+    }),
     fromMs: instantMs,
     horizonMs: count,
     stepMs: count,
-    present: timeline.meta({ description: "The next hours as things are; nobody submits anything more." }),
+    present: timeline.meta({ description: "The coming hours without the changes, and without new submissions." }),
     changed: timeline,
     earlierCount: count,
     laterCount: count,
@@ -297,24 +305,24 @@ export const whatIfAnswer = z
           workloadId: z.string(),
           name: z.string(),
           team: z.string(),
-          taskCount: count.meta({ description: "Tasks that wait, of an array; 1 of what is none." }),
+          taskCount: count.meta({ description: "Number of waiting tasks of an array; 1 for other work." }),
           presentAtMs: instantMs
             .nullable()
-            .meta({ description: "The start of the first of them as things are; null: beyond the horizon." }),
+            .meta({ description: "Start of the first of them without the changes; null: after the horizon." }),
           changedAtMs: instantMs.nullable(),
-          presentLastAtMs: instantMs.nullable().meta({ description: "That of the last of them." }),
+          presentLastAtMs: instantMs.nullable().meta({ description: "Start of the last of them." }),
           changedLastAtMs: instantMs.nullable(),
         }),
       )
-      .meta({ description: "Waiting work whose start differs, in the order of submission; at most 500." }),
-    interruptedCount: count.meta({ description: "Running work whose interruption differs." }),
+      .meta({ description: "Waiting work with another start, in the order of submission; at most 500." }),
+    interruptedCount: count.meta({ description: "Running work with another interruption." }),
     interrupted: z
       .array(
         z.object({
           workloadId: z.string(),
           name: z.string(),
           team: z.string(),
-          present: interruption.nullable().meta({ description: "null: it is not interrupted as things are." }),
+          present: interruption.nullable().meta({ description: "null: without the changes it is not interrupted." }),
           changed: interruption.nullable(),
         }),
       )

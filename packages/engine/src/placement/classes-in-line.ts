@@ -7,19 +7,19 @@ import { isClosed } from "../ordering/round-order.ts";
 import type { RoundOrder } from "../ordering/round-order.ts";
 import { couldEverFit } from "./could-ever.ts";
 
-/** Where gangs grow in order, one that runs asks for its next worker like anybody, in the same round. */
+/** With growth in queue order, a running gang requests its next worker in the same round. */
 export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
   const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
   if (growing !== undefined) order.add(growing);
 }
 
-/** Everybody who waits and could ever be placed, those who ask for their next worker in the same round included. */
+/** All waiting requests that could ever be placed, growth requests of the same round included. */
 export const classesInLine = (world: World): readonly QueueBucket[] => listClasses(world, "all");
 
 export function listClasses(world: World, which: "all" | "open"): QueueBucket[] {
   const { queue, rules } = world;
   const isAnyAsked = which === "all";
-  // A copy has room for just these; filling an empty list would make room for many more.
+  // A copy allocates exactly this capacity; filling an empty list would allocate more.
   const list = queue.waitingClasses().slice();
   let count = 0;
   for (const bucket of list)

@@ -1,4 +1,4 @@
-/** What the usable fleet could hold if nothing ran, with the wishes of the work: what could never start there waits aside. */
+/** Capacity of the empty usable fleet under a request's constraints: requests that exceed it are skipped. */
 import { acceptedTypes } from "../model/gang.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
@@ -52,7 +52,10 @@ const couldHold = (world: World, request: PlacementRequest): boolean =>
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
   request.isGrowth || placedOnEmptied(world, request, false) !== null;
 
-/** Whether the usable fleet could hold the least of the work by counts, its wishes left aside; groups with all that they say. */
+/**
+ * Whether the usable fleet holds the request's minimum by counts, without constraints; task groups with all their
+ * constraints.
+ */
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   const { gang } = spec;
   if (isInGroups(spec)) return couldHoldGroups(world, unqueued(world, spec));
@@ -75,12 +78,12 @@ export function isHeldByLimit(world: World, request: PlacementRequest): boolean 
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
-/** The same of what quotas keep out even where nobody holds anything; what others would lend its team is not looked at. */
+/** The same for quotas that are too small even without any usage; borrowing is not considered. */
 export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
   const isBeyond = (type: string): boolean => exceedsQuotas(world, request, type);
   if (isInGroups(request)) return isBeyond("");
-  // Who lost workers may also go where nothing but spares could hold it.
+  // A gang that lost workers may also use hot spares.
   if (request.lostWorkers > 0) return acceptableTypes(world, request).every(({ type }) => isBeyond(type));
   return isKeptOffEveryType(world, request, ({ type }) => isBeyond(type));
 }
@@ -99,7 +102,7 @@ function isKeptOffEveryType(
   return types.every((type) => isKeptOff(type) || !couldHoldOn(type));
 }
 
-/** How many workers the empty fleet holds as they wish, of one type, at most as many as are asked for at once. */
+/** Number of workers that the empty fleet holds on one type under their constraints, at most the requested number. */
 export function placeableAsWished(world: World, request: PlacementRequest): number {
   for (let workers = request.workers; workers > 0; workers--) if (fitsAsWished(world, request, workers)) return workers;
   return 0;

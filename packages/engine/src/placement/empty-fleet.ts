@@ -1,9 +1,9 @@
-/** The fleet as it would be if nothing ran, to ask the placing code what it could ever hold. */
+/** The fleet without running work, for asking the placing code what it could ever hold. */
 import { Capacity } from "../cluster/capacity.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 
-/** Places by counts and wishes alone: neither scores nor cells, which know of what runs, have a say. */
+/** Places by counts and constraints only: scores and cells depend on running work. */
 export function emptied(world: World): World {
   const { rules } = world;
   const { reservedTopology: _shapes, ...teams } = rules.teams;
@@ -23,7 +23,7 @@ function emptyCapacity(world: World): Capacity {
   if (known.fleetEpoch === fleetEpoch) return known.capacity;
   const capacity = new Capacity();
   for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
-  // The same nodes: what is remembered of their places in the fabric is true of both.
+  // The same nodes, so caches of their fabric positions are valid for both.
   capacity.nodesEpoch = nodesEpoch;
   world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });
   return capacity;

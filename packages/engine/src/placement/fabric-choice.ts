@@ -1,7 +1,7 @@
 /**
- * Which parts of the fabric to try for a request, best first. Without wishes all candidates are one choice. A required level
- * gives one choice for each of its domains that could hold the request, a preferred one the narrower domains before them;
- * within a level the fullest go first.
+ * Parts of the fabric to try for a request, best first. Without constraints all candidates are one choice. A required
+ * level gives one choice for each of its domains that could hold the request, a preferred one adds narrower domains
+ * before them; within a level the fullest go first.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
@@ -71,7 +71,7 @@ function pinned(world: World, { request, site, level, candidates }: Pinning): re
   return candidates.filter(({ slot }) => domainOf(site, level, site.leafOf.get(slot.node.id) ?? -1) === own);
 }
 
-/** The domain of a level that a leaf lies in; -1 for a node of another site. */
+/** The domain of a level that contains a leaf; -1 for a node of another site. */
 export function domainOf({ tree }: SiteFabric, level: number, leaf: number): number {
   let low = 0;
   let high = tree.domainCount(level) - 1;
@@ -122,8 +122,8 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
 }
 
 /**
- * The order in which nodes are filled where a choice has several domains of the level that is preferred: the emptiest first, which
- * takes most of the gang, ties to the last; empty without such a wish.
+ * Node order if a choice has several domains of the preferred level: the emptiest first, which takes most of the gang,
+ * ties to the last; empty without a preference.
  */
 export function preferredRanks(
   world: World,

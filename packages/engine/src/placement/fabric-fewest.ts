@@ -31,7 +31,7 @@ export function fewestDomains(
   return null;
 }
 
-/** Further workers are whole slices as well, unless they are to make one whole of which others run already. */
+/** Further workers are also whole slices, unless they complete a partly running one. */
 function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
   const { spec, workers, isGrowth, group } = request;
   const size = spec.fabric?.slices?.[0]?.workers ?? 1;

@@ -1,4 +1,4 @@
-/** Domains of the fabric in which a gang of groups may lie as a whole, best first; each as its nodes, `null` for anywhere. */
+/** Fabric domains for a whole gang with task groups, best first; each as its nodes, `null` for anywhere. */
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
@@ -18,7 +18,7 @@ export function* domainsFor(world: World, request: PlacementRequest): Generator<
   const sites = world.fabric.sites(world.capacity.nodesEpoch);
   const held = growingAttempt(world, request)?.workers[0]?.node;
   if (held !== undefined) {
-    // What runs has chosen its domain.
+    // Running workers determine the domain.
     if (within === undefined) yield null;
     else for (const site of sites) yield* domainsAt(site, within).filter((nodes) => nodes.has(held));
     return;

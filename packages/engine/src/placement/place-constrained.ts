@@ -1,6 +1,6 @@
 /**
- * Placing where more than free counts decides: selectors, shares, places in the fabric, spreading, scores, and plans that
- * count on what will be free. Looks once at every usable node of the type that may have room.
+ * Placement of requests that need more than free counts: selectors, fractions, fabric, spreading, scores, and plans on
+ * releasing capacity. Visits each usable node of the type that may fit once.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -33,7 +33,7 @@ export function placeConstrained(
   request: PlacementRequest,
   where: Where,
 ): readonly WorkerAllocation[] | null {
-  // Whole where most of what it reads lies, if it can be; in the end anywhere, those nodes first.
+  // All workers near most of the inputs if possible; otherwise anywhere, those nodes first.
   for (const inputsHeldMin of dataPlaces(world, request.spec).tiers) {
     if (inputsHeldMin < request.inputsHeldMin) break;
     const near = inputsHeldMin === 0 ? request : request.with({ inputsHeldMin });
@@ -46,7 +46,7 @@ export function placeConstrained(
 function placeNear(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
   const byDomains = choosesDomains(world, request);
-  // How much more than the request a node holds tells the tightest, where domains are chosen by that.
+  // If domains are chosen, excess capacity of a node determines the tightest.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
   const candidates = candidatesOn(world, { request, where, most });
   const spreadOver = (): DomainBudget => domainBudget(world, request);
@@ -67,7 +67,9 @@ function placeNear(world: World, request: PlacementRequest, where: Where): reado
   return null;
 }
 
-/** Ranks follow the fabric where work wishes for anything there: neighbours lie near each other, and every slice is a run of ranks. */
+/**
+ * With fabric constraints, ranks follow the fabric: neighbouring ranks are close, and every slice is a run of ranks.
+ */
 function ranked(
   world: World,
   { spec, workers: count, isGrowth }: PlacementRequest,
@@ -80,12 +82,12 @@ function ranked(
   return groupedByDomain(site, workers);
 }
 
-/** Whoever shares a domain lies together, from the widest level down; the domains come in the order in which they were filled. */
+/** Groups nodes by domain, from the widest level down, in the order in which the domains were filled. */
 function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[]): readonly WorkerAllocation[] {
   const { levels } = site.tree;
   const firstOf = levels.map(() => new Map<number, number>());
   const placed = workers.map((worker, at) => {
-    // A gang within one site or none; of several, those elsewhere come last, as they were.
+    // A gang is within one site or none; with several sites, other nodes stay at the end.
     const leaf = site.leafOf.get(worker.node) ?? -1;
     const firsts = levels.map((_, level) => {
       const domain = leaf < 0 ? -1 : domainOf(site, level, leaf);
@@ -103,8 +105,8 @@ function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[])
 const WORKERS_COUNTED_MAX = 1_000_000;
 
 /**
- * Whether the request is placed by the fewest domains of the fabric: for what it wishes there, or where work without wishes
- * uses up remnants. The fewest domains know nothing of the most workers that may share one; only slices need them in any case.
+ * Whether the request is placed by the fewest fabric domains: because of its constraints, or for unconstrained work
+ * that uses remnants. That algorithm does not support a maximum per domain; slices always use it.
  */
 function choosesDomains({ rules }: World, { spec: { fabric, spread } }: PlacementRequest): boolean {
   if (fabric?.slices !== undefined) return true;
@@ -181,7 +183,10 @@ interface WorkersOnNode {
   readonly layer: Layer;
 }
 
-/** A share goes to the fullest accelerator that has room for it, ties to the lowest; the first to where the scores want it (-1: alike). */
+/**
+ * A fraction goes to the fullest accelerator that holds it, ties to the lowest; the first to the one that the scores
+ * prefer (-1: none).
+ */
 function sharesOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): string[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
   return Array.from({ length: count }, (_, position) => {

@@ -1,8 +1,8 @@
 /**
- * Where a gang of groups goes: the workers of all groups or none. The groups are placed one after the other, the largest workers
- * first, or another group before them where that leaves it no room. Each is placed by the same code as a gang of its own and
- * sees what the ones before it took; a type that leaves no room for the next group gives way to the next one. What the whole
- * gang wishes of the fabric narrows all of them.
+ * Placement of a gang with task groups: all groups or none. The groups are placed one after the other, largest workers
+ * first, with another order if that leaves a group no capacity. Each is placed like a separate gang and sees earlier
+ * groups; a type that leaves no capacity for the next group is replaced by the next type. The gang's fabric constraints
+ * apply to all of them.
  */
 import { milliOf, specOfGroup } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -22,7 +22,7 @@ import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
 export interface GroupsWhere {
   readonly layer: Layer;
-  /** False: the quotas are somebody else's business. */
+  /** False: the caller checks the quotas. */
   readonly heedsQuotas: boolean;
 }
 
@@ -39,7 +39,7 @@ export function placeGroups(world: World, request: PlacementRequest, where: Grou
   return null;
 }
 
-/** The first group, in the order of placing, for which there is no room, with those before it in their places while `ask` looks. */
+/** Calls `ask` for the first group without capacity, with the earlier groups booked. */
 export function askOfRefused<Answer>(
   world: World,
   request: PlacementRequest,
@@ -62,7 +62,7 @@ function classOfGroup(
   return request.with(own);
 }
 
-/** Larger workers first: they find room in fewer places. */
+/** Larger workers first, because fewer places hold them. */
 function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
   return taskGroups
     .map((group, index) => ({ ...group, index, milli: group.accelerators * milliOf(group) }))
@@ -76,7 +76,7 @@ function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** In rank order: by group, and within one as they were placed. */
+/** In rank order: by group, and within one in the order of placement. */
 function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: readonly WorkerAllocation[]): Placement {
   const ranked = workers.toSorted((left, right) => (left.taskGroup ?? 0) - (right.taskGroup ?? 0));
   const leading = gang.taskGroups?.findIndex(({ accelerators }) => accelerators > 0) ?? 0;
@@ -111,7 +111,7 @@ interface TaskGroupPlacing extends GroupsWhere {
   readonly among: ReadonlySet<NodeId> | null;
 }
 
-/** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
+/** Places are booked as nominations while the gang is combined, and released before the answer. */
 class GroupPlacing {
   readonly #world: World;
   readonly #request: PlacementRequest;
@@ -131,7 +131,7 @@ class GroupPlacing {
     this.#order = this.#largestFirst;
   }
 
-  /** The largest workers first; where that leaves no room for others, one of those before it. */
+  /** Largest workers first; if that leaves others no capacity, one of them goes earlier. */
   place(): readonly WorkerAllocation[] | null {
     for (const group of this.#largestFirst) {
       const workers = this.#placeInOrder([group, ...this.#largestFirst.filter((other) => other !== group)]);

@@ -1,7 +1,6 @@
 /**
- * Places on spares, for gangs that lost workers with their nodes: those that run and have them replaced, and those that start
- * again. As few spares as can be, and never more than the workers that were lost would fill. What is taken is a node like
- * any other from then on.
+ * Places on hot spares for gangs that lost workers with their nodes, for replacements and restarts. Uses as few spares
+ * as possible, and never more than the lost workers would fill. A used spare becomes an ordinary node.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { WorkloadId } from "../model/ids.ts";

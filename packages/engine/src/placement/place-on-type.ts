@@ -1,4 +1,4 @@
-/** Where the workers of a gang go on one accelerator type, and how many of them would fit there. */
+/** Places of a gang's workers on one accelerator type, and the number that fits there. */
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
@@ -37,7 +37,7 @@ function placeWithinOne(world: World, request: PlacementRequest, where: Where): 
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
 
-/** Then the index answers without a look at nodes that have no room. */
+/** Then the index answers without visiting nodes that do not fit. */
 const isPlacedByCounts = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && !needsPart(request.gang) && !isScored(world, request.gang) && isUnconstrained(world, request);
 

@@ -1,7 +1,7 @@
 /**
- * Which part of which accelerator a worker with a profile takes: one of a device that is divided already rather than of a whole one,
- * at the position that leaves the device with most positions for parts of every kind; ties end in the lower accelerator and
- * position. One instance may waste more of a device than another of equal size: that is why positions are counted, not slices.
+ * Choice of a MIG position: on a divided device rather than an undivided one, at the position that leaves the device
+ * with most positions for all profiles; ties end in the lower accelerator and position. Instances of equal size may
+ * waste different amounts of a device, so positions are counted, not slices.
  */
 import { isOpen, migTable, positionsLost } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
@@ -13,7 +13,7 @@ export interface PartSpot {
   readonly index: number;
   readonly slice: number;
   readonly digits: number;
-  /** 1: the device is whole, and would be divided for it. */
+  /** 1: the device is undivided and would be divided for it. */
   readonly divides: 0 | 1;
   /** Positions for parts of any kind that the device loses. */
   readonly lost: number;
@@ -22,7 +22,7 @@ export interface PartSpot {
 interface Sought {
   readonly shape: WorkerShape;
   readonly layer: Layer;
-  /** By accelerator, slices that others take beside those who are booked. */
+  /** By accelerator, slices taken in addition to booked ones. */
   readonly given?: ReadonlyMap<number, number>;
 }
 
@@ -55,7 +55,7 @@ export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
 const isBetter = (left: PartSpot, right: PartSpot): boolean =>
   left.divides === right.divides ? left.lost < right.lost : left.divides < right.divides;
 
-/** Parts for so many workers of one node, each seeing what those before it took; fewer where no more fit. */
+/** Slices for workers of one node, placed one after the other; fewer if no more fit. */
 export function partsOn(slot: NodeSlot, count: number, { shape, layer }: Sought): WorkerAllocation[] {
   const given = new Map<number, number>();
   const workers: WorkerAllocation[] = [];

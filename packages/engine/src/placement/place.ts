@@ -12,11 +12,11 @@ import { acceptableTypes, isInGroups, quotaReached, wholeNeeded } from "../clust
 import type { Placement } from "../cluster/request.ts";
 import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 
-/** The most preferred type that holds all workers asked for and whose quotas allow it; `null` if none does. */
+/** The most preferred type that holds all requested workers within the quotas; `null` if none does. */
 export function findPlacement(world: World, request: PlacementRequest, layer: Layer = "idle"): Placement | null {
   if (isInGroups(request)) return placeGroups(world, request, { layer, heedsQuotas: true });
   if (layer === "idle" && isPlacedByScore(world, request)) return placeByScore(world, request);
-  // Who will do with any type goes by where the inputs lie first, the others by their preference.
+  // A request for any type prefers types near its inputs; others use their own preference.
   if (request.spec.data !== undefined && request.acceleratorTypes.length === 0)
     for (const inputsHeldMin of dataPlaces(world, request.spec).tiers.slice(0, -1)) {
       const near = request.with({ inputsHeldMin });

@@ -1,6 +1,6 @@
 /**
- * Counts of the workers that would fit as others leave, kept node by node: plain sums that every placement needs, so that the
- * placing code is asked only where they suffice.
+ * Number of workers that would fit as others leave, counted node by node: a necessary condition, so that the placing
+ * code is called only if it holds.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -10,7 +10,7 @@ import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../cluster/request.ts";
 
-/** What the usable nodes of the acceptable types hold of one request, counting what is coming. */
+/** Capacity of the usable nodes of accepted types for one request, including releasing capacity. */
 export class ReleasingRoom {
   readonly #world: World;
   readonly #preemptor: PlacementRequest;
@@ -25,7 +25,7 @@ export class ReleasingRoom {
     for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
   }
 
-  /** What the nodes of these workers hold is counted anew. */
+  /** Recounts the nodes of these workers. */
   changed(workers: readonly WorkerAllocation[]): void {
     let last: NodeId | null = null;
     for (const { node } of workers) {
@@ -50,7 +50,7 @@ export class ReleasingRoom {
     return this.#byType.get(type) ?? 0;
   }
 
-  /** Whether one type holds as many workers as are asked for, wherever they lie; of unlike workers that is not counted. */
+  /** Whether one type holds the requested number of workers anywhere; not computed for unlike workers. */
   get suffices(): boolean {
     if (isInGroups(this.#preemptor)) return true;
     for (const count of this.#byType.values()) if (count >= this.#preemptor.workers) return true;
@@ -59,8 +59,8 @@ export class ReleasingRoom {
 }
 
 /**
- * Whether one type had enough whole accelerators, node by node, if all of these left each; a share that leaves frees no more than
- * the accelerator that it is of. Looks only at nodes that have room and at those that somebody would leave.
+ * Whether one type would have enough whole accelerators if all of these left each node; a fraction frees at most its
+ * accelerator. Visits only nodes with capacity or victims.
  */
 export function couldSuffice(
   world: World,

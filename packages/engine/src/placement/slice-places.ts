@@ -7,7 +7,7 @@ import { domainOf } from "./fabric-choice.ts";
 
 /** A gang that lost workers. */
 export interface DegradedGang {
-  /** Those who keep their places. */
+  /** The remaining workers. */
   readonly staying: readonly { readonly rank: number; readonly node: NodeId }[];
   /** The ranks that need new ones. */
   readonly ranks: readonly number[];
@@ -16,8 +16,8 @@ export interface DegradedGang {
 type RankSlice = NonNullable<FabricSpec["slices"]>[number];
 
 /**
- * Sets of nodes, any one of which could take them all: the domain of those whose slices are broken; where whole slices are gone and no
- * other is broken, each domain, within the one of their wider slice. None where slices of several domains are broken.
+ * Sets of nodes, any one of which could take the replacements: the domain of broken slices; if whole slices are lost
+ * and no other is broken, each domain within that of their wider slice. None if slices of several domains are broken.
  */
 export function slicePlaces(
   world: World,
@@ -30,7 +30,7 @@ export function slicePlaces(
   const innermost = slices.at(-1);
   if (site === undefined || innermost === undefined) return [];
   let open: readonly NodeId[] = site.nodes;
-  // From the innermost outwards, up to the first of which somebody is left: what is wider holds them as well.
+  // From the innermost level outwards, up to the first with remaining workers: wider levels include it.
   for (const slice of slices.toReversed()) {
     const domains = domainsOfMates(site, slice, degraded);
     if (domains.size > 1) return [];
@@ -48,7 +48,7 @@ export function slicePlaces(
 const domainAt = (site: SiteFabric, level: string, node: NodeId): number =>
   domainOf(site, site.tree.levels.indexOf(level), site.leafOf.get(node) ?? -1);
 
-/** Where those are who are left of the slices that lost somebody. */
+/** Domains of the remaining workers of broken slices. */
 function domainsOfMates(
   site: SiteFabric,
   { workers: size, within }: RankSlice,

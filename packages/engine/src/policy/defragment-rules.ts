@@ -1,4 +1,4 @@
-/** What holds of the rules of defragmentation whatever they say. */
+/** Derived properties of the defragmentation rules. */
 import type { DefragmentRules } from "./policy.ts";
 
 export const HOUR_MS = 3_600_000;

@@ -2,8 +2,8 @@ import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * What shapes are laid out for is workers that are all alike: a gang of groups uses what is idle, whatever its priority.
- * Otherwise: whether work of this priority may use its team's shapes alone, and gets them back whenever it asks; else it uses what is idle.
+ * Whether work of this priority may use only its team's reserved topology, which it can always reclaim; otherwise it is
+ * opportunistic. Reserved topology supports identical workers only: a gang with task groups is always opportunistic.
  */
 export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<WorkloadSpec, "priority" | "gang">): boolean {
   return (
@@ -13,7 +13,7 @@ export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<Workloa
   );
 }
 
-/** The same of work that runs: a loan that was relabelled is one of what is idle from then on. */
+/** The same for running work: a relabelled job is opportunistic from then on. */
 export function isGuaranteedOpportunistic(
   rules: Pick<Rules, "teams">,
   spec: Pick<WorkloadSpec, "priority" | "gang">,

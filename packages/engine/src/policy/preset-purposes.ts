@@ -1,4 +1,4 @@
-/** What each preset is for, for people who choose one. */
+/** The purpose of each preset, for users who choose one. */
 
 const imitation = (what: string): string => `${what}: to compare with, and for whoever comes from there.`;
 

@@ -37,14 +37,15 @@ export function mayPreempt(head: Workload, victim: Workload): boolean {
   return victim.spec.team === head.spec.team && victim.spec.priority < head.spec.priority;
 }
 
-/** From whom a request may be claimed: from every team `below` this one; `null`: from every team there is. */
+/** Teams whose work a request may reclaim: those `below` this one; `null`: all teams. */
 export interface PreemptionScope {
   readonly below: TeamNode | null;
 }
 
 /**
- * How far the request may be claimed: with it the team and all above it up to there stay within what they may claim. What a team
- * takes from a sister changes nothing of what those above both hold, so those are not asked. `null`: it may claim nothing.
+ * The scope of a reclaim: with the request, all teams from its own up to the scope stay within their entitlements.
+ * Usage taken from a sibling changes nothing above both, so those levels are not checked. `null`: the request is not
+ * entitled.
  */
 export function scopeOf(world: World, teamShares: TeamShares, preemptor: QueueBucket): PreemptionScope | null {
   const beyond = firstBeyondEntitlement(world, teamShares, preemptor);
@@ -56,7 +57,10 @@ interface BeyondEntitlement {
   readonly positions: readonly number[];
 }
 
-/** The first team, from the request's own up, that would hold more than it may claim with it, and of what; `null`: none. */
+/**
+ * The first team, walking from the request's own to the root, that would exceed its entitlement with it, and the
+ * resource; `null`: none.
+ */
 export function firstBeyondEntitlement(
   world: World,
   teamShares: TeamShares,
@@ -101,7 +105,7 @@ export function isInScope({ teamUse }: World, { below }: PreemptionScope, team: 
   return false;
 }
 
-/** Workers that would leave for somebody. */
+/** Workers that would be evicted. */
 interface Taking {
   readonly preemptor: QueueBucket;
   readonly attempt: Attempt;
@@ -111,8 +115,8 @@ interface Taking {
 }
 
 /**
- * Whether workers may be taken for another team: at the two teams just below the lowest one they share, the victim's holds more
- * than it may claim of something that is asked for, and what would leave is a part of that.
+ * Whether workers are eligible for another team: of the two children of the lowest common ancestor, the victim's side
+ * exceeds its entitlement to a requested resource, and the workers hold some of it.
  */
 export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, taking: Taking): boolean {
   const { teamUse } = world;
@@ -139,7 +143,7 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
   );
 }
 
-/** Of a type that its guarantee states it holds no more than it may claim: of other types it may hold too much. */
+/** It is within its entitlement of the type that its guarantee states, but may exceed it for other types. */
 export const holdsByRight = (teamShare: TeamShare, given: Amount): boolean =>
   teamShare.positions.some(
     (position) =>
@@ -153,8 +157,8 @@ export const isAbove = (teamShare: TeamShare, position: number): boolean =>
   (teamShare.node.used[position] ?? 0) > entitlementToKeep(teamShare, position);
 
 /**
- * Whether a team gives of what the side that it lies below holds too much of: from there down to it everyone holds more than it may
- * claim itself, or nobody beside it does and the team above has no work of its own.
+ * Whether a team contributes to its side's excess: from the side down to it every team exceeds its own entitlement, or
+ * no sibling does and the parent has no work of its own.
  */
 function gives(teamShares: TeamShares, { node, side, position }: DonorQuery): boolean {
   for (let at = node; at !== side; at = at.parent as TeamNode) {
@@ -179,7 +183,7 @@ interface EligibilityRequest {
   readonly scope: PreemptionScope;
 }
 
-/** Whether anything at all may be taken from a team for the request, as it stands now: what is taken only brings it down. */
+/** Whether a team has any excess now; evictions only reduce it. */
 export function holdsAboveEntitlement(
   world: World,
   { preemptor, teamShares, scope }: EligibilityRequest,
@@ -193,7 +197,9 @@ export function holdsAboveEntitlement(
   return teamShare.positions.some((position) => amountAt(request, position) > 0 && isAbove(teamShare, position));
 }
 
-/** Of the two teams just below the lowest one that both lie below, the other's; `null`: the other is above, or the same. */
+/**
+ * The other team's ancestor just below the lowest common ancestor; `null`: the other team is an ancestor, or the same.
+ */
 export const sideOf = (world: World, own: TeamName, other: TeamName): TeamNode | null =>
   pathToSide(world, own, other).at(-1) ?? null;
 

@@ -49,21 +49,20 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });
-  // Whether the place is idle is asked of the indexes after the victims were asked to leave: what they hold is not. Where promises
-  // are not kept, everybody for whom somebody leaves asks again in the next round.
+  // Whether the place is idle is checked after the victims were stopped, because their capacity is not. If nominations
+  // are not kept, the preemptor asks again in the next round.
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
   else nomination(batch, plan.preemptor, plan.placement);
   const beyond = nominationMoves(batch, plan.moves ?? []);
   if (areKept) return;
-  // Until the round ends nobody else is given what those who move are to have; then they ask for it like anybody.
+  // Until the round ends the destinations of migrating work are reserved; then it asks for them like any request.
   for (const { bucket, placement } of beyond) batch.ledger.occupy(bucket.request, placement);
 }
 
 /**
- * Promises places to those who move, one for each attempt: for all of a gang that leaves, for the first of the further workers of
- * one that shrinks, for whoever had only a promise. The workers beyond ask again when the gang has grown so far: their moves are
- * given back.
+ * Nominates migrating work, one place for each attempt: for an evicted gang all workers, for a shrunk one the first,
+ * for a nomination its new place. Further workers ask again when the gang has grown; their destinations are released.
  */
 function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
   const { state } = batch.world;
@@ -97,7 +96,7 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
 /** A plan may free a quota and not a place: then the place is idle already. */
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
   const { gang } = preemptor.request;
-  // Whom it keeps away from may have to leave another place than its own.
+  // Work excluded by anti-affinity may have to leave another node.
   if (!respectsAntiAffinity(world, preemptor.request, { workers: placement.workers, layer: "idle" })) return false;
   world.capacity.nomination(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
@@ -105,7 +104,7 @@ export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boo
   return idle;
 }
 
-/** How the beneficiary's team stands before it gets its place, and with it. */
+/** The preemptor's team share without and with its place. */
 function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamShare {
   const teamShare = teamSharesOf(world).get(world.teamUse.node(bucket.request.team)) as TeamShare;
   const share = (more: Amount | null): number => Math.round(dominantShare(teamShare, more) * 1000);
@@ -116,7 +115,7 @@ function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamSha
   };
 }
 
-/** How the victims' teams stand before and after, as parts of their claims. */
+/** The victims' team shares before and after, as parts of their entitlements. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const teamShares = teamSharesOf(world);
   return victims.map(({ attempt, keeps, right, moving = 0 }) => {

@@ -1,4 +1,4 @@
-/** How long running work would still run if nobody took it: by the steps that it reports, and at most until its walltime. */
+/** Expected remaining time of running work: from its reported steps, at most until its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
 /** Decisions read an expected end only when it is nearer than this: capacity that is freed so soon is worth little to take. */
@@ -8,8 +8,8 @@ const MOVED_PART = 0.1;
 const MOVED_MIN_MS = 60_000;
 
 /**
- * Whether a report moves the expected end so far that the journal has to know: by more than a tenth of the time left, where both
- * ends are taken to lie at the horizon at most. Without a recorded estimate the end is the walltime's, or beyond the horizon.
+ * Whether a report moves the expected end enough to be recorded: by more than a tenth of the remaining time, with both
+ * ends capped at the horizon. Without a recorded estimate the end is the walltime's, or beyond the horizon.
  */
 export function movesExpectedEnd(
   workload: Workload,

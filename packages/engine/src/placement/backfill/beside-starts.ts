@@ -1,4 +1,4 @@
-/** Whether there is room beside protected starts: what would run into them leaves their places alone. */
+/** Whether a request fits beside protected starts: work that would overlap them avoids their places. */
 import { Ledger } from "../../cluster/ledger.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";

@@ -1,4 +1,4 @@
-/** Expected ends of what runs, in order, read from the index only as far as somebody looks. */
+/** Expected ends of running work, in order, read lazily from the index. */
 import type { Attempt, GangSpec } from "../../model/workload.ts";
 import type { World } from "../../cluster/world.ts";
 

@@ -20,7 +20,7 @@ interface Steps {
 }
 
 interface TypeOverTime {
-  /** Free now, or coming from those who were asked to leave. */
+  /** Free now, or releasing. */
   readonly base: number;
   /** Freed since by expected ends, in all. */
   readonly freed: Steps;
@@ -72,7 +72,7 @@ export class FreeOverTime {
       let shortMs = Number.POSITIVE_INFINITY;
       for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));
       if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
-      // Whoever starts by then is still there then.
+      // Work that starts by then is still running then.
       startMs = this.#nextEnd(Math.max(startMs, shortMs));
     }
   }
@@ -116,7 +116,7 @@ export class FreeOverTime {
     this.#endCount++;
     const { attempt, gang, endMs } = next;
     if (this.#endTimes.at(-1) !== endMs) this.#endTimes.push(endMs);
-    // Whoever was asked to leave counts as gone from the start.
+    // Terminating work counts as gone from the start.
     if (attempt.stop !== null) return true;
     for (const { type, shape, workers } of partsByType(this.#world, gang, attempt)) {
       const { freed } = this.#type(type);
@@ -138,7 +138,7 @@ export class FreeOverTime {
   }
 }
 
-/** Whole accelerators that so many workers take; a part may fit where none is whole. */
+/** Whole accelerators that this number of workers take; a fraction may fit where none is whole. */
 const wholeOf = (shape: WorkerShape, workers: number): number => (needsPart(shape) ? 0 : workers * shape.accelerators);
 
 /** How many of ascending instants are at or before one. */

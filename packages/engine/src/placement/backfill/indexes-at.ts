@@ -1,7 +1,7 @@
 /**
- * The live indexes as they are expected to stand at an instant to come: who is expected to end by then has left, and what
- * is reserved while a request would run is taken. From one instant to another only what differs is booked. What teams hold
- * is booked apart, where a quota asks for it: who is next is judged by what they hold now.
+ * The live indexes as expected at a future instant: work that should end by then is removed, and capacity reserved
+ * during the request's run is booked. Only differences between instants are booked. Team usage is booked separately,
+ * when a quota needs it, because the queue order depends on present usage.
  */
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
@@ -14,7 +14,7 @@ import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
 
-/** How a kind of index takes it that somebody leaves, and that a place is taken, or takes it back (-1). */
+/** How a kind of index books that work leaves, or that a place is taken; -1 undoes it. */
 interface Index {
   leave(ended: ExpectedEnd, sign: Sign): void;
   take(reservation: Reservation, sign: Sign): void;
@@ -24,7 +24,7 @@ export class IndexesAt {
   readonly #capacity: Bookings;
   /** `null`: there is no quota that anything could reach. */
   readonly #use: Bookings | null;
-  /** Told of places that others have left or taken, or not any more. */
+  /** Called for places that are released or taken, or restored. */
   watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;
 
   constructor(world: World, ends: ExpectedEnds) {
@@ -35,13 +35,13 @@ export class IndexesAt {
     this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
   }
 
-  /** As of `atMs`, without what is reserved to anybody before `untilMs`. */
+  /** As of `atMs`, without capacity reserved for others before `untilMs`. */
   stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
     this.#capacity.stand(atMs, untilMs, reservations);
     this.#use?.stand(atMs, untilMs, reservations);
   }
 
-  /** Teams hold what they hold now. */
+  /** Restores present team usage. */
   restoreUse(): void {
     this.#use?.restore();
   }
@@ -96,7 +96,7 @@ class Bookings {
   }
 
   #move(ended: ExpectedEnd, sign: Sign): void {
-    // Who was asked to leave is leaving already.
+    // Terminating work counts as gone already.
     if (ended.attempt.stop === null) this.#index.leave(ended, sign);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Protected starts: who does not fit is given the earliest time and place at which it will, as running work is expected to
- * end; whoever starts before it in spite of coming after it ends by then or stays out of that place. With one reservation
- * that is EASY backfill, with one for all of the first it is conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
+ * Protected starts: a blocked request gets the earliest time and place at which it fits, by expected ends of running
+ * work. Later requests that start before it must end by then or avoid that place. With one reservation this is EASY
+ * backfill, with one for each of the first requests conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload, WorkerAllocation } from "../../model/workload.ts";
@@ -31,8 +31,8 @@ export interface Reservation {
 }
 
 /**
- * A start that was looked for, with what was found. It is the same as long as nothing is held, promised or defined otherwise, at the
- * same instant, and those before it are the same: a round that only takes in what waits need not look again.
+ * A searched start and its result. It stays valid while allocations, nominations, definitions, the instant and the
+ * starts before it are unchanged, so a round with new queue entries only need not search again.
  */
 interface LookedFor {
   readonly bookedSequence: number;
@@ -44,13 +44,13 @@ interface LookedFor {
 
 const lookedForStarts = new Slot<LookedFor[]>(() => [], { survivesUndo: false });
 
-/** The protected starts of the last round that looked; what they say is true until something changes. */
+/** The protected starts of the last round that searched; valid until something changes. */
 const protectedStarts = new Slot<readonly Reservation[]>(() => [], { survivesUndo: false });
 export const reservationsOf = (world: World): readonly Reservation[] => world.scratch.get(protectedStarts);
 export const keepReservations = (world: World, list: readonly Reservation[]): void =>
   world.scratch.set(protectedStarts, list);
 
-/** What is known of the time to come, until something starts. */
+/** Knowledge about future capacity, until a request starts. */
 interface Forecast {
   /** Accelerators of each type that are free now. */
   readonly idle: ReadonlyMap<string, number>;
@@ -58,7 +58,7 @@ interface Forecast {
   readonly indexes: IndexesAt;
   /** Made for the first reservation. */
   free: FreeOverTime | null;
-  /** What `idleMost` last answered, beside so many reservations. */
+  /** The last answer of `idleMost`, with the number of reservations behind it. */
   idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
 }
 
@@ -76,12 +76,12 @@ export class Reservations {
   /** By start. */
   readonly #list: Reservation[] = [];
   readonly #most: number;
-  /** Whose starts are to be protected once there is somebody who could be in their way; `null`: at once. */
+  /** Requests whose starts will be protected once another request could delay them; `null`: at once. */
   readonly #due: QueueBucket[] | null;
   /** How many starts were looked for. */
   #askedCount = 0;
 
-  /** `isPutOff`: a start is protected no sooner than somebody could be in its way. */
+  /** `isPutOff`: a start is protected only when another request could delay it. */
   constructor(world: World, nowMs: number, isPutOff: boolean) {
     const { backfill } = world.rules;
     this.#world = world;
@@ -94,12 +94,12 @@ export class Reservations {
     return this.#list;
   }
 
-  /** Whether nobody's start is left to be protected, for now. */
+  /** Whether no further start is to be protected, for now. */
   get isComplete(): boolean {
     return this.#due !== null || this.#list.length >= this.#most;
   }
 
-  /** Accelerators of one type, at most, that are idle and not kept from those who last so long, or longer. */
+  /** Upper bound of idle accelerators of one type that are available to work of this duration or longer. */
   idleMost(durationMs: number): number {
     if (this.#list.length === 0)
       return Math.max(0, ...this.#world.capacity.acceptable([]).map(({ freeCount }) => freeCount));
@@ -113,11 +113,11 @@ export class Reservations {
     return forecast.idleMost.count;
   }
 
-  /** A place for the request among what nobody is promised who would need it before the request ends. */
+  /** A place for the request that no protected start needs before the request ends. */
   findPlacement(bucket: QueueBucket): Placement | null {
     const placement = this.#findBeside(bucket);
     if (this.#due === null || this.#due.length === 0) return placement;
-    // What finds no room finds none beside more protected starts either; what groups find is put together group by group.
+    // A request that does not fit does not fit beside more protected starts; task groups are placed greedily and may.
     if (placement === null && !isInGroups(bucket.request)) return null;
     this.protectDue();
     return this.#findBeside(bucket);
@@ -162,17 +162,17 @@ export class Reservations {
     this.#forecast?.indexes.restore();
   }
 
-  /** What teams hold is as it is now: by that it is judged whom a quota holds up, and who is next. */
+  /** Restores present team usage, by which quotas and queue order are judged. */
   releaseUse(): void {
     this.#forecast?.indexes.restoreUse();
   }
 
-  /** Something was recorded, while nothing tentative was in the indexes: what was expected is looked up anew. */
+  /** An event was recorded while nothing tentative was booked: expected ends are read again. */
   forget(): void {
     this.#forecast = null;
   }
 
-  /** Protects the earliest start of the head of the class, if it is one of so many and no quota alone holds it up. */
+  /** Protects the earliest start of the bucket's head, if the depth allows it and not only a quota blocks it. */
   protect(bucket: QueueBucket): void {
     if (this.#due !== null) this.#due.push(bucket);
     else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, bucket.request)) this.reserve(bucket);
@@ -234,7 +234,7 @@ export class Reservations {
         if (room !== null && !room.suffices) continue;
         const placement = world.calendar.at(startMs, () => findPlacement(world, bucket.request, "eventual"));
         if (placement !== null) return { placement, startMs };
-        // The next one will hardly have room either: from here on only what differs is counted.
+        // The next instant will hardly suffice either: from here on only differences are counted.
         room ??= this.#counted(bucket, indexes);
       }
     } finally {

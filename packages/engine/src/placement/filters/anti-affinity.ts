@@ -74,7 +74,7 @@ export function respectsAntiAffinity(
 
 const NAMED_MAX = 3;
 
-/** The first few workloads, by their starts, whose rules a placement would break or against which the request has one. */
+/** The first conflicting workloads, in the order of their starts, by their terms or the request's. */
 function inTheWay(world: World, request: PlacementRequest, { workers }: Pick<Placement, "workers">): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();
@@ -104,7 +104,7 @@ function areTooNear(world: World, [one, slot]: Lying, [other, theirs]: Lying): b
   );
 }
 
-/** Workers of its own gang, by node: nobody keeps away from itself. */
+/** Workers of its own gang, by node, which never conflict. */
 function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSlot, number> {
   const own = new Map<NodeSlot, number>();
   const running = growingAttempt(world, request)?.workers.slice(0, request.ownKept) ?? [];
@@ -115,7 +115,7 @@ function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSl
   return own;
 }
 
-/** The domain of the rule that a node lies in, as a name of its own; where there is none, the node. */
+/** Name of the rule's domain that contains a node; without one, the node itself. */
 function domainOf({ state }: World, rule: AntiAffinityFrom, { id, labels, pool, fabric }: Node): string {
   if ("topologyKey" in rule) return `${rule.topologyKey}=${labels?.[rule.topologyKey] ?? `node ${id}`}`;
   const site = state.sites.get(state.pools.get(pool)?.site as never);

@@ -5,7 +5,7 @@ import type { Placement } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Filter, Inquiry } from "./filter.ts";
 
-/** No nodes on which the request is expected to run into a window of the calendar that is not for it. */
+/** Excludes nodes on which the request is expected to overlap a calendar window of others. */
 export const calendarWindows: Filter = {
   name: "calendarWindows",
   signature: ({ spec, actor }, { rules, calendar }) =>
@@ -41,10 +41,10 @@ export const calendarEndMs = ({ calendar }: World, { spec, longestMs }: Placemen
 
 const NOTHING: readonly IndexedWindow[] = [];
 
-/** Of more windows not each is left aside alone. */
+/** Maximum number of windows that are tried one by one. */
 const WINDOWS_SIMULATED_MAX = 4;
 
-/** A window without which alone there would be room, first those that may still be moved; else one that covers the `placement`. */
+/** A window without which the request would fit, movable ones first; else one that covers the `placement`. */
 function windowToName(
   { world: { calendar }, request, place }: Inquiry,
   windows: readonly IndexedWindow[],

@@ -7,7 +7,7 @@ import type { World } from "../../cluster/world.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;
-  /** How many of the inputs lie there. */
+  /** Number of inputs stored there. */
   held(slot: NodeSlot): number;
   /** The numbers of inputs that some pool holds, largest first, down to 0. */
   readonly tiers: readonly number[];

@@ -13,8 +13,8 @@ import type { World } from "../../cluster/world.ts";
 export type NodeCheck = (slot: NodeSlot) => boolean;
 
 /**
- * What a rejection rests on: what is declared of nodes, which holds for an empty fleet too; the calendar; or what runs there and the
- * plan in the making.
+ * Basis of a rejection: declared properties of nodes, which also apply to an empty fleet; the calendar; or running work
+ * and tentative plans.
  */
 export type FilterBasis = "fleet" | "calendar" | "work";
 

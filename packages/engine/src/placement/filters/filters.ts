@@ -76,7 +76,7 @@ export function nodeCheck(
 const DECLARED: readonly FilterBasis[] = ["fleet"];
 const WITHOUT_WORK: readonly FilterBasis[] = ["fleet", "calendar"];
 
-/** The nodes that the request accepts by what is declared of them, whatever runs there. */
+/** The nodes that the request accepts by their declared properties. */
 export const acceptedBy = (world: World, request: PlacementRequest): NodeCheck =>
   nodeCheck(world, request, { bases: DECLARED });
 
@@ -90,6 +90,6 @@ export const passesAll = (check: NodeCheck): boolean => check === EVERY_NODE;
 export const isConstrainedAlone = (world: World, request: PlacementRequest): boolean =>
   applying(world, request, DECLARED).length > 0;
 
-/** Events that can widen what is declared of the nodes that the request accepts, besides those that free capacity. */
+/** Events that can change the declared properties of accepted nodes, besides those that free capacity. */
 export const declaredWakeOn = (world: World, request: PlacementRequest): readonly EventKind[] =>
   applying(world, request, DECLARED).flatMap(({ wakeOn }) => wakeOn);

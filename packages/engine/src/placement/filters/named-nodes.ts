@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** Only the nodes that a plan, or the domain of a gang, leaves to the request. */
+/** Only the nodes that a plan, or a gang's domain, allows. */
 export const namedNodes: Filter = {
   name: "namedNodes",
   signature: () => undefined,

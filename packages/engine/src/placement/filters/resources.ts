@@ -1,6 +1,8 @@
 import type { Filter } from "./filter.ts";
 
-/** Room for the workers on a node: accelerators or parts of them, cores, memory (`NodeSlot.workersThatFit`). */
+/**
+ * Capacity of a node for the workers: accelerators, fractions or MIG slices, cores, memory (`NodeSlot.workersThatFit`).
+ */
 export const resources: Filter = {
   name: "resources",
   signature: ({ spec: { gang } }) =>

@@ -1,6 +1,6 @@
 import type { Filter } from "./filter.ts";
 
-/** At most so many workers on nodes that share a value of a label (`domainBudget`). */
+/** Maximum number of workers on nodes that share a label value (`domainBudget`). */
 export const spread: Filter = {
   name: "spread",
   signature: ({ spec }) => spec.spread,

@@ -43,7 +43,7 @@ export class Fragmentation {
     this.#count = kinds.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The grade of a place on a node that has room for the worker. */
+  /** The score of a place on a node that holds the worker. */
   grade(slot: NodeSlot, ask: WorkerAsk): Graded {
     const rooms = Array.from({ length: slot.totalCount }, (_, index) => Math.max(0, slot.room(index, "idle")));
     const before = this.#fragments(rooms, slot.coresFreeMilli);
@@ -56,7 +56,7 @@ export class Fragmentation {
     let best: Graded = { grade: -1, accelerator: -1 };
     for (let index = 0; index < rooms.length; index++) {
       const room = rooms[index] as number;
-      // Equal rooms leave equal nodes behind, and ties go to the lowest.
+      // Equal free capacities lead to equal nodes, and ties go to the lowest.
       if (room < ask.milli || rooms.indexOf(room) < index) continue;
       rooms[index] = room - ask.milli;
       const grade = this.#gradeOf(this.#fragments(rooms, coresLeft) - before);

@@ -1,11 +1,11 @@
 /**
- * The free accelerators of a node as a shared, immutable value: nodes in equal states have one profile, and what follows from
- * taking a share or some whole ones is found once. Which accelerator of a node has which room plays no part.
+ * The free accelerators of a node as a shared, immutable value: nodes in equal states share one profile, and
+ * transitions are computed once. The accelerators' indices do not matter.
  */
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import { WHOLE_MILLI } from "../../model/gang.ts";
 
-/** A way to take a share: from an accelerator with this room; what is left then. */
+/** A way to take a fraction: the accelerator's free amount, and the rest. */
 export interface ShareOption {
   readonly room: number;
   readonly after: FreeProfile;
@@ -14,7 +14,7 @@ export interface ShareOption {
 export class FreeProfile {
   /** Accelerators of which nothing is taken. */
   readonly whole: number;
-  /** Room on each of the others that have any, ascending. */
+  /** Free amounts of the other accelerators that have any, ascending. */
   readonly parts: readonly number[];
   readonly freeMilli: number;
   /** Values by free cores, then by free memory (`refill-value.ts`). */
@@ -34,7 +34,7 @@ export class FreeProfile {
     return (this.#wholes[count] ??= this.#table.intern(this.whole - count, this.parts));
   }
 
-  /** Every way to take a share, the fullest accelerator first. */
+  /** All ways to take a fraction, fullest accelerator first. */
   shareOptions(milli: number): readonly ShareOption[] {
     const known = this.#shares.get(milli);
     if (known !== undefined) return known;
@@ -73,7 +73,7 @@ export class ProfileTable {
     return profile;
   }
 
-  /** What is free of a node now. */
+  /** The node's present free capacity. */
   of(slot: NodeSlot): FreeProfile {
     const parts: number[] = [];
     if (slot.freeCount < slot.totalCount) {

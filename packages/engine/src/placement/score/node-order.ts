@@ -39,7 +39,7 @@ export function nodeOrder(
       share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
       ...(profile === undefined ? [] : partKeys(slot, request.gang, layer)),
       layer === "releasing" && slot.workersThatFit(request.gang, 1, "idle") === 0 ? 1 : 0,
-      // Later, what is idle now is left to others until the plan's time comes.
+      // In the `later` view, idle capacity is left to others until the plan's time comes.
       isPacking || layer === "eventual" ? unallocated : -unallocated,
       slot.position,
     ];
@@ -61,7 +61,7 @@ function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
   return spot === null ? [1, 0] : [spot.divides, spot.lost];
 }
 
-/** Whether an accelerator of which a part is taken has room for the share. */
+/** Whether a partly used accelerator holds the fraction. */
 function hasOpenShare(slot: NodeSlot, milli: number, layer: Layer): boolean {
   for (let index = 0; index < slot.totalCount; index++) {
     if (!slot.isWhole(index, layer) && slot.room(index, layer) >= milli) return true;

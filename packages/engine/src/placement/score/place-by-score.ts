@@ -1,7 +1,6 @@
 /**
- * Placing by the policy's scores where nothing else has a say: worker by worker, each seeing what those before it took. Where
- * the work names accelerator types, the first that has room for the whole gang is used, as ever; where any will do, all of
- * them are ranked together.
+ * Placement by the policy's scores for otherwise unconstrained requests: worker by worker, each after the ones before.
+ * With named types, the first type that holds the whole gang is used; otherwise all types are ranked together.
  */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
@@ -57,7 +56,7 @@ function placeOnAny(world: World, request: PlacementRequest, types: readonly Typ
   );
 }
 
-/** Places are booked as promises while the gang is put together, and given up again before anybody looks. */
+/** Places are booked as nominations while the gang is combined, and released before the answer. */
 function placeRest(
   world: World,
   { gang, workers: count }: PlacementRequest,

@@ -3,7 +3,7 @@
  * It is brought up to date from the log of changed nodes, so that a decision costs what changed since the last, not the fleet.
  */
 
-/** The score of a node without room for the worker. */
+/** The score of a node that does not hold the worker. */
 export const NO_ROOM: number = Number.NEGATIVE_INFINITY;
 
 export class Ranking {
@@ -13,7 +13,7 @@ export class Ranking {
   readonly #winners: Int32Array;
   /** How much of the log of changed nodes it has seen. */
   seen = 0;
-  /** Nodes with room. */
+  /** Nodes that hold the worker. */
   roomCount = 0;
 
   constructor(count: number) {
@@ -33,7 +33,7 @@ export class Ranking {
     return this.#scores[position] as number;
   }
 
-  /** Scores every node anew. */
+  /** Scores every node again. */
   fill(scoreAt: (position: number) => number, count: number): void {
     this.roomCount = 0;
     for (let position = 0; position < count; position++) {
@@ -52,7 +52,7 @@ export class Ranking {
     for (let pairing = (this.#leaves + position) >>> 1; pairing > 0; pairing >>>= 1) this.#play(pairing);
   }
 
-  /** The n-th node with room, from 0. */
+  /** The n-th such node, from 0. */
   withRoom(nth: number): number {
     let left = nth;
     let position = 0;

@@ -1,7 +1,7 @@
 /**
- * What a node in some state is still good for: how much of the sample of recent demand would go into it. Each queue of the
- * sample is filled into a copy of the node, in order and from the start again, until nothing of it fits any more: all that
- * goes in counts alike, so that demand of one kind loses nothing by filling one node before another. Integers only.
+ * Value of a node's state: how much of the recent demand sample fits into it. Each queue of the sample is filled into a
+ * copy of the node repeatedly until nothing fits any more. Everything that fits counts the same, so that the order of
+ * nodes does not matter. Integers only.
  */
 import { WHOLE_MILLI } from "../../model/gang.ts";
 import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
@@ -27,7 +27,7 @@ export class RebalanceValue {
   readonly #coresPerMilli: number;
   readonly #memoryPerMilli: number;
 
-  /** For nodes of one type: what would not go there is passed over. */
+  /** For nodes of one type: requests that cannot use it are skipped. */
   constructor(sample: readonly DemandKind[], type: string) {
     const kinds = [...new Set(sample)];
     const positions = new Map(kinds.map((kind, position) => [kind, position]));
@@ -35,7 +35,7 @@ export class RebalanceValue {
     this.#cores = Float64Array.from(kinds, ({ coresMilli }) => coresMilli);
     this.#memory = Float64Array.from(kinds, ({ memoryMib }) => memoryMib);
     const goesThere = ({ types }: DemandKind): boolean => types.length === 0 || types.includes(type);
-    // What would not go there asks for more accelerators than any node has.
+    // Requests with more accelerators than any node of the type.
     this.#accelerators = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.accelerators : 1 << 30));
     this.#milli = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.milli : WHOLE_MILLI));
     this.#order = Uint16Array.from(queues.flat(), (kind) => positions.get(kind) as number);
@@ -113,8 +113,8 @@ export class RebalanceValue {
   }
 
   /**
-   * Takes a share from the fullest accelerator with room for it, else from a whole one; how many rooms there are then (one
-   * more: it came from a whole one), or -1.
+   * Takes a fraction from the fullest accelerator that holds it, else from a whole one; returns the new number of
+   * partly free ones, or -1.
    */
   #takeShare(milli: number, partCount: number, hasWhole: boolean): number {
     const parts = this.#parts;

@@ -1,6 +1,6 @@
 /**
- * Nodes by score, for policies whose `placement` scores them. An index: everything in it follows from the state and is made
- * when it is first asked for; whether and when it was asked for changes no answer.
+ * Nodes by score, for policies whose `placement` scores them. An index: it is derived from the state and built lazily,
+ * and neither affects an answer.
  */
 import type { Rules } from "../../policy/rules.ts";
 import type { DemandKind, WorkerAsk } from "../../state/demand-mix.ts";
@@ -28,7 +28,10 @@ import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** Nodes times rankings that are kept: 16 bytes each. */
 const RANKED_MAX = 8_000_000;
-/** Untouched nodes of a size are kept while they are less of what is free than so many times their part of demand. */
+/**
+ * Empty nodes of a size are kept while they are a smaller part of free capacity than this multiple of their part of
+ * demand.
+ */
 const RESERVE_TIMES = 10;
 /** Opening one that is kept costs a whole accelerator. */
 const OPENING_COST = VALUE_PER_MILLI * WHOLE_MILLI * TIE_STEPS;
@@ -49,7 +52,7 @@ export class ScoreIndex {
   /** The sample of demand that the scores are computed against; a renewal replaces the array. */
   #sample: readonly DemandKind[] | null = null;
 
-  /** Where the scores put a worker; `null`: none of these types has room. `nth`: of its gang. */
+  /** The scores' place for a worker; `null`: no accepted type holds it. `nth`: its number in the gang. */
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
     const score = this.#settled(world);
     const random = world.rules.placement === "random" ? { sequence: world.state.sequence, nth } : null;
@@ -60,12 +63,12 @@ export class ScoreIndex {
     return { type: type.type, slot: node.slot, accelerator: isShare(ask) ? score.accelerator(node, ask) : -1 };
   }
 
-  /** The score of one node with room. */
+  /** The score of a node that holds the worker. */
   scoreOf(world: World, slot: NodeSlot, ask: WorkerAsk): number {
     return this.#settled(world).score(this.#node(slot), ask);
   }
 
-  /** The accelerator of a node with room that a share would be taken of. */
+  /** The accelerator of a node from which a fraction would be taken. */
   acceleratorOf(world: World, slot: NodeSlot, ask: WorkerAsk): number {
     return this.#settled(world).accelerator(this.#node(slot), ask);
   }
@@ -96,7 +99,7 @@ export class ScoreIndex {
     return best;
   }
 
-  /** Any node with room, drawn by lot. */
+  /** A random node that holds the worker. */
   #any(
     ask: WorkerAsk,
     types: readonly TypeCapacity[],
@@ -135,7 +138,7 @@ export class ScoreIndex {
     else if (sample !== this.#sample) {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
-        // Sums are of what was seen of each node: what has changed since is taken over first.
+        // The sums cover each node's last seen state: later changes are applied first.
         type.markClean();
         type.forgetValues();
       }

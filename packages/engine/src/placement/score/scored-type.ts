@@ -1,6 +1,6 @@
 /**
- * The nodes of one accelerator type as the scores see them: what was free of each when it was last looked at, a log of those
- * that changed since, and for every kind of worker that was asked for a ranking that has seen the log up to some point.
+ * Scores of the nodes of one accelerator type: their last seen free capacity, a log of changed nodes, and for every
+ * requested worker shape a ranking that is up to date to some point of the log.
  */
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
@@ -23,7 +23,7 @@ export interface FreeSums {
   readonly untouchedMilli: Map<number, number>;
 }
 
-/** What was free of a node when it was last looked at. */
+/** Last seen free capacity of a node. */
 interface NodeAsSeen {
   readonly slot: NodeSlot;
   profile: FreeProfile;
@@ -32,7 +32,7 @@ interface NodeAsSeen {
   workers: number;
 }
 
-/** Profiles remember what was computed of them: beyond so many they are forgotten, and found again as they are met. */
+/** Profiles cache their values: beyond this number they are dropped and recomputed on demand. */
 const PROFILES_MAX = 100_000;
 
 export class ScoredType {
@@ -79,7 +79,7 @@ export class ScoredType {
     this.#stale.push(position);
   }
 
-  /** Takes over what changed; what was tried and taken back has not. */
+  /** Applies changes; tentative changes that were undone have none. */
   markClean(): void {
     for (const position of this.#stale) {
       this.#isStale[position] = 0;
@@ -96,7 +96,7 @@ export class ScoredType {
     this.#bound();
   }
 
-  /** Rankings that have not seen what is dropped of the log are filled anew when they are asked. */
+  /** Rankings behind the dropped part of the log are rebuilt on demand. */
   #bound(): void {
     if (this.#log.length > 4 * this.#nodes.length + 1024) {
       this.#logStart += this.#log.length;
@@ -105,7 +105,7 @@ export class ScoredType {
     if (this.#table.size > PROFILES_MAX) this.forgetValues();
   }
 
-  /** What profiles are worth is void. */
+  /** Invalidates the values of profiles. */
   forgetValues(): void {
     this.#table = new ProfileTable();
     for (const node of this.#nodes) node.profile = this.#table.of(node.slot);
@@ -116,7 +116,7 @@ export class ScoredType {
     this.#rankings.clear();
   }
 
-  /** Nodes times rankings: what is kept of them grows with it. */
+  /** Limit of nodes times rankings, which determines the memory. */
   get rankedCount(): number {
     return this.#rankings.size * this.#nodes.length * (this.#sizes.length + 1);
   }
@@ -125,7 +125,7 @@ export class ScoredType {
     return this.#nodes[position] as ScoredNode;
   }
 
-  /** The nodes ranked for a kind of worker, as they are now. */
+  /** The present ranking for a worker shape. */
   ranked(key: string, ask: WorkerAsk, score: Score): readonly RankedGroup[] {
     const known = this.#rankings.get(key);
     const count = this.#nodes.length;

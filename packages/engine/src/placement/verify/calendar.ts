@@ -1,4 +1,4 @@
-/** What the calendar forbids, worked out again from the entries alone: no index and no scheduling code is used. */
+/** Calendar restrictions, derived from the entries alone: no index and no scheduling code is used. */
 import type { CalendarItem } from "../../model/calendar.ts";
 import type { Node } from "../../model/fleet.ts";
 import type { Workload } from "../../model/workload.ts";

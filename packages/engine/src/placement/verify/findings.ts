@@ -1,4 +1,4 @@
-/** Collects what does not hold: a check goes on after its first finding, since the second often explains the first. */
+/** Collects violations: a check continues after its first finding, because the second often explains the first. */
 export class Findings {
   readonly list: string[] = [];
 

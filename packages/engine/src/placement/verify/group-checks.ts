@@ -1,4 +1,7 @@
-/** What must hold for the groups of a gang that has a place: each has its least, none too many, and lies on one type that it accepts. */
+/**
+ * Invariants of the task groups of a placed gang: each has its minimum, at most its maximum, and is on one accepted
+ * type.
+ */
 import type { AttemptId } from "../../model/ids.ts";
 import type { WorkerAllocation, WorkloadSpec } from "../../model/workload.ts";
 import type { ReadonlyState } from "../../state/state.ts";

@@ -31,7 +31,7 @@ export function partsBeside(node: Node, profile: string, taken: readonly number[
   ).length;
 }
 
-/** A worker has the part that it asks for, at a position that there is; who asks for none has none. */
+/** A worker has its requested MIG profile at a valid position; other workers have none. */
 export function checkPart(
   findings: Findings,
   who: string,
@@ -49,7 +49,7 @@ export function checkPart(
   );
 }
 
-/** No slice is given out twice, and nothing but parts lies on an accelerator with parts. `milli`: what is booked on it. */
+/** No slice is used twice, and an accelerator with slices has no other work. `milli`: its booked amount. */
 export function checkSlices(
   findings: Findings,
   what: string,

@@ -1,4 +1,4 @@
-/** Checks a placement against the rules, by someone who did not make it: a broken rule is a bug and stops the process. */
+/** Verifies a placement independently of the code that made it: a violation is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
 import { shapeOf } from "../../model/gang.ts";
 import { attemptId } from "../../model/ids.ts";
@@ -62,7 +62,10 @@ function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   invariant(findings.list.length === 0, findings.list[0] ?? "");
 }
 
-/** A start has the least of every group, further workers leave none with too many, and no group mixes types or has one that it refuses. */
+/**
+ * A start has the minimum of every group, growth stays within the maximum, and no group mixes types or has a rejected
+ * one.
+ */
 function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: Placement["workers"]): void {
   const growing = growingAttempt(world, request);
   const findings = new Findings();
@@ -70,7 +73,7 @@ function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: 
     id: growing?.id ?? attemptId(waiting.first()?.id ?? "nobody"),
     spec: request.spec,
     workers: [...(growing?.workers ?? []), ...workers],
-    // What a growing list asks for again counts workers twice that are to leave.
+    // KAI's growing list counts workers twice that ask again.
     isIncomplete: growing !== null,
   });
   const [first] = request.group === null ? findings.list : [];
@@ -93,7 +96,7 @@ function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPl
     : slot.room(index, "releasing") >= shape.shareMilli;
 }
 
-/** In a plan nothing is booked: each accelerator must be there once those who were asked to leave have left. */
+/** A plan books nothing: each accelerator must be available once terminating work has ended. */
 function verifyReleasing({ capacity }: World, { gang }: PlacementRequest, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);

@@ -1,10 +1,10 @@
 /**
- * Which cells of one accelerator type are whose. Every team owns shapes; it is safe when all shapes of all teams have cells of
- * their own, such that the guaranteed work of each team lies inside its team's: then whatever a team asks for within its shapes
- * can be placed, by eviction of what uses idle accelerators at most (Zhao et al., OSDI 2020). Cells that hold
- * guaranteed work are bound to its team; the others are laid out anew whenever somebody asks, the largest first, each in the
- * tightest surroundings, so that large cells stay whole (buddy allocation). That finds a layout wherever there is one if the
- * cells of one level in one domain are divided alike; where they are not, it may miss one and is then too strict, never too lax.
+ * Assigns cells of one accelerator type to teams. An assignment is safe if all reserved topologies of all teams have
+ * distinct cells, such that the guaranteed work of each team is inside its cells: then every request within a team's
+ * topology can be placed, by evicting opportunistic jobs at most (Zhao et al., OSDI 2020). Cells with guaranteed work
+ * are bound to its team; the others are assigned on demand, largest first, each in the tightest surroundings, so that
+ * large cells stay whole (buddy allocation). This finds an assignment whenever one exists if all cells of a level in a
+ * domain are divided alike; otherwise it may miss one and is then too strict, never too lax.
  */
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import type { AttemptId, TeamName } from "../../model/ids.ts";
@@ -35,7 +35,7 @@ export interface OwnedShape {
   readonly could: ReadonlySet<Cell>;
 }
 
-/** A layout: which cells are whose. */
+/** A layout: the owner of each cell. */
 export interface Layout {
   /** Accelerators of guaranteed work outside its team's shapes. */
   readonly outside: number;
@@ -46,7 +46,7 @@ export interface Layout {
   readonly hotSpare: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
-/** The team, itself or above, whose shapes the work of a team may use; `null`: none owns any. */
+/** The team, itself or an ancestor, whose reserved topology the work may use; `null`: none. */
 export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
   for (let node = teamUse.node(team) as ReturnType<typeof teamUse.node> | null; node !== null; node = node.parent)
     if ((node.team.reservedTopology?.length ?? 0) > 0) return node.name;
@@ -73,7 +73,10 @@ export function shapesOn({ state }: World, tree: CellTree, type: string): readon
     );
 }
 
-/** Guaranteed work on the type, oldest first: what runs, and what was promised a place. `relabelled`: as if these were so already. */
+/**
+ * Guaranteed work on the type, oldest first: running and nominated. `relabelled`: as if these were opportunistic
+ * already.
+ */
 export function guaranteedWorkers(
   world: World,
   tree: CellTree,
@@ -89,7 +92,7 @@ export function guaranteedWorkers(
   };
   for (const attempt of state.attempts.values()) {
     if (attempt.acceleratorType !== type || relabelled.has(attempt.id)) continue;
-    // What a plan took is somebody else's already.
+    // Cells taken by a plan belong to others already.
     if (attempt.stop !== null && isEviction(attempt.stop.reason)) continue;
     const { spec } = workloadOf(world, attempt.workloadId);
     if (isGuaranteedOpportunistic(rules, spec, attempt)) add(spec.team, attempt.workers);
@@ -120,7 +123,7 @@ export function bestOf(all: readonly Layout[]): Layout {
   });
 }
 
-/** Whether the shapes can be laid out around the work such that nobody is worse off than in a layout from before. */
+/** Whether the reserved topologies can be laid out around the work without making any team worse off than before. */
 export function staysAsGood(
   tree: CellTree,
   { reservedTopology, before }: OwnedShare,
@@ -138,15 +141,17 @@ interface OwnedShare {
 const sumOf = (missing: ReadonlyMap<TeamName, number>): number =>
   [...missing.values()].reduce((sum, count) => sum + count, 0);
 
-/** Whether the first leaves nobody worse off than the second: neither work outside its shapes nor any team without cells that it had. */
+/**
+ * Whether the first layout makes no team worse off than the second: neither work outside its cells nor missing cells.
+ */
 export function isAsGood(first: Layout, second: Layout): boolean {
   if (first.outside > second.outside) return false;
   return [...first.missing].every(([owner, count]) => count <= (second.missing.get(owner) ?? 0));
 }
 
 /**
- * Layouts to choose from. They differ where a team owns cells of several sizes and its work could lie in either: the one with the
- * widest bound first, the one with the narrowest, then others, a bounded number of them.
+ * Candidate layouts. They differ if a team owns cells of several sizes and its work fits in either: widest first,
+ * narrowest first, then others, a bounded number of them.
  */
 export function* layouts(
   tree: CellTree,
@@ -194,7 +199,7 @@ function completed(tree: CellTree, { reservedTopology, workers, binding, bound }
   return { outside, missing, bound, hotSpare };
 }
 
-/** The ways in which guaranteed work can lie in cells of its team's shapes. */
+/** The ways to assign guaranteed work to cells of its team. */
 class Binding {
   readonly holder: (TeamName | null)[];
   /** Accelerators in cells that are in use. */
@@ -203,14 +208,14 @@ class Binding {
   isOpen = false;
   readonly #bound = new Map<OwnedShape, Cell[]>();
   readonly #inUse = new Set<Cell>();
-  /** Work that could lie in cells of several shapes. */
+  /** Work that fits in cells of several sizes. */
   readonly #undecided: GuaranteedWorker[] = [];
 
   constructor(tree: CellTree, reservedTopology: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
     this.holder = tree.leaves.map(() => null);
     for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
     this.taken = new Uint8Array(tree.leaves.length);
-    // What could lie in cells of one shape alone goes first: the others can make room for it.
+    // Work that fits only one size goes first: the others can move.
     for (const worker of workers) {
       const options = this.#optionsFor(worker, reservedTopology);
       if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
@@ -248,7 +253,7 @@ class Binding {
     this.taken.fill(0, cell.first, cell.end);
   }
 
-  /** While a way is looked at, `taken` is as of it. `order`: in which shapes are tried for each worker. */
+  /** Layout state of the way under test. `order`: order of cell sizes for each worker. */
   *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
     let at = from;
     let options: Option[] = [];
@@ -265,7 +270,7 @@ class Binding {
       try {
         yield* this.ways(order, at);
       } finally {
-        // Also when nobody wants to see the other ways.
+        // Also if the other ways are not needed.
         this.#unbind(option);
       }
     }
@@ -282,14 +287,14 @@ interface Bindings {
   readonly taken: Uint8Array;
 }
 
-/** Nobody else's work lies in the cell, and no part of it belongs to another. */
+/** No other team's work is in the cell, and no part of it belongs to another team. */
 export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken }: Bindings): boolean {
   for (let leaf = first; leaf < end; leaf++)
     if (taken[leaf] === 1 || (holder[leaf] !== null && holder[leaf] !== owner)) return false;
   return true;
 }
 
-/** How many accelerators of each cell nobody has or is to have; of nodes that take no work none. */
+/** Unused and unassigned accelerators of each cell; none on nodes that take no work. */
 class Open {
   readonly #counts: Int32Array;
 
@@ -309,7 +314,7 @@ class Open {
     return this.#counts[id] as number;
   }
 
-  /** A cell that is open as a whole is somebody's from now on. */
+  /** Assigns a completely open cell. */
   take(cell: Cell): void {
     const size = sizeOf(cell);
     for (let at = cell.parent; at !== null; at = at.parent) this.#add(at, -size);

@@ -1,7 +1,7 @@
 /**
- * Placing by cells: each worker has accelerators of one node, in the smallest cell that holds them, next to what its job holds
- * already. Guaranteed work goes into cells that its team owns and nowhere else, and only such that all that the other teams
- * own can still be laid out; other work goes where it is idle, and may be evicted for the first.
+ * Placement by cells: each worker gets accelerators of one node, in the smallest cell that holds them, next to its
+ * job's own. Guaranteed work uses only cells of its team, and only if the other teams' topologies can still be laid
+ * out; other work is opportunistic and may be evicted for it.
  */
 import type { TeamName } from "../../model/ids.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
@@ -31,13 +31,13 @@ import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
 import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
-/** Whether the policy places this work by cells: it says so, or work is guaranteed by shapes. */
+/** Whether the policy places this work by cells: by its setting, or because work is guaranteed reserved topology. */
 export const isPlacedInCells = (
   { rules: { fabric, teams } }: Pick<World, "rules">,
   { gang }: PlacementRequest,
 ): boolean => gang.accelerators > 0 && (fabric.choose === "cells" || teams.reservedTopology !== undefined);
 
-/** Whether the request is for its team's shapes: by its priority, unless it is growth of a loan that was relabelled. */
+/** Whether the request uses its team's reserved topology: by its priority, unless it is growth of a relabelled job. */
 export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
   const growing = growingAttempt(world, request);
@@ -52,7 +52,7 @@ function placeInCells(
 ): readonly WorkerAllocation[] | null {
   const tree = cellTreeOf(world, asked.type);
   if (!isGuaranteedRequest(world, request)) {
-    // What cannot be evicted may not sit on what others are guaranteed.
+    // Non-preemptible work must not use capacity that others are guaranteed.
     if (world.rules.teams.reservedTopology !== undefined && !request.isPreemptible) return null;
     return new CellPlacing(world, request, { ...asked, tree, own: null }).place();
   }
@@ -63,8 +63,8 @@ function placeInCells(
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
-  // Choosing freely is right nearly always; where it leaves others without their cells, steps are checked. What was set aside
-  // for the team holds all that its shapes hold, and takes nothing from anybody.
+  // Free choice is usually right; if it would take cells that others need, each step is checked. Cells set aside for
+  // the team hold its whole topology.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
@@ -81,7 +81,7 @@ interface Owning extends Pick<OwnedLayout, "reservedTopology" | "workers"> {
   readonly layouts: readonly Layout[];
 }
 
-/** What is owned and used as of now; kept until something is recorded, since everybody who waits asks for it. */
+/** Ownership and usage as of now; cached until an event is recorded, because every waiting request needs it. */
 function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateRequest): Owning {
   const make = (): Owning => {
     const reservedTopology = shapesOn(world, tree, type.type);
@@ -102,10 +102,10 @@ function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
 const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
-/** After so many cells that others need, only those that were set aside for the team are tried. */
+/** After this number of cells that others need, only those set aside for the team are tried. */
 const UNSAFE_CELLS_MAX = 8;
 
-/** What guaranteed work has to keep to. */
+/** Restrictions of guaranteed work. */
 interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
@@ -113,7 +113,7 @@ interface OwnedLayout {
   /** One that is looked at, and the best as it was before. */
   readonly layout: Layout;
   readonly before: Layout;
-  /** Any open cell; any that the others can spare, checked one by one; or what the layout sets aside. */
+  /** Any open cell; any cell that the others can spare, checked one by one; or the cells set aside. */
   readonly choice: "free" | "checked" | "setAside";
 }
 
@@ -122,11 +122,11 @@ interface PlacingRequest extends CandidateRequest {
   readonly own: OwnedLayout | null;
 }
 
-/** A cell in which a worker may lie. */
+/** A cell that may hold a worker. */
 interface Region {
   readonly cell: Cell;
   readonly owned: OwnedShape | null;
-  /** Guaranteed work of its team lies in it already. */
+  /** Guaranteed work of its team is in it already. */
   readonly isBound: boolean;
   readonly isHotSpare: boolean;
 }
@@ -148,9 +148,9 @@ class CellPlacing {
   #regions: Region[];
   /** How many more cells of each shape may be bound. */
   readonly #left = new Map<OwnedShape, number>();
-  /** Cells around what the job holds. */
+  /** Cells around the job's own. */
   readonly #near = new Set<Cell>();
-  /** Workers that the gang would like to have in all, beyond what it holds. */
+  /** Further workers that the gang would like to have. */
   #wanted: number;
   readonly #placed: WorkerAllocation[] = [];
   #unsafeCount = 0;
@@ -197,7 +197,7 @@ class CellPlacing {
 
   #bestSpot(): Spot | null {
     let best: Spot | null = null;
-    // Of nodes that are free as a whole and lie alike the first is as good as any.
+    // Among completely free, equivalent nodes the first is as good as any.
     const seen = new Set<string>();
     for (const region of this.#regions) {
       if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
@@ -244,7 +244,7 @@ class CellPlacing {
     return { region, slot, leaves, rank };
   }
 
-  /** The part of a node in which the worker should lie: where the job is already, else where all that it wants would fit. */
+  /** The preferred part of a node: where the job is already, else one that holds all its wanted workers. */
   #narrowed(container: Cell): Cell {
     const { accelerators } = this.#request.gang;
     const isNear = this.#near.size > 0;
@@ -261,13 +261,16 @@ class CellPlacing {
     return cell;
   }
 
-  /** Of two picks the one for which fewer have to leave. */
+  /** The pick that requires fewer evictions. */
   #sooner(first: Picked | null, second: Picked | null): Picked | null {
     if (first === null || second === null) return first ?? second;
     return this.#room.awaited(second.leaves) < this.#room.awaited(first.leaves) ? second : first;
   }
 
-  /** Accelerators in the smallest cell that holds both it and what the job holds; for a job that holds nothing, that could hold all it wants. */
+  /**
+   * Accelerators in the smallest cell that contains them and the job's own; for a new job, that could hold all wanted
+   * workers.
+   */
   #distance(cell: Cell): number {
     const needed = (this.#wanted - this.#placed.length) * this.#request.gang.accelerators;
     for (const at of around(cell)) {
@@ -294,7 +297,7 @@ class CellPlacing {
     this.#placed.push({ node: slot.node.id, accelerators, ...part });
     if (region.isBound || region.owned === null) return;
     this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
-    // What lies around or inside the new cell is no other cell of the team any more.
+    // Cells around or inside the new one are no separate cells of the team any more.
     const { first, end } = region.cell;
     const others = this.#regions.filter(({ cell, isBound }) => isBound || cell.end <= first || cell.first >= end);
     this.#regions = [...others, { ...region, isBound: true }];
@@ -322,7 +325,7 @@ function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, c
   return regions;
 }
 
-/** The parts of a cell that lie on one node each: a worker is on one. */
+/** The parts of a cell on one node each, because a worker is on one. */
 function* containersIn(cell: Cell): Generator<Cell> {
   if (cell.slot !== null) yield cell;
   else for (const child of cell.children) yield* containersIn(child);

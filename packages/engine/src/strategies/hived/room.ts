@@ -1,4 +1,4 @@
-/** What is free in the cells of one type while a request is being placed, worker by worker. */
+/** Free capacity in the cells of one type while a request is placed worker by worker. */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { sizeOf } from "./cell-tree.ts";
 import { around } from "./cell-tree.ts";
@@ -23,14 +23,14 @@ export interface Picked {
 export class Room {
   readonly #tree: CellTree;
   readonly #gang: GangSpec;
-  /** By accelerator: whether a worker could have it, and whether it would have to wait for nobody. */
+  /** By accelerator: whether a worker could use it, and whether it is idle. */
   readonly #isFree: Uint8Array;
   readonly #isIdle: Uint8Array;
   /** By cell: how many accelerators a worker could have. */
   readonly #freeIn: Int32Array;
   /** By node: how many more workers fit beside accelerators. */
   readonly #fits = new Map<NodeSlot, number>();
-  /** What is given away of accelerators that are shared, in thousandths, or of divided ones, a digit for each slice. */
+  /** Amounts given away of shared accelerators, in thousandths, or of divided ones, a digit for each slice. */
   readonly #given = new Map<number, number>();
   readonly #layer: Layer;
 
@@ -91,7 +91,7 @@ export class Room {
     return (this.#fits.get(slot) ?? 0) > 0;
   }
 
-  /** How many of these accelerators somebody still holds. */
+  /** Number of these accelerators that are in use. */
   awaited(leaves: readonly number[]): number {
     return leaves.reduce((count, leaf) => count + 1 - (this.#isIdle[leaf] as number), 0);
   }
@@ -109,7 +109,7 @@ export class Room {
     return null;
   }
 
-  /** A worker has these from now on; where it has a part of one, the slice at which that begins. */
+  /** Gives these to a worker; for a MIG profile with its first slice. */
   give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
     this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
     const { shareMilli, profile } = this.#gang;
@@ -149,7 +149,7 @@ function smallest(cell: Cell, count: number, could: Could): Cell | null {
   return best ?? cell;
 }
 
-/** Takes whole parts of the cell where that is possible, so that what is left hangs together. */
+/** Takes whole subcells if possible, so that the rest stays contiguous. */
 function fill(cell: Cell, count: number, could: Could): number[] {
   if (count === 0) return [];
   if (cell.children.length === 0) return could(cell.first) ? [cell.first] : [];

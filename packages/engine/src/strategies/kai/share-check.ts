@@ -1,4 +1,4 @@
-/** By what right a growing list may take from other teams: the standing of both sides, unit by unit. */
+/** Grounds of a growing list against other teams: shares of both sides, unit by unit. */
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
@@ -14,7 +14,10 @@ import type { VictimUnit } from "../../preemption/plan.ts";
 const requestOf = (world: World, request: PlacementRequest): Amount => amountAsked(world, request, "");
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
-/** The beneficiary's team stays within its fair share of everything, and within its guarantee if the work cannot be preempted. */
+/**
+ * The preemptor's team stays within its fair share of everything, and within its guarantee if the work is
+ * non-preemptible.
+ */
 export function mayReclaim(world: World, teamShares: TeamShares, preemptor: PlacementRequest): boolean {
   const node = world.teamUse.node(preemptor.team);
   const { fair, fairByPresent } = teamShares.get(node) as TeamShare;
@@ -33,7 +36,7 @@ function pathOf(node: TeamNode): readonly TeamNode[] {
   return path;
 }
 
-/** The two teams just below the lowest one that both lie below. */
+/** The two teams just below the lowest common ancestor. */
 function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, TeamNode] {
   const leftPath = pathOf(left);
   const rightPath = pathOf(right);
@@ -47,7 +50,7 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
   return [leftPath[depth] as TeamNode, rightPath[depth] as TeamNode];
 }
 
-/** Every unit that is really lost is taken from a team that holds more than it may claim, or against the beneficiary's guarantee. */
+/** Every lost unit belongs to a team above its entitlement, or is taken for the preemptor's guarantee. */
 export function acceptsLosses(
   { batch, preemptor, teamShares }: KaiSearch,
   { lost }: Pick<PlacedAgain, "lost">,
@@ -102,7 +105,7 @@ interface ShareBalance {
   readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
 }
 
-/** Nobody ends above its own fair share and above that of a sibling which it took from. */
+/** No team ends above its own fair share and above that of a sibling from which it took. */
 function keepsBalance(teamShares: TeamShares, { own, request, taken }: ShareBalance): boolean {
   for (let at: TeamNode | null = own; at !== null; at = at.parent) {
     const { fair } = teamShares.get(at) as TeamShare;

@@ -1,7 +1,7 @@
 /**
- * Victims by advantage in the tree: who stays inside the quota of its own part of the tree may take that quota back from
- * whoever uses it from further away, whatever the priorities; elsewhere priority decides, and whether the incoming work's
- * team may take while it borrows itself. Weights and shares do not matter here.
+ * Victims by hierarchical advantage (Kueue classical preemption): work within the quota of its own subtree may reclaim
+ * it from more distant users, whatever the priorities; otherwise priority decides, and whether the preemptor's team may
+ * preempt while borrowing. Weights and shares do not matter.
  */
 import { Merged } from "./merged.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type VictimSearch,
 } from "./victims.ts";
 
-/** By what the candidates of a team may be taken. */
+/** Ground on which a team's candidates may be taken. */
 type AdvantageShare = "byAdvantage" | "byPriority" | "ownTeam";
 
 /** A team that may have to give. */
@@ -61,9 +61,9 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Every team with something that may be taken, and by what. From the team up to the top, what is below each ancestor and
- * was not below the one before: once the incoming work fits into the quota of a part of the tree that was passed, it has
- * the advantage over all outside of that part. What each level still has for itself is taken off the amounts on the way.
+ * Every team with eligible victims, and the ground. From the team to the root, what is below each ancestor and was not
+ * below the one before: once the request fits the quota of a subtree, it has the advantage over everything outside it.
+ * Each level's own available quota is subtracted on the way.
  */
 function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
@@ -139,8 +139,8 @@ function* takeInOrder<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * By what right the candidate may be taken now; null if by none. What was taken before may have brought its team, or its
- * branch, back inside the quota: that one gives no more.
+ * The ground for the candidate now; null if none. Earlier evictions may have brought its team or subtree back within
+ * quota: then it is no longer eligible.
  */
 function reasonFor<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,

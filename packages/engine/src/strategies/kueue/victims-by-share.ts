@@ -1,7 +1,7 @@
 /**
- * Victims by fair share: while a team asks for its own guarantee, those who borrow must give; beyond that, two branches
- * of the tree are compared where they meet, and the one that lives further beyond its guarantee gives to the other, as
- * long as that does not merely turn the tables. Shares are looked at anew after every victim.
+ * Victims by fair share (Kueue fair sharing): a request within its own guarantee reclaims from borrowing teams; beyond
+ * that, two subtrees are compared at their lowest common ancestor, and the one further beyond its guarantee loses,
+ * unless that only reverses the roles. Shares are recomputed after every victim.
  */
 import { compareShares, type Share } from "../../quota/share.ts";
 import {
@@ -56,7 +56,7 @@ function* attemptsByShare<Candidate extends QuotaVictimCandidate>(
   }
 }
 
-/** Who may have to give: the own team by its rule, others in the same tree while they borrow what is needed. */
+/** Possible victims: the own team by its rule, others in the same tree while they borrow a requested resource. */
 function collect<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
 ): readonly TeamCandidates<Candidate>[] {
@@ -74,7 +74,7 @@ function collect<Candidate extends QuotaVictimCandidate>(
   return found;
 }
 
-/** What a pass needs of a team's candidates: those that may be taken, or those that a first rule spared. */
+/** The candidates of a team in a pass: all eligible ones, or those that the first rule spared. */
 interface VictimQueue<Candidate> {
   readonly team: number;
   head(): Candidate | undefined;
@@ -107,7 +107,7 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
   readonly #start: number;
-  /** Shares as they were last looked at; a victim changes those of its own ancestors only. */
+  /** Last computed shares; a victim changes those of its own ancestors only. */
   readonly #shares = new Map<number, Share>();
 
   constructor(search: VictimSearch<Candidate>, queues: Iterable<VictimQueue<Candidate>>) {
@@ -139,7 +139,7 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
     return (this.#queues.get(team) as VictimQueue<Candidate>).pop();
   }
 
-  /** Says that something of the team was taken. */
+  /** Records an eviction from the team. */
   noteTaken(team: number): void {
     for (const node of pathToRoot(this.#search, team)) this.#shares.delete(node);
   }
@@ -149,7 +149,7 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
     this.#queues.delete(team);
   }
 
-  /** The team to look at next, always down to the largest share; -1 when nobody has anything left to give. */
+  /** The next team, always towards the largest share; -1 when no candidates are left. */
   next(): number {
     const { tree } = this.#search;
     let node = this.#start;
@@ -158,7 +158,7 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
       if (child >= 0) {
         node = child;
       } else {
-        // Nothing is left to give below this node: it goes, and the way down starts again.
+        // No candidates are left below this node: it is removed, and the descent restarts.
         this.#open.delete(node);
         if (node === this.#start) return -1;
         node = this.#start;
@@ -168,9 +168,9 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
   }
 
   /**
-   * The child with the largest share, after taking out for good those that cannot give: who no longer borrows of what is
-   * needed, whatever else it borrows, but for the branch of the incoming work. A branch goes before a team of equal share; of equal teams the one whose next
-   * candidate goes first, the own team last; of equal branches the first.
+   * The child with the largest share, after removing those without candidates and those that no longer borrow a
+   * requested resource, except the preemptor's subtree. A subtree goes before a team of equal share; among equal teams
+   * the one whose next candidate goes first, the own team last; among equal subtrees the first.
    */
   #largestChild(node: number): number {
     const { tree, incoming } = this.#search;

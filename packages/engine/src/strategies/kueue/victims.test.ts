@@ -180,7 +180,7 @@ describe.each([
   ["by final share only", byFinalShareOnly],
   ["by advantage", byAdvantage],
 ])("victims %s", (_, selection) => {
-  /** Placement that needs so many victims to be gone: it becomes no worse with more of them. */
+  /** A placement that needs several victims and is monotonic. */
   const settings = fc.record({ world: anyWorld, victimsNeeded: fc.nat({ max: 2 }) });
   const run = (given: { world: World; victimsNeeded: number }): readonly QuotaChoice<Work>[] | null =>
     selection(searchIn(given.world, (victims) => victims.length >= given.victimsNeeded));
@@ -195,7 +195,7 @@ describe.each([
         if (victims === null) return;
         for (const victim of victims) tree.remove(victim.team, victim.candidate.amounts);
         expect(tree.hasRoomFor(incoming.team, incoming.amounts)).toBe(true);
-        // Some may only be taken for work that ends inside its guarantee; then that is part of having room.
+        // Some victims are eligible only for work that ends inside its guarantee; then that is part of fitting.
         const isWithin = (): boolean => tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
         const mustStayWithin = selection === byAdvantage && isWithin();
         for (const victim of victims) {
@@ -230,9 +230,9 @@ describe.each([
 
 describe("no two take from each other in turn", () => {
   /**
-   * What these rules promise, and no more: several victims of one team may leave it with so little that it has a right to
-   * take some back, and `belowInitial` and borrowing by priority allow that with a single one. Whoever wants no such
-   * exchange at all has to look at the whole plan.
+   * The guarantees of these rules: several victims of one team may leave it so little that it can reclaim some, and
+   * `belowInitial` and borrowing by priority allow that with a single one. Excluding such exchanges requires checking
+   * the whole plan.
    */
   const guaranteed = (world: World): World => ({ ...world, rights: { within: "lowerPriority", reclaim: "any" } });
 

@@ -1,6 +1,6 @@
 /**
- * What both ways of choosing victims share: what is asked, what may be taken and by what right, and how a list of victims
- * is made as short as it can be. A search changes the quota tree while it looks and leaves it exactly as it found it.
+ * Shared by both victim searches: the request, eligible victims and grounds, and minimisation of the list. A search
+ * changes the quota tree and restores it exactly.
  */
 import { invariant } from "../../base/invariant.ts";
 import type { Share } from "../../quota/share.ts";
@@ -16,7 +16,7 @@ export interface QuotaVictimCandidate {
   readonly amounts: readonly number[];
 }
 
-/** Work that has no room and may have others stopped for it. */
+/** A blocked request that may preempt. */
 export interface Incoming {
   /** A leaf of the quota tree. */
   readonly team: number;
@@ -40,7 +40,7 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   readonly tree: QuotaTree;
   readonly incoming: Incoming;
   readonly rights: PreemptionRights;
-  /** What may be stopped in a team (a leaf), the first to go first. Asked only of teams that could have to give. */
+  /** Eligible victims of a team (a leaf), in eviction order. Called only for teams that may lose. */
   candidatesOf(team: number): readonly Candidate[];
   /** Which of two candidates goes first: a total order, the one by which `candidatesOf` is sorted. */
   order(left: Candidate, right: Candidate): number;
@@ -48,7 +48,7 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   fits(victims: readonly QuotaChoice<Candidate>[]): boolean;
 }
 
-/** By what right a victim is taken. */
+/** Ground of an eviction. */
 export type VictimReason =
   /** Both belong to one team, and the team's own rule decides. */
   | { readonly kind: "withinTeam" }
@@ -176,7 +176,7 @@ export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   },
 });
 
-/** Ends a search: what it took goes back into the tree. */
+/** Ends a search: its victims return to the tree. */
 export function restore<Candidate extends QuotaVictimCandidate>(
   tree: QuotaTree,
   victims: readonly QuotaChoice<Candidate>[],

@@ -12,7 +12,7 @@ export interface Work extends QuotaVictimCandidate {
 export interface World {
   readonly spec: QuotaSpec;
   readonly tree: QuotaTree;
-  /** What runs: all of it was admitted where there was room. */
+  /** Running work, all of which was admitted within the quotas. */
   readonly work: readonly Work[];
   readonly incoming: Incoming;
   readonly rights: PreemptionRights;
