@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await page.getByRole("button", { name: "What would start it now?" }).click();
       await page.getByText(/^It starts in /).waitFor({ timeout: PATIENCE_MS });
       await page
-        .getByRole("region", { name: "What would start it now" })
+        .getByRole("region", { name: "Changes that start it now" })
         .getByText(/starts it now/)
         .waitFor({ timeout: PATIENCE_MS });
       await check("when it will start");

@@ -108,7 +108,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
       .waitFor({ timeout: PATIENCE_MS });
     await expectShown(estimate.getByText("nine in ten before", { exact: true }));
     expect(await estimate.getByText("never as things are", { exact: true }).count()).toBe(3);
-    const changes = waits.getByRole("region", { name: "What would start it now" });
+    const changes = waits.getByRole("region", { name: "Changes that start it now" });
     await changes.getByText("Any one of these starts it now; each was tried:").waitFor({ timeout: PATIENCE_MS });
     await expectShown(changes.getByText(/^Ask for \d+ workers? instead of 64\.$/));
     await expectShown(waits.getByRole("button", { name: "Ask again" }));

@@ -83,7 +83,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   });
 
   it("says that the demo keeps nothing to replay", async () => {
-    await page.getByText("What was recorded").first().click();
+    await page.getByText("Recorded window").first().click();
     await page.getByRole("button", { name: "Replay" }).click();
     await expectShown(page.getByRole("alert").getByText(/keeps no journal/));
     expect(browser.complaints).toEqual([]);
@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
   });
 
   it("replays what was recorded under another policy", async () => {
-    await page.getByText("What was recorded").first().click();
+    await page.getByText("Recorded window").first().click();
     await page.getByRole("combobox", { name: "Policy" }).selectOption("fifo");
     await page.getByRole("button", { name: "Replay" }).click();
     await answered(page, /3 workloads would have waited/);

@@ -101,7 +101,7 @@ export interface AttemptUsage {
 
 export type ExecutorInput = Observation | Signal;
 
-/** A promise asks the executor for patience: it reports nothing more about what it can read again until the promise resolves. */
+/** While the promise is pending, the executor reports nothing more of what it can read again. */
 export type ExecutorListener = (input: ExecutorInput) => void | Promise<void>;
 
 export interface Executor {

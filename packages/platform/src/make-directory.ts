@@ -3,8 +3,8 @@ import path from "node:path";
 import { syncPath } from "./sync-path.ts";
 
 /**
- * `mkdir -p`. Node's own (26.10) never comes back, and takes all memory, where the kernel answers ENOENT below a parent that
- * exists, as it does everywhere in /proc; and paths come from workload files.
+ * `mkdir -p`. Node's own (26.10) loops and takes all memory where the kernel answers ENOENT below an existing parent,
+ * as everywhere in /proc. Paths come from workload files, so this can happen.
  */
 export function makeDirectory(directory: string, mode = 0o777): void {
   try {

@@ -1,4 +1,7 @@
-/** Declaring things in one go: all of it or nothing, and what it comes to (or would, with `dryRun`). */
+/**
+ * Applies documents atomically: all of them or none. The answer states the effects, or with `dryRun` the expected
+ * effects.
+ */
 import { z } from "zod";
 import {
   calendarEntry,

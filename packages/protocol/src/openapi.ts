@@ -8,7 +8,7 @@ import { USER_HEADER } from "./user.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Schemas with a name, by name: the ones that a request may hold are stated apart where they differ from what is answered. */
+/** Schemas with a name, by name. A request's schema is stated apart where it differs from the answer's. */
 class Components {
   readonly schemas = new Map<string, Json>();
   readonly #inputNames = new Map<string, string>();

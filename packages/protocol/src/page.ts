@@ -1,4 +1,7 @@
-/** Pages: a cursor is an opaque text that stays valid while things come and go; a page may be shorter than asked for. */
+/**
+ * Pages of a list. A cursor is an opaque text that stays valid while entries are added and removed; a page may have
+ * fewer entries than requested.
+ */
 import { z } from "zod";
 import { limits } from "@headroom/spec";
 

@@ -30,13 +30,13 @@ describe("a policy", () => {
     const forgetful = { ...teams, usageHalfLifeMs: 86_400_000 };
     expect(faults({ teams: forgetful })).toEqual([]);
     expect(faults({ teams: forgetful, phases: ["rebalance"] })).toEqual([
-      "teams.usageHalfLifeMs: must be null beside the phase refill, which gives out anew what is held now",
+      "teams.usageHalfLifeMs: must be null together with the phase rebalance, which uses current usage only",
     ]);
   });
 
   it("is refused where it starts nothing, or moves work without bounds", () => {
     expect(faults({ phases: ["preempt", "grow"] })).toEqual([
-      "phases: must have place or refill among them, or nothing would ever start",
+      "phases: must contain place or rebalance, because otherwise no work would ever start",
     ]);
     expect(faults({ phases: [] })).toHaveLength(1);
     const bounds = { movesPerHour: 1, restMs: 3_600_000, lossPerPairMs: 0 };

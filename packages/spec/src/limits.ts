@@ -8,7 +8,7 @@ import { z } from "zod";
 export const BODY_BYTES_MAX = 1_048_576;
 export const PAGE_ITEMS_DEFAULT = 50;
 export const PAGE_ITEMS_MAX = 500;
-/** The longest holds the path of a team (`names.teamName`). */
+/** The longest names are the paths of teams (`names.teamName`). */
 export const CURSOR_CHARS_MAX = 512;
 export const ID_CHARS_MAX = 200;
 export const IDEMPOTENCY_KEY_CHARS_MAX = 128;

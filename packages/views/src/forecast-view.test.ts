@@ -239,7 +239,7 @@ describe("before it is submitted", () => {
   it("says what could be reclaimed, by whom, and what a restart costs", () => {
     const said = sentenceOf(fleetWithGuarantees(), "guest", { minRuntimeMs: 600_000, restartCostMs: 120_000 });
     expect(said).toContain(
-      "Of its 3 accelerators, 2 would be above the guarantee of team guest: a team below its own guarantee can reclaim that after it ran 10 min. A restart costs the work since its last checkpoint and 2 min.",
+      "It requests 3 accelerators, and 2 of them would be above the guarantee of team guest: a team below its own guarantee can reclaim that after it ran 10 min. A restart costs the work since its last checkpoint and 2 min.",
     );
   });
 

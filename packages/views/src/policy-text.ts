@@ -39,19 +39,19 @@ const orderWords: Words<Rules["order"][number]> = {
   submitted: "order of submission",
   priority: "priority",
   walltime: "walltime, shortest first",
-  starting: "what does not run with its least number of workers yet",
-  running: "what runs already",
-  user: "whose user holds less of the team",
+  starting: "gangs below their minimum number of workers",
+  running: "running work",
+  user: "users with the smaller share of the team",
   deadline: "deadline, earliest first",
 };
 
 const placementWords: Words<Rules["placement"]> = {
-  pack: "on the fullest nodes that have room",
-  spread: "on the emptiest nodes",
-  random: "on any nodes that have room, drawn by lot",
-  "best-fit": "where least of cores and accelerators is left over",
-  fragmentation: "where least becomes useless for what is typically asked",
-  balanced: "where what has lately been asked for loses least",
+  pack: "bin-packing: the fullest nodes that fit",
+  spread: "spread: the emptiest nodes",
+  random: "random nodes that fit",
+  "best-fit": "best fit of cores and accelerators",
+  fragmentation: "minimise fragmentation for typical demand",
+  balanced: "minimise fragmentation for recent demand",
 };
 
 function orderLines({
@@ -65,13 +65,13 @@ function orderLines({
   const keys = order.map((key) => orderWords[key]);
   const withEnd = order.at(-1) === "submitted" ? keys : [...keys, orderWords.submitted];
   const reservation =
-    backfill.reserve === "none" ? ", without a reservation for it" : ", but not at the cost of its start";
+    backfill.reserve === "none" ? ", without protecting its start" : ", but without delaying its start";
   const line = (knob: string, text: string): PolicyLine => ({ section: "Order", knob, text });
   return [
     line("Order", withEnd.join(", then ")),
     line(
-      "When the first does not fit",
-      whenHeadBlocked === "stop" ? "nothing behind it starts" : `whatever fits behind it starts${reservation}`,
+      "When the head of the queue does not fit",
+      whenHeadBlocked === "stop" ? "no request behind it starts" : `requests behind it start${reservation}`,
     ),
     line("Placement", placementWords[placement]),
     line(
@@ -80,31 +80,31 @@ function orderLines({
         ? "a failed task gives its place up during its back-off"
         : `a failed task keeps its place during a back-off of up to ${durationText(retryInPlaceMs)}`,
     ),
-    line("Larger than the fleet", exceedsFleet === "hold" ? "waits until the fleet has grown" : "is refused"),
+    line("Larger than the fleet", exceedsFleet === "hold" ? "waits until the fleet grows" : "is refused"),
   ];
 }
 
 const phaseWords: Words<Rules["phases"][number]> = {
-  place: "start what fits",
-  consolidate: "move work that may move to make room",
-  reclaim: "take back for teams what others hold beyond theirs",
-  preempt: "take from lower priority in the same team",
-  rebalance: "give out anew what teams hold above their share",
-  defragment: "gather what is idle by moving work",
+  place: "start requests that fit",
+  consolidate: "consolidate: migrate work to free capacity",
+  reclaim: "reclaim: stop work of teams above their entitlement for teams below",
+  preempt: "preempt: stop work of lower priority in the same team",
+  rebalance: "rebalance: evict what teams hold above their share, and fill up in fair order",
+  defragment: "defragment: gather idle accelerators by migration",
   grow: "grow elastic gangs",
-  "drop-incomplete": "end gangs below their least number of workers",
+  "drop-incomplete": "end gangs below their minimum number of workers",
 };
 
 const teamOrderWords: Words<Rules["teams"]["order"][number]> = {
-  "above-share-last": "those above their share last",
-  "within-guarantee": "those that stay within their guarantee",
+  "above-share-last": "teams above their share last",
+  "within-guarantee": "teams within their guarantee",
   priority: "priority",
-  "without-entitlement-last": "those without a claim to what they ask for last",
+  "without-entitlement-last": "teams without an entitlement to the request last",
   "share-with": "the smaller share with the request",
   share: "the smaller share",
-  entitlement: "the smaller claim",
-  "weighted-use": "the smaller use for its weight",
-  "guarantee-ratio": "the smaller part of their guarantee",
+  entitlement: "the smaller entitlement",
+  "weighted-use": "the smaller usage for its weight",
+  "guarantee-ratio": "the smaller part of its guarantee",
   name: "name",
 };
 
@@ -112,32 +112,32 @@ function teamLines({ teams }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Teams", knob, text });
   const keys = teams.order.map((key) => teamOrderWords[key]);
   return [
-    line("Take turns by", keys.length === 0 ? "nothing: teams play no part in the order" : keys.join(", then ")),
+    line("Order of teams", keys.length === 0 ? "none: teams do not affect the order" : keys.join(", then ")),
     line(
       "Fair share",
-      teams.share === "divide" ? "the guarantee, then the rest by weight" : "by weight alone, among those that want",
+      teams.share === "divide" ? "the guarantee, then the rest by weight" : "by weight alone, among teams with demand",
     ),
     line(
       "Not preemptible",
-      teams.nonPreemptible === "guarantee" ? "stays within the guarantee" : "may go as far as any other work",
+      teams.nonPreemptible === "guarantee" ? "stays within the guarantee" : "is treated like other work",
     ),
     line(
       "Beyond the guarantee",
       teams.overGuarantee === "idle"
-        ? "whatever is idle, up to the limit"
-        : "only what other teams lend; a guarantee comes on top of those of the teams below",
+        ? "idle capacity, up to the limit"
+        : "only capacity that other teams lend; guarantees of the teams below are added",
     ),
     line(
       "Past use",
       teams.usageHalfLifeMs === null
-        ? "does not count, only what is held now"
-        : `counts, and halves every ${durationText(teams.usageHalfLifeMs)}`,
+        ? "does not count, only current usage"
+        : `counts, with a half-life of ${durationText(teams.usageHalfLifeMs)}`,
     ),
     line(
       "Shapes",
       teams.reservedTopology === undefined
-        ? "play no part"
-        : `hold work from priority ${teams.reservedTopology.fromPriority} on, which gets them back whenever it asks`,
+        ? "not used"
+        : `serves work from priority ${teams.reservedTopology.fromPriority} on, which can always reclaim it`,
     ),
   ];
 }
@@ -146,25 +146,23 @@ function backfillLines({ backfill }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Backfill", knob, text });
   if (backfill.reserve === "none") return [line("Protected starts", "none")];
   const protectedStarts =
-    backfill.reserve === "head"
-      ? "the first that does not fit"
-      : `the first ${plural(backfill.depth, "workload")} that do not fit`;
+    backfill.reserve === "head" ? "the head of the queue" : `the first ${plural(backfill.depth, "blocked request")}`;
   return [
     line("Protected starts", protectedStarts),
-    line("Work without a walltime", `is taken to last ${durationText(backfill.assumedWalltimeMs)}`),
+    line("Work without a walltime", `is assumed to run ${durationText(backfill.assumedWalltimeMs)}`),
     line(
       "Durations",
       backfill.predictFrom === undefined
-        ? "are as walltimes say"
-        : `are predicted, by the last ${plural(backfill.predictFrom, "run")} of the kind, and never longer than walltimes say`,
+        ? "are the walltimes"
+        : `are predicted from the last ${plural(backfill.predictFrom, "run")} of the kind, at most the walltime`,
     ),
   ];
 }
 
 const chooseWords: Words<Rules["fabric"]["choose"]> = {
-  fullest: "of those that hold the gang the fullest",
-  fewest: "as few as can be, then the tightest",
-  cells: "the smallest cell, next to what the work holds already",
+  fullest: "the fullest domain that fits",
+  fewest: "the fewest domains, then the tightest",
+  cells: "the smallest cell, next to the gang's own",
 };
 
 function fabricLines({ fabric }: Rules): PolicyLine[] {
@@ -172,27 +170,30 @@ function fabricLines({ fabric }: Rules): PolicyLine[] {
   return [
     line("Domains", chooseWords[fabric.choose]),
     line(
-      "Work without wishes",
-      fabric.unconstrainedToFullest ? "goes where least is free" : "goes where the placement says",
+      "Unconstrained work",
+      fabric.unconstrainedToFullest ? "goes to the fullest domain" : "follows the node placement",
     ),
-    line("What no domain holds", fabric.balanced ? "is spread as evenly as can be" : "is filled domain after domain"),
+    line(
+      "Gangs that fit no single domain",
+      fabric.balanced ? "are split as evenly as possible" : "fill one domain after the other",
+    ),
   ];
 }
 
 const searchWords: Words<Rules["eviction"]["search"]> = {
-  "lowest-cost": "those whose stop costs least",
-  volcano: "as few as can be",
-  kai: "a list that grows until the work fits",
-  "kueue-fair-sharing": "by the shares of their teams",
-  "kueue-classical": "by priority, and whether their team borrows more",
-  cells: "those in the cells that belong to the team",
+  "lowest-cost": "lowest cost of lost work",
+  volcano: "Volcano: as few victims as possible",
+  kai: "KAI: a growing list until the request fits",
+  "kueue-fair-sharing": "Kueue fair sharing: by the shares of their teams",
+  "kueue-classical": "Kueue classical: by priority, borrowing teams first",
+  cells: "HiveD: work in the team's own cells",
 };
 
 const evicting: ReadonlySet<Rules["phases"][number]> = new Set(["consolidate", "reclaim", "preempt", "rebalance"]);
 
 function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Eviction", knob, text });
-  if (!phases.some((phase) => evicting.has(phase))) return [line("Victims", "none: nothing is taken from anybody")];
+  if (!phases.some((phase) => evicting.has(phase))) return [line("Victims", "none: no work is evicted")];
   const {
     search,
     shareTests,
@@ -205,22 +206,22 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
   return [
     line("Victims", searchWords[search]),
     ...(search === "kueue-fair-sharing"
-      ? [line("Tests of shares", shareTests.length === 0 ? "none" : shareTests.join(", then "))]
+      ? [line("Share tests", shareTests.length === 0 ? "none" : shareTests.join(", then "))]
       : []),
-    line("Preemptible unless work says so", below === null ? "all work" : `work below priority ${below}`),
+    line("Preemptible by default", below === null ? "all work" : `work below priority ${below}`),
     ...(unstatedPreemptible === "aboveGuarantee"
       ? [line("Other work", "is reclaimed only above its team's guarantee, by a team below its own")]
       : []),
+    line("Freed capacity", nominations === "kept" ? "is nominated for its preemptor" : "is open to all requests again"),
     line(
-      "A place that becomes free",
-      nominations === "kept" ? "is kept for whom it was freed" : "is open to all again",
+      "Owners of reclaimed cells",
+      lazyPreemption ? "continue as opportunistic jobs on idle capacity" : "are stopped",
     ),
-    line("Who gives up a place", lazyPreemption ? "runs on as a loan where something is idle" : "is stopped"),
     line(
       "Before a stop",
       checkpointTimeoutMs === 0
-        ? "no checkpoint is asked for"
-        : `a checkpoint is asked for and given ${durationText(checkpointTimeoutMs)}`,
+        ? "no checkpoint is requested"
+        : `a checkpoint is requested, with ${durationText(checkpointTimeoutMs)} to write it`,
     ),
   ];
 }
@@ -228,34 +229,31 @@ function evictionLines({ phases, eviction }: Rules): PolicyLine[] {
 function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Defragmentation", knob, text });
   if (defragment === undefined || !phases.includes("defragment"))
-    return [line("Moves", "none: what is idle is gathered for those who wait alone")];
+    return [line("Moves", "none: capacity is gathered for waiting requests only")];
   const { movesPerHour, restMs, lossPerPairMs, during } = defragment;
   return [
+    line("Moves", `at most ${plural(movesPerHour, "move")} per hour, each workload once in ${durationText(restMs)}`),
     line(
-      "Moves",
-      `at most ${plural(movesPerHour, "move")} within an hour, each workload once in ${durationText(restMs)}`,
+      "Cost limit of a move",
+      `${durationText(lossPerPairMs)} of accelerator time for each pair of idle accelerators gathered`,
     ),
-    line(
-      "A move may cost",
-      `${durationText(lossPerPairMs)} of an accelerator for each pair of idle ones that it brings together`,
-    ),
-    line("When", during === undefined ? "always" : `from set times on for ${durationText(during.lastsMs)}`),
+    line("When", during === undefined ? "always" : `for ${durationText(during.lastsMs)} from each scheduled time on`),
   ];
 }
 
 function elasticLines({ elastic }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Elastic gangs", knob, text });
   const grow = line("Grow", growWords[elastic.grow]);
-  return elastic.grow === "never" ? [grow] : [grow, line("Whom a worker goes to", growByWords[elastic.by])];
+  return elastic.grow === "never" ? [grow] : [grow, line("A further worker goes to", growByWords[elastic.by])];
 }
 
 const growByWords: Words<Rules["elastic"]["by"]> = {
-  order: "one at a time, in the order of serving",
-  throughput: "to whom it brings most, as far as curves are known",
+  order: "the next gang in queue order",
+  throughput: "the gang with the highest gain, if throughput curves are known",
 };
 
 const growWords: Words<Rules["elastic"]["grow"]> = {
-  "in-order": "worker by worker, in the order of the queue",
-  last: "when all else was served",
+  "in-order": "one worker at a time, in queue order",
+  last: "after all other requests",
   never: "never",
 };

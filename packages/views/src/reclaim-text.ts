@@ -22,7 +22,7 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
   const more = spec.restartCostMs === undefined ? "" : ` and ${durationText(spec.restartCostMs)}`;
   const lost =
     spec.checkpointOnRequest === true ? "at most the last checkpoint's age" : "the work since its last checkpoint";
-  return ` Of its ${plural(asked, "accelerator")}, ${above} would be above the guarantee of team ${spec.team}: ${who} can reclaim that${least}. A restart costs ${lost}${more}.`;
+  return ` It requests ${plural(asked, "accelerator")}, and ${above} of them would be above the guarantee of team ${spec.team}: ${who} can reclaim that${least}. A restart costs ${lost}${more}.`;
 }
 
 /** Accelerators of any type; stated by type, their sum. */

@@ -38,6 +38,6 @@ export function growthSteps(
   return steps.sort((left, right) => compareSteps(right, left) || left.workers - right.workers);
 }
 
-/** By what each worker of a step brings. */
+/** Compares two steps by their gain per worker. */
 export const compareSteps = (left: GrowthStep, right: GrowthStep): number =>
   left.gainMilli * right.workers - right.gainMilli * left.workers;

@@ -44,7 +44,7 @@ export interface Turns {
   /** The first of each team. */
   readonly first: readonly QueueBucket[];
   has(bucket: QueueBucket): boolean;
-  /** The next of the team of one whose turn has come. */
+  /** The next request of the team whose turn it is. */
   after(bucket: QueueBucket): QueueBucket | undefined;
 }
 

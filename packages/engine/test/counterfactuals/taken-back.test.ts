@@ -90,7 +90,7 @@ describe("a round that was tried", () => {
       const [simulated, other] = [forkEngine(engine), forkEngine(engine)];
       const first = tryFor(isSubmitted ? null : workloadId, simulated, inputs, nowMs);
       if (!first.undo()) continue;
-      // One after the other, the last first.
+      // One after the other, newest first.
       const second = tryFor(null, simulated, exitsOf(simulated, 1), nowMs);
       if (!second.undo() || !second.undoInputs() || !first.undoInputs()) continue;
       count++;

@@ -32,7 +32,7 @@ export function placeGroups(drive: Drive): void {
   drive.receive(exited(tenant, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
 }
 
-/** Three of four accelerators are busy; of their memory something is told, or nothing. */
+/** Three of four accelerators are busy; their memory use is reported or not. */
 const uses = (id: AttemptId, peakMemoryMib: number | null): Input => ({
   kind: "utilizationReported",
   attemptId: id,

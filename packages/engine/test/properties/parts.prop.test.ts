@@ -98,7 +98,7 @@ describe("parts of accelerators", () => {
           if (start === undefined) {
             waited++;
             expect(choices).toEqual([]);
-            // What waits is out of the way of the next.
+            // Cancels waiting work, so that it does not affect the next case.
             const waiting = [...drive.engine.state.workloads.values()].at(-1);
             if (waiting !== undefined) drive.receive(command({ kind: "stopWorkload", workloadId: waiting.id }));
           } else {

@@ -8,7 +8,7 @@ import type { Move, NodeGene, Step, World } from "./worlds.ts";
 
 const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 
-/** The accelerators of a pool that has some are divided, or not. */
+/** The accelerators of a pool: divided into parts, or not. */
 const withMig = (type: (typeof types)[number], isDivided: boolean): Pick<Pool, "mig"> =>
   isDivided && type !== "" ? { mig: `${type}-80GB` } : {};
 

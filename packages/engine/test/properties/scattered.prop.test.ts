@@ -33,7 +33,7 @@ interface World {
 function scattered(dice: Dice, guest: () => Changes): World {
   const drive = new Drive();
   const nodes = dice.between(3, 8);
-  // Together they are guaranteed what there is, the owner more than half a node.
+  // The guarantees together equal the fleet; the owner's is more than half a node.
   const own = dice.between(1, nodes - 1) * GPUS;
   const first = dice.between(0, nodes * GPUS - own);
   drive.receive(
@@ -62,7 +62,7 @@ function scattered(dice: Dice, guest: () => Changes): World {
   return world;
 }
 
-/** What was asked to stop stops, until nobody is asked any more; nobody is asked twice. */
+/** Ends the work that is being stopped until there is none; no work is stopped twice. */
 function markClean({ drive }: World, first: readonly Event[]): readonly Event[] {
   const told: Event[] = [...first];
   for (let round = 0; round < 100; round++) {

@@ -357,7 +357,10 @@ export function isMissing(error: unknown): boolean {
 
 let temporaryCount = 0;
 
-/** A name of its own for each writer, so that two which race never write into one file; what a dead one left is overwritten. */
+/**
+ * Each writer has its own file name, so that two concurrent writers never share a file; leftovers of a dead writer are
+ * overwritten.
+ */
 function temporaryPath(directory: string, name: string): string {
   temporaryCount += 1;
   return path.join(directory, `.${name}.${process.pid}.${temporaryCount}`);

@@ -10,7 +10,10 @@ import type { LogStream } from "../executor.ts";
 
 export interface WorkerPipe {
   readonly reader: Socket;
-  /** For the worker; blocking, as programs expect of their output. Closed here once the worker has it. */
+  /**
+   * The worker's end: blocking, as programs expect of their output. It is closed here after it was passed to the
+   * worker.
+   */
   readonly writerFd: number;
 }
 

@@ -139,7 +139,7 @@ export class ProgressFile {
       const stat = statSync(this.#file, { throwIfNoEntry: false });
       return stat?.isFile() === true ? stat : null;
     } catch {
-      // A directory on the way to it was replaced.
+      // A parent directory was replaced.
       return null;
     }
   }

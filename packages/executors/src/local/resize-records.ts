@@ -30,7 +30,10 @@ export interface Joiner {
 }
 
 export interface SizeRecord {
-  /** All up to this one are dealt with: who was to leave has left, with all it started; who was to join runs or has failed to. */
+  /**
+   * All records up to this one are processed: the stopped workers and their children have ended; the added workers run
+   * or failed to start.
+   */
   readonly request: number;
   readonly size: number;
   /** The last one that nobody has joined since; `null`: none. */
@@ -40,7 +43,7 @@ export interface SizeRecord {
 export interface FailedJoin {
   /** Joiners up to this number are not tried again. */
   readonly number: number;
-  /** The gang goes on with its first so many workers. */
+  /** Number of workers with which the gang continues, counted from rank 0. */
   readonly workers: number;
   readonly detail: string;
 }

@@ -42,7 +42,7 @@ export class SupervisorPool {
   /** For the compiled form of the supervisor's files: it halves the start and the memory of each. */
   readonly #compileCacheDir: string;
   readonly #all = new Set<Supervisor>();
-  /** The one that was used last is used first, so that surplus ones grow old. */
+  /** The most recently used supervisor is taken first, so that surplus ones become old enough to be ended. */
   readonly #idle: Supervisor[] = [];
   readonly #heldNames = new Set<string>();
   #closed = false;

@@ -79,7 +79,10 @@ function loadObstacle(load: ServingLoad, limit: number): Obstacle | undefined {
   return { kind: "cache", message: `${load.sequences} sequences do not fit together; ${Math.floor(limit)} do` };
 }
 
-/** What a replica does under a load: latencies, rate, memory and where the time goes. Or why it cannot, or is not known. */
+/**
+ * Predicts a replica under a load: latencies, rate, memory and the share of each cost; or the reason why there is no
+ * prediction.
+ */
 export function serve(
   replica: Replica,
   request: RequestShape,

@@ -16,7 +16,7 @@ export interface SubmissionSizing {
   readonly minWorkers: number;
 }
 
-/** What the model says of the workload on one of its accelerator types. */
+/** Prediction for the workload on one of its accelerator types. */
 export interface SubmissionCheck {
   readonly acceleratorType: string;
   readonly answer: TrainingReport | Impossible | { readonly kind: "unchecked"; readonly reason: string };

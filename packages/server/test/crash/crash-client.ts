@@ -232,7 +232,7 @@ export class ControlPlaneProcess {
   }
 }
 
-/** Its priority lets ordinary work reclaim its further workers, and more. */
+/** By its priority, ordinary work may reclaim at least its further workers. */
 const elastic: Parameters<typeof testSpec>[1] = {
   gang: { workers: 4, minWorkers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
   priority: -100,

@@ -33,7 +33,7 @@ export class SimulatedFleet implements PlayoutWorld {
     this.executor = executor;
   }
 
-  /** The losses of a fleet on which nothing runs are no event. */
+  /** Losses on an empty fleet are not simulated. */
   get isAtRest(): boolean {
     return this.executor.liveCount === 0 && this.#downCount === 0;
   }

@@ -35,7 +35,7 @@ export interface Trace {
 }
 
 export interface TraceProblem {
-  /** The trace file, by its given name. */
+  /** Name of the trace file as the user gave it. */
   readonly file: string;
   /** From 1; 0 if the problem concerns the whole file. */
   readonly line: number;

@@ -36,7 +36,7 @@ export function categoriser(colouring: Colouring, teams: ReadonlyMap<string, num
   return ({ workloadId }) => ({ category: categoryOfWorkload(workloadId) });
 }
 
-/** One entry for each accelerator of the node. */
+/** One colour for each accelerator of the node. */
 export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
   const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "free" : "down");
   for (const holder of node.holders) {

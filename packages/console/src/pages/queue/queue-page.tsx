@@ -155,7 +155,7 @@ function QueueTable({ list, rows, hiddenCount, isFiltered, columns }: QueueTable
       </Empty>
     ) : (
       <Empty icon="check" title="Nothing waits">
-        <p>Whatever was submitted runs or has ended.</p>
+        <p>All submitted work is running or has ended.</p>
       </Empty>
     );
   }

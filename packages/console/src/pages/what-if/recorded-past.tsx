@@ -65,7 +65,7 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
         {ask.error !== null ? (
           <Failure error={ask.error} onRetry={() => ask.mutate()} />
         ) : ask.data === undefined || ask.data === null ? (
-          <Panel title="What was recorded">
+          <Panel title="Recorded window">
             <Empty icon="whatIf" title="Nothing is replayed yet">
               Choose another policy or other figures of teams: what was recorded is decided again, with the same
               submissions and nodes and work that takes what it really took.
@@ -125,7 +125,7 @@ function Report({ report }: { readonly report: ReplayReport }): ReactElement {
       </Panel>
       <Groups title="By user" groups={report.users} />
       <Groups title="By size" groups={report.sizes} />
-      <Panel title="What could not be known">
+      <Panel title="Unknown in the record">
         <ul className="list-disc space-y-1 py-3 pr-4 pl-8 text-ink-2">
           {report.notes.map((note) => (
             <li key={note}>{note}</li>

@@ -43,7 +43,7 @@ export function StartForecast({ workloadId }: { readonly workloadId: string }): 
       </Button>
       {isAsked ? (
         <div aria-live="polite" aria-busy={changes.isFetching}>
-          <Part title="What would start it now" query={changes}>
+          <Part title="Changes that start it now" query={changes}>
             {({ items }) => <Changes items={items} />}
           </Part>
         </div>

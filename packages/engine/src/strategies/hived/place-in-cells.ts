@@ -135,7 +135,7 @@ interface Spot {
   readonly region: Region;
   readonly slot: NodeSlot;
   readonly leaves: readonly number[];
-  /** Smaller is better, most significant first. */
+  /** Compares keys field by field; the smaller one is better. */
   readonly rank: readonly number[];
 }
 
