@@ -19,7 +19,7 @@ const sourceGlobs = [
   "package-lock.json",
   "packages/console/{index.html,vite.config.ts,package.json}",
   "packages/console/public/**/*",
-  "packages/{console,engine,sim,perf,views,protocol}/src/**/*.*",
+  "packages/{console,engine,sim,perf,views,protocol,spec}/src/**/*.*",
 ];
 
 function sourcesHash() {

@@ -23,7 +23,7 @@ function cutOff(pieces: readonly string[]): HttpResponse {
   };
 }
 
-const line = '{"attemptId":"w1.1","worker":0,"stream":"stdout","text":"one\\n"}\n';
+const line = '{"attemptId":"w1.1","worker":0,"stream":"stdout","atMs":null,"text":"one\\n"}\n';
 
 describe("a connection that breaks off", () => {
   it("is told as such, in a stream after all that came before", async () => {

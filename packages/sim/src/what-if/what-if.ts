@@ -97,15 +97,22 @@ function movedStarts(
 const isUnmoved = ({ presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs }: MovedStart): boolean =>
   presentAtMs === changedAtMs && presentLastAtMs === changedLastAtMs;
 
-/** The played starts, moved as a whole so that the first one as things are is the forecast's. */
+/**
+ * The played starts on the forecast's scale of time: the first one as things are becomes the forecast's, an earlier one keeps its share
+ * of the wait (a start at once stays one), a later one its delay.
+ */
 function shifted(played: MovedStart, forecastMs: number | null, nowMs: number): MovedStart {
   const { presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = played;
   if (forecastMs === null) return { ...played, presentAtMs: null, presentLastAtMs: null };
   // Beyond the played horizon there is nothing to measure a difference by: what starts within it starts earlier.
   if (presentAtMs === null)
     return { ...played, presentAtMs: forecastMs, changedAtMs: changedAtMs && Math.min(changedAtMs, forecastMs) };
-  const by = (atMs: number | null): number | null =>
-    atMs === null ? null : Math.max(nowMs, atMs + forecastMs - presentAtMs);
+  const share = presentAtMs > nowMs ? (forecastMs - nowMs) / (presentAtMs - nowMs) : 1;
+  const by = (atMs: number | null): number | null => {
+    if (atMs === null) return null;
+    const scaledMs = nowMs + Math.round((atMs - nowMs) * share);
+    return Math.max(nowMs, atMs < presentAtMs ? scaledMs : atMs + forecastMs - presentAtMs);
+  };
   return {
     ...played,
     presentAtMs: forecastMs,
