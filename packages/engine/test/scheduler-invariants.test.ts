@@ -257,7 +257,9 @@ describe("checkBatch", () => {
       world.state.workloads.set(victim.id, Object.assign(victim, { spec: { ...victim.spec, ...changes } }));
     };
     const sound = (event: Event): readonly Event[] => [event];
-    expect(bent(sound, withSpec({ preemptible: false }))).toMatch(/w2.1 is evicted and is not preemptible/);
+    expect(bent(sound, withSpec({ preemptible: false }))).toMatch(
+      /w2.1 is evicted \(reclaimed\) and is preemptible never/,
+    );
     expect(bent(sound, withSpec({ minRuntimeMs: 5 }))).toMatch(/w2.1 is evicted after 0 of 5 ms/);
     expect(
       bent(sound, withSpec({ gang: { workers: 4, minWorkers: 3, accelerators: 1, coresMilli: 0, memoryMib: 0 } })),
