@@ -41,9 +41,7 @@ describe("a policy", () => {
     expect(faults({ phases: [] })).toHaveLength(1);
     const bounds = { movesPerHour: 1, restMs: 3_600_000, lossPerPairMs: 0 };
     expect(faults({ phases: ["place", "defragment"], defragment: bounds })).toEqual([]);
-    expect(faults({ phases: ["place", "defragment"] })).toEqual([
-      "defragment: must say within which bounds work is moved, for the phase defragment",
-    ]);
+    expect(faults({ phases: ["place", "defragment"] })).toEqual(["defragment: must be given for the phase defragment"]);
   });
 
   it("is refused with a key twice, or half a section", () => {

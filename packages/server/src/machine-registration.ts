@@ -13,8 +13,10 @@ import { OperationalError } from "@headroom/platform";
 /** Hardware rarely changes: a minute is soon enough, and asking costs a process on machines with accelerators. */
 const INVENTORY_INTERVAL_MS = 60_000;
 
-/** Declares missing sites and pools and reports the nodes. Existing declarations stay. */
+/** Records the executors, declares missing sites and pools, and reports the nodes. Existing declarations stay. */
 export async function registerMachine(driver: Driver, executors: readonly Executor[]): Promise<void> {
+  for (const { id, kind, capabilities } of executors)
+    await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
   for (const executor of executors) {
     const inventory = await executor.inventory();
     const missing = await driver.read(({ state }) => undeclared(state, inventory));

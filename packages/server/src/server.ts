@@ -112,7 +112,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     driver = await openDriver({
       ...options.driver,
       telemetry,
-      registersExecutors: true,
       openJournal: sqliteJournal(journalDirectory(home), {
         acceptsLoss: options.acceptsJournalLoss ?? false,
         ...options.journal,

@@ -307,7 +307,7 @@ describe("looking", () => {
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("mine");
     expect((await headroom(["policy", "default"])).code).toBe(0);
     const policy = (await headroom(["policy"])).stdout;
-    for (const section of ["Order", "Round", "Teams", "Backfill", "Fabric", "Eviction", "Elastic gangs", "Invariants"])
+    for (const section of ["Order", "Round", "Teams", "Backfill", "Fabric", "Eviction", "Elastic gangs"])
       expect(policy).toMatch(new RegExp(`^${section}$`, "m"));
     expect((await headroom(["teams"])).stdout).toMatch(/^default {2,}1 {2,}– {2,}0 {2,}– {2,}– {2,}∞ {2,}∞$/m);
     expect(json<{ sequence: number }>(await headroom(["status", "--json"])).sequence).toBeGreaterThan(0);

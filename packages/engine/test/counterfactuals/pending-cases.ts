@@ -3,7 +3,7 @@
  * limits and guarantees, running work, and work that asks for more than there is in one of many ways. Made from a seed
  * alone; every world has come to rest.
  */
-import { createEngine, nodeId, presets, rulesOf, siteName, waitingTaskCount } from "../../src/index.ts";
+import { createEngine, nodeId, presets, siteName, waitingTaskCount } from "../../src/index.ts";
 import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
 import { Dice } from "./dice.ts";
@@ -41,7 +41,7 @@ const preset = (name: string): Policy => presets.get(name) as Policy;
 function policyOf(dice: Dice, names: readonly string[]): Policy {
   const base = preset(dice.pick(names));
   if (base.name !== "default" || dice.roll(4) > 0) return base;
-  const { eviction } = rulesOf(base);
+  const { eviction = { preemptibleBelowPriority: null, checkpointTimeoutMs: 0 } } = base;
   return { ...base, name: "eager", eviction: { ...eviction, preemptibleBelowPriority: dice.pick([1, null]) } };
 }
 

@@ -59,7 +59,7 @@ function supervisorOf(files: AttemptFiles): ProcessIdentity {
 
 function stdoutOf(files: AttemptFiles): string {
   const directory = files.workerDir(0);
-  const logs = readdirSync(directory).filter((name) => name.startsWith("stdout"));
+  const logs = readdirSync(directory).filter((name) => name.startsWith("stdout.log"));
   return logs.map((name) => readFileSync(path.join(directory, name), "utf8")).join("");
 }
 

@@ -25,8 +25,6 @@ export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
   /** Each with an id of its own; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
-  /** Records id, kind and capabilities of the executors before anything is decided; default false, for tests that count events. */
-  readonly registersExecutors?: boolean;
   /** Default: reports are shown as long as the process lives, and not stored. */
   readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
@@ -81,8 +79,6 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
-    for (const { id, kind, capabilities } of options.registersExecutors === true ? executors : [])
-      void driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
     // At most one for each attempt and node: nobody decides yet, so there is nothing to wait for.
     for (const observation of observations) void driver.observe(observation);
     for (const executor of executors)
