@@ -303,7 +303,7 @@ describe("commands", () => {
     await expect(live.client.removeTeam("research")).rejects.toMatchObject({ code: "teamInUse" });
     await expect(live.client.removeTeam("default")).rejects.toMatchObject({
       code: "teamInUse",
-      message: expect.stringContaining("always there"),
+      message: expect.stringContaining("cannot be removed"),
     });
     expect(await live.client.removeTeam("short/lived")).toEqual({ team: "short/lived" });
     await expect(live.client.removeTeam("short/lived")).rejects.toMatchObject({ code: "unknownTeamName" });
@@ -360,7 +360,7 @@ describe("windows that are over", () => {
     expect((await live.client.calendar()).items).toEqual([]);
     expect([await applied(), await applied({ dryRun: true })]).toEqual(["unchanged", "unchanged"]);
     const other = { ...entry, endMs: startMs + 301 };
-    const refused = { code: "windowOver", problem: { detail: expect.stringContaining("give it times to come") } };
+    const refused = { code: "windowOver", problem: { detail: expect.stringContaining("Give it future times") } };
     await expect(live.client.apply({ calendar: [other] })).rejects.toMatchObject(refused);
     await expect(live.client.apply({ calendar: [{ ...other, name: "new" }] })).rejects.toMatchObject(refused);
   });
@@ -409,7 +409,7 @@ describe("notices", () => {
       await expect(live.client.noticeNode(id, { goneAtMs: 1_000 })).rejects.toMatchObject({
         code: "noticeOver",
         problem: {
-          detail: expect.stringMatching(/was to go at 1970-01-01T00:00:01Z, and by the server's clock it is 20/),
+          detail: expect.stringMatching(/names 1970-01-01T00:00:01Z, and the server's clock is at 20/),
         },
       });
     });

@@ -74,7 +74,7 @@ describe("looking ahead", () => {
     const work = (name: string, atMs: number) => ({ ...train(name, { coresMilli: 1 }), notBeforeMs: atMs });
     const late = await live.client.submitWorkload(work("late", notBeforeMs));
     const soon = await live.client.submitWorkload(work("soon", soonMs));
-    const bound = /not start before 2090-01-01T00:00:00Z/;
+    const bound = /starts at 2090-01-01T00:00:00Z at the earliest/;
     expect(await live.client.estimateStart(late.workloadId)).toMatchObject({
       p50AtMs: null,
       sentence: expect.stringMatching(bound),
@@ -82,7 +82,7 @@ describe("looking ahead", () => {
     expect((await live.client.explainWorkload(late.workloadId)).sentence).toMatch(bound);
     expect(await live.client.forecastWorkload(work("other", notBeforeMs))).toMatchObject({
       sentence: expect.stringMatching(bound),
-      estimate: { p50AtMs: null, sentence: expect.stringMatching(/no time can be given/) },
+      estimate: { p50AtMs: null, sentence: expect.stringMatching(/no start can be estimated/) },
     });
     expect((await live.client.estimateStart(soon.workloadId)).p10AtMs).toBeGreaterThanOrEqual(soonMs);
     await live.client.stopWorkload(late.workloadId);
