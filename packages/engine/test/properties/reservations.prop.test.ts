@@ -15,6 +15,9 @@ import type { PlacementRequest } from "../../src/cluster/placement-request.ts";
 import type { World } from "../../src/cluster/world.ts";
 import { Findings } from "../../src/placement/verify/findings.ts";
 import { checkIndexes } from "@headroom/engine-oracle";
+import { shapeOf } from "../../src/model/gang.ts";
+import type { NodeId } from "../../src/model/ids.ts";
+import type { GangSpec, WorkerAllocation } from "../../src/model/workload.ts";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 
@@ -31,8 +34,64 @@ function plainPlacement(
   const ledger = new Ledger(world);
   const endMs = nowMs + plannedDurationMs(world.rules, world.state.runTimes, request);
   for (const other of list) if (other.startMs < endMs) ledger.occupy(other.bucket.request, other.placement);
-  const placement = findPlacement(world, request);
+  const placement = findPlacement(world, request) ?? placedOnCredit(world, request, { list, nowMs });
   ledger.rollback();
+  return placement;
+}
+
+/**
+ * The same where each node counts as free what it has free at its tightest instant up to the end of the request: reservations are
+ * booked from now on, and running work may give back what they need before they start. Every start of a reservation is tried.
+ */
+function placedOnCredit(
+  world: World,
+  request: PlacementRequest,
+  { list, nowMs }: { readonly list: readonly Reservation[]; readonly nowMs: number },
+): Placement | null {
+  const endMs = nowMs + plannedDurationMs(world.rules, world.state.runTimes, request);
+  const early = list.filter(({ startMs }) => startMs < endMs);
+  const running: { gang: GangSpec; workers: readonly WorkerAllocation[]; endMs: number }[] = [];
+  const all = world.completions.inOrder();
+  for (let next = all.next(); next.done !== true; next = all.next()) {
+    const { attempt, gang, endMs: endsAtMs } = next.value;
+    running.push({ gang, workers: attempt.workers, endMs: Math.max(endsAtMs, nowMs + 1) });
+  }
+  const amounts = (gang: GangSpec, worker: WorkerAllocation): readonly number[] => {
+    const { coresMilli, memoryMib } = shapeOf(gang, worker);
+    return [coresMilli, memoryMib, 1];
+  };
+  const on = (node: NodeId, parts: readonly { gang: GangSpec; workers: readonly WorkerAllocation[] }[]): number[] =>
+    parts
+      .flatMap(({ gang, workers }) =>
+        workers.filter((worker) => worker.node === node).map((each) => amounts(gang, each)),
+      )
+      .reduce<number[]>((sum, each) => sum.map((amount, at) => amount + each[at]!), [0, 0, 0]);
+  const held = early.map(({ bucket, placement, ...times }) => ({
+    ...times,
+    gang: bucket.request.gang,
+    workers: placement.workers,
+  }));
+  const lent: [NodeId, [number, number, number]][] = [];
+  for (const node of new Set(held.flatMap(({ workers }) => workers.map((worker) => worker.node)))) {
+    if (!world.capacity.slot(node).usable) continue;
+    const most = [0, 0, 0];
+    for (const { startMs } of held) {
+      const active = on(
+        node,
+        held.filter((other) => other.startMs <= startMs && other.endMs > startMs),
+      );
+      const given = on(
+        node,
+        running.filter((each) => each.endMs <= startMs),
+      );
+      for (const at of [0, 1, 2]) most[at] = Math.max(most[at]!, active[at]! - given[at]!);
+    }
+    const [cores = 0, memory = 0, workers = 0] = on(node, held).map((amount, at) => amount - most[at]!);
+    lent.push([node, [cores, memory, workers]]);
+  }
+  for (const [node, credit] of lent) world.capacity.lend(node, credit, 1);
+  const placement = findPlacement(world, request);
+  for (const [node, credit] of lent) world.capacity.lend(node, credit, -1);
   return placement;
 }
 
