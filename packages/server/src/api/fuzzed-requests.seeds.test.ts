@@ -28,8 +28,9 @@ it(`answers none of ${REQUESTS} fuzzed requests with 500, runs nothing without t
     if ("actor" in event) actors.add(String(event.actor));
     if (at >= sequence) break;
   }
-  expect([...actors].toSorted()).toEqual(expect.arrayContaining(["alice", "token"]));
-  expect(actors.has("")).toBe(false);
+  expect(actors).toContain("token");
+  // Every event has an actor that the requests could prove, or is the start's.
+  expect([...actors].filter((actor) => !["alice", "start", "token"].includes(actor))).toEqual([]);
   await live.close();
   live = await startLive(live.home);
   expect((await live.client.status()).sequence).toBeGreaterThanOrEqual(sequence);

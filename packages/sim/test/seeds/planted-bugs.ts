@@ -278,7 +278,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "work is evicted that nobody may evict",
-    found: /is evicted and is not preemptible/,
+    found: /is evicted \(\w+\) and is preemptible never/,
     bendState: (state) => withSpecs(state, (spec) => ({ ...spec, preemptible: false })),
   },
   {

@@ -105,7 +105,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
   },
   {
     name: "of two that are alike the second goes first",
-    found: /which is like it and comes first, waits/,
+    found: /which is like it and comes first, waits|is out of the order of submission/,
     bendState: (state) =>
       state.policy.whenHeadBlocked === "skip" && (state.policy.backfill?.reserve ?? "none") === "none"
         ? view(state, { workloads: withAll(state.workloads, (each) => ({ ...each, ordinal: -each.ordinal })) })
@@ -244,7 +244,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
   },
   {
     name: "work starts before that has ended which it comes after",
-    found: /which it waits for, has not ended/,
+    found: /which it waits for, has not ended|runs again and had not ended/,
     bendReady: (ready) => withEvents(ready, (event) => (event.kind === "workloadEnded" ? [] : [event])),
   },
   {
