@@ -19,6 +19,7 @@ import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spare
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
 import { start } from "../transitions/start.ts";
+import { placementStrategy } from "../placement/strategy.ts";
 import { askForMore, listClasses } from "../placement/classes-in-line.ts";
 
 const NOTHING_RESERVED: readonly Reservation[] = [];
@@ -80,7 +81,7 @@ function startWhatFits(batch: Batch): boolean {
       askForMore(world, order, started);
       continue;
     }
-    mayFindRoomYet ||= !isSureToStayOut(head);
+    mayFindRoomYet ||= !isSureToStayOut(world, head);
     reservations?.releaseUse();
     // A team at its limit blocks only itself, and growth requests block no other request.
     if (!head.request.isGrowth) {
@@ -170,7 +171,8 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
   }
   // Requests that wait only for a reservation are asked again in every round: the protected request may start without
   // any capacity being freed.
-  if (isSureToStayOut(bucket) && (reservations === null || !reservations.concern(bucket))) markRejected(world, bucket);
+  if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
+    markRejected(world, bucket);
   return null;
 }
 
@@ -196,5 +198,9 @@ function onHotSpares(
   });
 }
 
-/** Whether a rejected request stays rejected after other work has taken more capacity. */
-const isSureToStayOut = (bucket: QueueBucket): boolean => bucket.request.isGrowth || !isInGroups(bucket.request);
+/**
+ * Whether a rejected request stays rejected after other work has taken more capacity. Not by a strategy of its own: the fabric
+ * domains that are chosen for it need not be those in which the strategy would place it, and are others once nodes are fuller.
+ */
+const isSureToStayOut = (world: World, { request }: QueueBucket): boolean =>
+  request.isGrowth || (!isInGroups(request) && placementStrategy(world, request) === null);

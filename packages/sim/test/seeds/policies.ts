@@ -49,7 +49,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   const whenHeadBlocked = luck.pick<Policy["whenHeadBlocked"]>(["stop", "skip", "skip"]);
   const placement = randomPlacement(placing, luck.pick(["pack", "spread"]));
   const exceedsFleet = luck.pick<Policy["exceedsFleet"]>(["hold", "reject"]);
-  const { share, ...teams } = randomTeamRules(luck, phases.includes("rebalance"));
+  const { share, ...teams } = randomTeamRules(luck, { refills: phases.includes("rebalance"), heedsNames });
   const plain: Policy = {
     name: "random",
     order: inOrder,
@@ -125,14 +125,22 @@ function randomDefragmentation(luck: Luck, phases: readonly Phase[]): Defragment
 
 type RandomStrategy = NonNullable<Policy["strategy"]>;
 
-/** Beside the rules the strategy that the fair share belongs to. */
-function randomTeamRules(luck: Luck, refills: boolean): TeamRules & { readonly share: RandomStrategy } {
+interface TeamChoice {
+  readonly refills: boolean;
+  readonly heedsNames: boolean;
+}
+
+/** Beside the rules the strategy that the fair share belongs to. Kueue breaks ties between victims by their names. */
+function randomTeamRules(
+  luck: Luck,
+  { refills, heedsNames }: TeamChoice,
+): TeamRules & { readonly share: RandomStrategy } {
   const order = luck.chance(30) ? [] : teamKeys.filter(() => luck.chance(30));
   const share = luck.pick<RandomStrategy>(["headroom", "headroom", "armada"]);
   const nonPreemptible = luck.pick<TeamRules["nonPreemptible"]>(["guarantee", "limit"]);
   const borrows = luck.pick([false, false, true]);
   const usageHalfLifeMs = refills ? null : luck.aside("past use").pick([null, null, 10_000, 60_000]);
-  return { order, nonPreemptible, usageHalfLifeMs, share: borrows ? "kueue-classical" : share };
+  return { order, nonPreemptible, usageHalfLifeMs, share: borrows && heedsNames ? "kueue-classical" : share };
 }
 
 /**
