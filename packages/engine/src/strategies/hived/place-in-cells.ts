@@ -40,6 +40,8 @@ export const isPlacedInCells = (
 /** Whether the request uses its team's reserved topology: by its priority, unless it is growth of a relabelled job. */
 export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
+  // The request of one task group has a gang without groups, but reserved topology does not support the whole gang.
+  if (request.group !== null) return false;
   const growing = growingAttempt(world, request);
   const { spec } = request;
   return growing === null ? isGuaranteed(rules, spec) : isGuaranteedOpportunistic(rules, spec, growing);
