@@ -98,19 +98,21 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await page.getByRole("button", { name: "Submit" }).click();
     await expectShown(page.getByRole("heading", { level: 1, name: "everything-at-once" }));
     const waits = page.getByRole("region", { name: "Why it waits" });
-    await waits.getByText(/^It needs .*; even with nothing else running/).waitFor();
+    await waits.getByText(/^Exceeds the fleet: it needs .*; even if they were empty/).waitFor();
     const ask = waits.getByRole("button");
     expect(await ask.textContent()).toBe("What would start it now?");
     await ask.click();
     const estimate = waits.getByRole("region", { name: "When it will start" });
     await estimate
-      .getByText(/^It needs .*; even with nothing else running.* No time can be given\.$/)
+      .getByText(/^Exceeds the fleet: it needs .*; even if they were empty.* No start can be estimated\.$/)
       .waitFor({ timeout: PATIENCE_MS });
-    await expectShown(estimate.getByText("nine in ten before", { exact: true }));
-    expect(await estimate.getByText("never as things are", { exact: true }).count()).toBe(3);
+    await expectShown(estimate.getByText("9 in 10 before", { exact: true }));
+    expect(await estimate.getByText("never under present conditions", { exact: true }).count()).toBe(3);
     const changes = waits.getByRole("region", { name: "Changes that start it now" });
-    await changes.getByText("Any one of these starts it now; each was tried:").waitFor({ timeout: PATIENCE_MS });
-    await expectShown(changes.getByText(/^Ask for \d+ workers? instead of 64\.$/));
+    await changes
+      .getByText("Each of these changes starts it now, as a trial run of the scheduler showed:")
+      .waitFor({ timeout: PATIENCE_MS });
+    await expectShown(changes.getByText(/^Request \d+ workers? instead of 64\.$/));
     await expectShown(waits.getByRole("button", { name: "Ask again" }));
 
     await page
@@ -146,15 +148,17 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
   it("shows budgets in the tree of teams, when they will be used up, and a warning of one that is", async () => {
     const page = await open("/teams");
     await expectShown(
-      page.getByText(/^The budget of platform is used up: \$[\d,.]+ over\. Soft: past it nothing is held back\.$/),
+      page.getByText(
+        /^The budget of platform is used up: \$[\d,.]+ over\. Soft: no effect on work when it is used up\.$/,
+      ),
     );
     const platform = page.getByRole("region", { name: "Budget of platform" });
     await expectShown(platform.getByText("Used up", { exact: true }));
-    expect(await platform.getByText(/^At the pace/).count()).toBe(0);
+    expect(await platform.getByText(/^At the rate/).count()).toBe(0);
     const research = page.getByRole("region", { name: "Budget of research", exact: true });
     await expectShown(research.getByText(/^[\d,.]+ of 300,000$/));
-    await expectShown(research.getByText(/^At the pace of what runs now, [\d,.]+ GPU-hours a day, /));
-    await expectShown(research.getByText(/^At the pace of the last \d* ?days?, [\d,.]+ GPU-hours a day, /));
+    await expectShown(research.getByText(/^At the rate of running work, [\d,.]+ GPU-hours a day, /));
+    await expectShown(research.getByText(/^At the rate of the last \d* ?days?, [\d,.]+ GPU-hours a day, /));
     expect(await page.getByRole("region", { name: "Budget of research/vision" }).count()).toBe(0);
   });
 
@@ -163,7 +167,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const windows = page.getByRole("region", { name: "Maintenance and reservations" });
     const repair = windows.getByRole("listitem").filter({ hasText: "switch-repair" }).first();
     await expectShown(repair.getByText("2 nodes (h100-41, h100-42), 16 accelerators"));
-    await expectShown(repair.getByText(/^\d+ attempts? (is|are) asked to stop for it:$/));
+    await expectShown(repair.getByText(/^\d+ attempts? (is|are) stopped for it:$/));
     const kept = windows.getByRole("listitem").filter({ hasText: "search-launch" }).first();
     await expectShown(kept.getByText(/^now, for \d+ h/));
     await expectShown(kept.getByText(/^In use by its holder: \d+ of 16 \(\d+%\)$/));
@@ -174,7 +178,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
       .first();
     await expectShown(schedule.getByText("the last run has not ended").first());
     await expectShown(schedule.getByText("Succeeded", { exact: true }).first());
-    await expectShown(page.getByText("From when it was due: wanted done within 7 h."));
+    await expectShown(page.getByText("From when it was due: due within 7 h."));
     await schedule.getByRole("link").first().click();
     await expectShown(page.getByRole("heading", { level: 1, name: "index-refresh" }));
   });
