@@ -36,5 +36,6 @@ export * from "./team.ts";
 export * from "./user.ts";
 export * from "./verdict.ts";
 export * from "./waste.ts";
-export * from "./worker-client.ts";
+export { createWorkerClient, type MessageEndpoint } from "./worker-client.ts";
+export { serveWorkerClient } from "./worker-server.ts";
 export * from "./workload.ts";

@@ -1,10 +1,11 @@
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, describe, expect, it } from "vitest";
 import type { HeadroomClient, LogQuery } from "./client.ts";
-import { operationNames } from "./operations.ts";
+import { operationNames, operations } from "./operations.ts";
 import type { LogChunk } from "./output.ts";
 import { ProblemError, refuse } from "./problems.ts";
-import { createWorkerClient, serveWorkerClient } from "./worker-client.ts";
+import { createWorkerClient, streamNames } from "./worker-client.ts";
+import { serveWorkerClient } from "./worker-server.ts";
 
 const channels: MessageChannel[] = [];
 afterEach(() => {
@@ -25,6 +26,7 @@ describe("the worker transport", () => {
   it("has every method of the client", () => {
     const client = connected({}) as unknown as Record<string, unknown>;
     expect(operationNames.filter((name) => typeof client[name] !== "function")).toEqual([]);
+    expect(operationNames.filter((name) => operations[name].stream).toSorted()).toEqual([...streamNames].toSorted());
   });
 
   it("carries arguments and answers", async () => {

@@ -1,8 +1,7 @@
 /** Connects the page to its control plane: the one that served it, or with `?demo` a simulated one in a worker. */
-import type { HeadroomClient, Status } from "@headroom/protocol";
+import { refuse, type HeadroomClient, type Status } from "@headroom/protocol";
 import { EventFeed, type FeedHooks } from "../live/event-feed.ts";
 import type { Clock } from "./clock.ts";
-import { liveClient, liveClock } from "./connect-live.ts";
 import type { DemoControls } from "./demo-controls.ts";
 import type { Session } from "./session.ts";
 
@@ -24,7 +23,16 @@ async function connectToDemo(): Promise<Connection> {
   return { client, clock, demo: controls, status: await client.status() };
 }
 
+/**
+ * The client with its schemas is loaded once a control plane answers: where there is none, as for the demo on a file server, the first
+ * visit needs no more than this question.
+ */
 async function connectToServer(): Promise<Connection> {
+  const answer = await fetch("/v1/status", { method: "HEAD", credentials: "same-origin" }).catch(() => null);
+  const type = answer?.headers.get("content-type") ?? "";
+  if (answer !== null && !type.includes("json"))
+    throw refuse("unexpectedAnswer", "The answer is not JSON. Is another server at this address?");
+  const { liveClient, liveClock } = await import("./connect-live.ts");
   const client = liveClient();
   const status = await client.status();
   return { client, clock: liveClock(status), demo: null, status };
