@@ -289,7 +289,7 @@ function productVersion(): string {
 }
 
 /** Time for the answers to requests in flight to reach their sockets. Nothing is decided any more meanwhile. */
-const LAST_ANSWERS_MS = 250;
+const LAST_ANSWERS_MS = 1_000;
 
 function exitSoon(error: Error): void {
   process.stderr.write(`The control plane ends: ${error.message}\n`);
