@@ -23,10 +23,10 @@ const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/what-if": (page) => page.getByRole("button", { name: "Simulate", exact: true }),
   "/what-if?of=past": (page) => page.getByRole("button", { name: "Replay" }),
   "/waste": (page) => page.getByRole("region", { name: "Findings" }),
-  "/size": (page) => page.getByRole("region", { name: "What it takes" }),
+  "/size": (page) => page.getByRole("region", { name: "Result" }),
   "/size?of=serving": (page) => page.getByRole("table", { name: "Layouts" }),
   "/size?of=network": (page) => page.getByRole("table", { name: "Levels of the fabric" }),
-  "/size?of=failures": (page) => page.getByRole("region", { name: "What failures leave" }),
+  "/size?of=failures": (page) => page.getByRole("region", { name: "Effective training time" }),
   "/events": (page) => rowsOf(page, "Events"),
 };
 
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await rowsOf(page, "Queue").getByRole("link").click();
       await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
-      await page.getByRole("button", { name: "What would start it now?" }).click();
+      await page.getByRole("button", { name: "Changes that start it now?" }).click();
       await page.getByText(/^It starts in /).waitFor({ timeout: PATIENCE_MS });
       await page
         .getByRole("region", { name: "Changes that start it now" })

@@ -112,8 +112,8 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
       .getByRole("link")
       .click();
     const waits = page.getByRole("region", { name: "Why it waits" });
-    await waits.getByRole("button", { name: "What would start it now?" }).click();
-    await expectShown(waits.getByText("Ask for 2 accelerators per worker instead of 4."));
+    await waits.getByRole("button", { name: "Changes that start it now?" }).click();
+    await expectShown(waits.getByText("Request 2 accelerators per worker instead of 4."));
     await expectShown(waits.getByRole("status", { name: "Loading: When it will start" }));
     await expectShown(waits.getByRole("button", { name: "Asking the scheduler" }));
     const json = problemOf("unknownWorkload", "It was here a moment ago.");
@@ -172,7 +172,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
     await page.keyboard.press("Escape");
     await goTo("Queue");
     await expectShown(
-      page.getByRole("row", { name: /needs-all.*the nodes that take work now have room for 0 of 1 worker/ }),
+      page.getByRole("row", { name: /needs-all.*the nodes that take work now would hold 0 of 1 worker/ }),
     );
     await goTo("Fleet");
     await expectShown(page.getByText("nodes: 1 draining"));

@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   it("takes other figures of teams and another policy", async () => {
     await page.getByRole("spinbutton", { name: /^h100/ }).fill("0");
     await page.getByRole("combobox", { name: "Policy" }).selectOption("fifo");
-    await page.getByRole("combobox", { name: "Teams with other figures" }).selectOption("research");
+    await page.getByRole("combobox", { name: "Change teams" }).selectOption("research");
     const figures = page.getByRole("group", { name: "research" });
     await figures.getByRole("spinbutton", { name: "Limit of H100-SXM" }).fill("8");
     await page.getByText("6 h", { exact: true }).click();
