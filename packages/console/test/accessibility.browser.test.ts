@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
       await rowsOf(page, "Queue").getByRole("link").click();
       await expectShown(page.getByRole("region", { name: "Why it waits" }));
       await check("a workload that waits");
-      await page.getByRole("button", { name: "Changes that start it now?" }).click();
+      await page.getByRole("button", { name: "What would start it now?" }).click();
       await page.getByText(/^It starts in /).waitFor({ timeout: PATIENCE_MS });
       await page
         .getByRole("region", { name: "Changes that start it now" })

@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const waits = page.getByRole("region", { name: "Why it waits" });
     await waits.getByText(/^Exceeds the fleet: it needs .*; even if they were empty/).waitFor();
     const ask = waits.getByRole("button");
-    expect(await ask.textContent()).toBe("Changes that start it now?");
+    expect(await ask.textContent()).toBe("What would start it now?");
     await ask.click();
     const estimate = waits.getByRole("region", { name: "When it will start" });
     await estimate

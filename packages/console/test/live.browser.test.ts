@@ -112,7 +112,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
       .getByRole("link")
       .click();
     const waits = page.getByRole("region", { name: "Why it waits" });
-    await waits.getByRole("button", { name: "Changes that start it now?" }).click();
+    await waits.getByRole("button", { name: "What would start it now?" }).click();
     await expectShown(waits.getByText("Request 2 accelerators per worker instead of 4."));
     await expectShown(waits.getByRole("status", { name: "Loading: When it will start" }));
     await expectShown(waits.getByRole("button", { name: "Asking the scheduler" }));
