@@ -76,13 +76,13 @@ describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => 
   it("Which budget is used up, or will be?", async () => {
     await goTo("Teams");
     await expectShown(page.getByText(/^The budget of platform is used up: /));
-    await expectShown(page.getByText(/^At the pace of /).first());
+    await expectShown(page.getByText(/^At the rate of /).first());
     expectAnswered("Which budget is used up, or will be?");
   });
 
   it("Why does this wait?", async () => {
     await goTo("Queue");
-    const reasons = page.getByRole("table", { name: "Queue" }).getByText(/^It needs .* are free/);
+    const reasons = page.getByRole("table", { name: "Queue" }).getByText(/it needs .*/);
     await expectShown(reasons.filter({ visible: true }).first());
     expectAnswered("Why does this wait?");
   });
