@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -23,4 +24,26 @@ describe("the embedded journal conforms", () => {
       rmSync(directory, { recursive: true });
     }
   });
+});
+
+/** A file system of its own in a mount namespace of its own: no other process sees it, and it ends with the last process. */
+const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
+if (!canMount) console.warn("skipped: this user may not mount a file system in a namespace, so no disk can be filled");
+
+it.skipIf(!canMount)("says that the disk is full where that shows only after an answer", () => {
+  const directory = mkdtempSync(path.join(tmpdir(), "headroom-journal-"));
+  const script = new URL("testing/fill-at-checkpoint.ts", import.meta.url).pathname;
+  try {
+    const commands = [
+      `mount -t tmpfs -o size=5m,mode=700 none "${directory}"`,
+      `exec "${process.execPath}" "${script}" "${directory}"`,
+    ];
+    const { stdout, stderr } = spawnSync("unshare", ["-rm", "sh", "-c", commands.join("\n")], { encoding: "utf8" });
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(
+      /^appended\njournalDiskFull The disk of the journal is full .*Free space and start again\.\n$/,
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

@@ -9,7 +9,7 @@ import { roundHash } from "./check-rounds.ts";
 import { databasePath, openForWriting } from "./database.ts";
 import { WitnessWriter } from "./head-witness.ts";
 import type { Append } from "./ports.ts";
-import { toErrorMessage } from "./journal-error.ts";
+import { journalError, toErrorMessage } from "./journal-error.ts";
 import { OperationalError } from "@headroom/platform";
 import { JournalReader } from "./journal-reader.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
@@ -172,6 +172,8 @@ function serve(data: WriterData): void {
     say({ kind: "failed", error: toErrorMessage(error, "opening the journal", directory) });
     return;
   }
+  /** Failure of work after an answer. No request is open then, so it answers the next append. */
+  let failure: OperationalError | undefined;
   parentPort?.on("message", (request: WriterRequest) => {
     try {
       if (request.kind === "close") {
@@ -180,14 +182,20 @@ function serve(data: WriterData): void {
         parentPort?.close();
         return;
       }
+      if (failure !== undefined) throw failure;
       const beganMs = performance.now();
       writer.append(request.append);
       const syncMs = performance.now() - beganMs;
       say({ kind: "appended", receipt: { syncMs, journalBytes: writer.journalBytes() } });
-      writer.tidy();
     } catch (error) {
       say({ kind: "failed", error: toErrorMessage(error, "writing", directory) });
       parentPort?.close();
+      return;
+    }
+    try {
+      writer.tidy();
+    } catch (error) {
+      failure = journalError(error, "writing", directory);
     }
   });
   say({ kind: "ready" });

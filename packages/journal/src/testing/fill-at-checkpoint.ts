@@ -1,0 +1,24 @@
+/**
+ * `node fill-at-checkpoint.ts DIRECTORY`: appends until folding the write-ahead log into the database fails, and prints what each
+ * append came to. The directory must lie on a disk that holds the log of one append, and not the log and the database.
+ */
+import { writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { sqliteJournal } from "../sqlite-journal.ts";
+
+/** Enough for the checkpoint to fail before the next append: only then is no request open. */
+const PAUSE_MS = 300;
+const TEXT_BYTES = 3 * 1024 * 1024;
+const [directory = ""] = process.argv.slice(2);
+const { journal } = await sqliteJournal(directory, { checkpointBytes: 1 })(0);
+for (let sequence = 1; sequence <= 2; sequence++) {
+  const group = { firstSequence: sequence, count: 1, atMs: 0, chain: "", text: "x".repeat(TEXT_BYTES) };
+  const appended = journal.append({ epoch: journal.leadership.epoch, rounds: [], group, digest: null });
+  const outcome = await appended.then(
+    () => "appended",
+    (error: Error & { readonly code?: string }) => `${error.code} ${error.message}`,
+  );
+  writeSync(1, `${outcome}\n`);
+  await delay(PAUSE_MS);
+}
+process.exit(0);
