@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   it("shows the next hours beside each other, and whose start moves", async () => {
     await page.getByRole("spinbutton", { name: /^h100/ }).fill("-40");
     await page.getByRole("button", { name: "Simulate", exact: true }).click();
-    await answered(page, /In the next 12 h, if nobody submits anything more: .* and [1-9]\d* later/);
+    await answered(page, /In the next 12 h, without further submissions: .* and [1-9]\d* later/);
     // The result comes first: which teams lose, and how much.
     const result = page.getByRole("region", { name: "Result" });
     await expectShown(result.getByText(/^-[\d.]+ accelerators/).first());
@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     await expectShown(
       page
         .getByRole("region", { name: "Interruptions" })
-        .getByText(/^now, (not )?again /)
+        .getByText(/^now, (no restart within|restarts) /)
         .first(),
     );
     expect(await accessibilityViolations(page)).toEqual([]);
@@ -83,7 +83,7 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
   });
 
   it("says that the demo keeps nothing to replay", async () => {
-    await page.getByText("Recorded window").first().click();
+    await page.getByText("Recorded work", { exact: true }).click();
     await page.getByRole("button", { name: "Replay" }).click();
     await expectShown(page.getByRole("alert").getByText(/keeps no journal/));
     expect(browser.complaints).toEqual([]);
@@ -178,12 +178,12 @@ describe.skipIf(chromiumPath === null)("what if, on a control plane", () => {
   });
 
   it("replays what was recorded under another policy", async () => {
-    await page.getByText("Recorded window").first().click();
+    await page.getByText("Recorded work", { exact: true }).click();
     await page.getByRole("combobox", { name: "Policy" }).selectOption("fifo");
     await page.getByRole("button", { name: "Replay" }).click();
     await answered(page, /3 workloads would have waited/);
     await expectShown(page.getByRole("region", { name: "Waits by team" }).getByRole("rowheader", { name: "default" }));
-    await expectShown(page.getByText(/the replay itself is off/));
+    await expectShown(page.getByText(/this is the error of the replay/));
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(browser.complaints).toEqual([]);
   });

@@ -101,16 +101,18 @@ type Reading = Pick<
   | "status"
 >;
 
-/** `past`: the original engine, because a fork knows no ended work. */
-function estimates(engine: Engine, past = engine.state): readonly views.EstimatedStart[] {
-  const { nowMs } = engine.state;
+/** `engine`: the world's own or a fork of it. The past is the world's, because a fork knows no ended work. */
+function estimates(world: DemoWorld, engine: Engine = world.engine): readonly views.EstimatedStart[] {
+  const { nowMs } = world;
+  const past = world.engine.state;
   const found = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null, past });
   return found.map((each) => ({ ...each, atMs: nowMs }));
 }
 
-function estimateOf(engine: Engine, id: string): StartEstimate {
+function estimateOf(world: DemoWorld, id: string): StartEstimate {
+  const { engine } = world;
   found(engine.state.workloads.get(workloadId(id)) ?? null, unknownWorkload(id));
-  const estimate = estimates(engine).find((each) => each.workloadId === id);
+  const estimate = estimates(world).find((each) => each.workloadId === id);
   if (estimate === undefined) throw refuse("notWaiting", `${id} does not wait to start.`);
   return views.estimateView(engine, estimate);
 }
@@ -118,7 +120,8 @@ function estimateOf(engine: Engine, id: string): StartEstimate {
 function reading(world: DemoWorld, startedAtMs: number): Reading {
   const { engine, telemetry } = world;
   const { state } = engine;
-  const moment = () => ({ sequence: state.sequence, nowMs: state.nowMs });
+  // The simulated clock: `state.nowMs` is the time of the last event, and the engine's time never goes back.
+  const moment = () => ({ sequence: state.sequence, nowMs: world.nowMs });
   const listings = new views.StartListings();
   return {
     listWorkloads: async (query = {}) => views.workloadList(engine, query, telemetry.newest),
@@ -129,17 +132,17 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     },
     explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
-    estimateStart: async (id) => estimateOf(engine, id),
+    estimateStart: async (id) => estimateOf(world, id),
     expectedStarts: async (query = {}) => {
       const { cursor, limit } = query;
-      if (typeof cursor !== "string") return listings.begin(engine, (live) => estimates(live), query);
+      if (typeof cursor !== "string") return listings.begin(engine, () => estimates(world), query);
       return found(listings.goOn(cursor, limit), () => views.refusedCursor(cursor));
     },
     forecastWorkload: async (spec) => {
       const answer = views.forecastView(
         engine,
         { spec: views.engineSpec(acceptedSpec(engine, spec)), actor: YOU },
-        (fork) => estimates(fork, engine.state),
+        (fork) => estimates(world, fork),
       );
       if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
       return answer.forecast;
@@ -227,7 +230,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
     apply: async (request, options) => {
       const declared = accepted(applyRequest.safeParse(request));
       checkLevels(world.engine, views.specsToApply(declared), declared);
-      const odd = views.applyWarnings(world.engine.state, declared, world.engine.state.nowMs);
+      const odd = views.applyWarnings(world.engine.state, declared, world.nowMs);
       const warned = odd.length === 0 ? {} : { warnings: odd };
       const documents = views.engineDocuments(declared);
       if (options?.dryRun !== true) {
@@ -236,7 +239,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       }
       if (options.forecast === true) {
         const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, (fork) =>
-          estimates(fork, world.engine.state),
+          estimates(world, fork),
         );
         if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
         return { ...answer.plan, ...warned };

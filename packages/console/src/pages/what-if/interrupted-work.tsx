@@ -15,8 +15,9 @@ export function InterruptedWork({ answer }: { readonly answer: WhatIfAnswer }): 
   const after = (atMs: number): string => (atMs <= fromMs ? "now" : `in ${spanText(atMs - fromMs)}`);
   const timelineText = (of: Interruption): string => {
     if (of === null) return "not interrupted";
-    const again = of.againAtMs === null ? `not again within ${spanText(horizonMs)}` : `again ${after(of.againAtMs)}`;
-    return `${after(of.atMs)}, ${again}`;
+    const restart =
+      of.againAtMs === null ? `no restart within ${spanText(horizonMs)}` : `restarts ${after(of.againAtMs)}`;
+    return `${after(of.atMs)}, ${restart}`;
   };
   return (
     <ListedWork
