@@ -4,6 +4,7 @@ import type { HeadroomClient, Workload } from "@headroom/protocol";
 import { CliError, exitCode, type ExitCode } from "./cli-error.ts";
 import type { CommandContext } from "./command.ts";
 import { writeLogs } from "./output/log-lines.ts";
+import { rejectedLinesOfWorkload } from "./output/rejected-lines.ts";
 import { printable } from "./terminal.ts";
 
 /** Polling interval of the state; output is streamed. */
@@ -33,7 +34,7 @@ export async function followWorkload(
     // The log stream ends by itself once the workload has ended and its output is complete.
     const end = await watching;
     if (end !== undefined) await printing;
-    return end === undefined ? exitCode.unsatisfied : outcome(context, end);
+    return end === undefined ? exitCode.unsatisfied : await outcome(context, client, end);
   } catch (error) {
     if (!interrupted.aborted) throw error;
     context.note(`\nStill running: headroom logs -f ${first.name} · headroom stop ${first.name}`);
@@ -97,8 +98,10 @@ async function stateOf(client: HeadroomClient, workload: Workload): Promise<Watc
   return { line: `${name} waits${neverStarts ? " and can never start on this fleet" : ""}: ${why}`, neverStarts };
 }
 
-function outcome(context: CommandContext, workload: Workload): ExitCode {
+async function outcome(context: CommandContext, client: HeadroomClient, workload: Workload): Promise<ExitCode> {
   const hasSucceeded = workload.phase === "succeeded";
+  const rejected = await rejectedLinesOfWorkload(client, workload, context.paint);
+  if (rejected.length > 0) context.note(rejected.join("\n"));
   const reason = hasSucceeded || workload.endSentence === null ? "" : `: ${printable(workload.endSentence)}`;
   context.note(`${workload.name} ${workload.phase}${reason}`);
   return hasSucceeded ? exitCode.ok : exitCode.failed;

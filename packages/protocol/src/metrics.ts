@@ -9,6 +9,25 @@ export const attemptMetrics = z
   .object({
     attemptId: z.string(),
     totalSteps: count.nullable().meta({ description: "As last reported." }),
+    rejectedLines: z
+      .object({
+        count: count.meta({ description: "Number of lines." }),
+        faults: z
+          .array(
+            z.object({
+              problem: z.string(),
+              expected: z.string().meta({ description: "A line that would be accepted." }),
+              line: z.string().meta({ description: "The first such line, cut, without control characters." }),
+              worker: count.nullable().meta({
+                description: "Rank of the worker; null: unknown, because the workers of a gang share the file.",
+              }),
+              count: count.meta({ description: "Number of lines with this problem." }),
+            }),
+          )
+          .meta({ description: "One entry for each problem, at most 8." }),
+      })
+      .optional()
+      .meta({ description: "Lines of the progress file that are not reports and were ignored; absent: none." }),
     progress: z
       .array(
         z.object({

@@ -421,6 +421,17 @@ describe("looking", () => {
     expect((await headroom(["logs", "-f", "tells"])).code).toBe(0);
   });
 
+  it("tells the author which lines of the progress file are not reports", async () => {
+    const bad = String.raw`printf 'loss=2\n{"kind":"progress","step":"x"}\n{"kind":"progress","step":1}\n' >> "$HEADROOM_PROGRESS_FILE"`;
+    const said = await follow("misreports", bad);
+    expect(said.code).toBe(0);
+    expect(said.stderr).toMatch(/2 lines that w\d+\.1 appended to HEADROOM_PROGRESS_FILE are not reports/);
+    const { stdout } = await headroom(["show", "misreports"]);
+    expect(stdout).toContain('worker 0: not JSON\n    loss=2\n    expected: {"kind":"progress"');
+    expect(stdout).toContain("worker 0: step: expected number, received string");
+    expect((await headroom(["metrics", "misreports"])).stdout).toContain("step: expected number, received string");
+  });
+
   it("replays what was recorded, under a policy by name or from a file", async () => {
     await follow("replayed", "true");
     const { stdout } = await headroom(["policy", "--json"]);

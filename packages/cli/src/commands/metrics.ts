@@ -1,6 +1,7 @@
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { instant } from "../output/amounts.ts";
+import { rejectedLinesOf } from "../output/rejected-lines.ts";
 import { tableLines } from "../output/table.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
 
@@ -36,8 +37,9 @@ export const metricsCommand = defineCommand<MetricsCommandOptions>({
       return exitCode.ok;
     }
     const { terminal, paint } = context;
-    for (const { attemptId, totalSteps, progress, utilization } of page.items) {
+    for (const { attemptId, totalSteps, progress, utilization, rejectedLines } of page.items) {
       context.print(`${attemptId}${totalSteps === null ? "" : `, ${totalSteps} steps in all`}`);
+      if (rejectedLines !== undefined) context.print(...(await rejectedLinesOf({ attemptId, rejectedLines }, paint)));
       const names = [...new Set(progress.flatMap(({ metrics }) => Object.keys(metrics)))];
       const titles = ["TIME", "STEP", ...names.map((name) => name.toUpperCase())];
       const rows = progress.map(({ atMs, step, metrics }) => [

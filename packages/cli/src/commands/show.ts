@@ -1,6 +1,7 @@
 import type { Verdict, Workload } from "@headroom/protocol";
 import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
+import { rejectedLinesOfWorkload } from "../output/rejected-lines.ts";
 import { pairLines } from "../output/table.ts";
 import { attemptTable, workloadPairs } from "../output/workload-text.ts";
 import { resolveWorkload } from "../resolve-workload.ts";
@@ -41,6 +42,8 @@ export const showCommand = defineCommand<ShowCommandOptions>({
     if (workload.endedAtMs === null)
       for (const { sentence } of (await client.waste({ workload: id })).items)
         context.print("", `${paint("yellow", "unused")}  ${printable(sentence)}`);
+    const rejected = await rejectedLinesOfWorkload(client, workload, paint);
+    if (rejected.length > 0) context.print("", ...rejected);
     if (workload.attempts.length > 0) context.print("", ...attemptTable(workload, nowMs, terminal.stdout, paint));
     return exitCode.ok;
   },

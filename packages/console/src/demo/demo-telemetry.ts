@@ -2,7 +2,7 @@
 import type { AttemptId, ReadonlyState, Signal } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
-import { AttemptSeries, NewestReports, refusedCursor, sampleOf } from "@headroom/views";
+import { AttemptSeries, NewestReports, isTelemetrySignal, refusedCursor, sampleOf } from "@headroom/views";
 
 /** Series beyond it are forgotten, the oldest attempts first: some tens of MiB at most. */
 const ATTEMPTS_KEPT = 4_000;
@@ -19,7 +19,7 @@ export class DemoTelemetry {
 
   record(signals: readonly Signal[], state: ReadonlyState, atMs: number): void {
     for (const signal of signals) {
-      if (signal.kind !== "progressReported" && signal.kind !== "utilizationReported") continue;
+      if (!isTelemetrySignal(signal)) continue;
       const attempt = state.attempts.get(signal.attemptId);
       if (attempt === undefined) continue;
       const sample = sampleOf(signal, atMs, attempt.startedAtMs);

@@ -119,6 +119,19 @@ export interface UtilizationReport {
   readonly capacityMib: number | null;
 }
 
+/** A kind of fault in an attempt's progress file, with the first line that has it. */
+export interface RejectedLine {
+  readonly problem: string;
+  /** A line that would be accepted. */
+  readonly expected: string;
+  /** Cut, without control characters. */
+  readonly line: string;
+  /** Rank of its worker; `null`: unknown. */
+  readonly worker: number | null;
+  /** Lines with this fault. */
+  readonly count: number;
+}
+
 export type Signal =
   | ({ readonly kind: "utilizationReported"; readonly attemptId: AttemptId } & UtilizationReport)
   | {
@@ -137,6 +150,13 @@ export type Signal =
       readonly attemptId: AttemptId;
       readonly name: string;
       readonly path: string;
+    }
+  /** Lines that are not reports, since the executor began to read them. The engine ignores it: drivers keep it with telemetry. */
+  | {
+      readonly kind: "linesRejected";
+      readonly attemptId: AttemptId;
+      readonly count: number;
+      readonly faults: readonly RejectedLine[];
     }
   | {
       readonly kind: "checkpointReported";

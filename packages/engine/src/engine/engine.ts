@@ -193,6 +193,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "checkpointReported":
     case "utilizationReported":
     case "artifactReported":
+    case "linesRejected":
       return decideSignal(batch, input);
     case "tick":
       return;

@@ -23,6 +23,8 @@ export function decideSignal(batch: Batch, signal: Signal): void {
       return recordIdleChanges(batch, [[attemptId, signal.busyAccelerators > 0 ? null : batch.nowMs]]);
     case "artifactReported":
       return recordArtifacts(batch, attempt, [signal]);
+    case "linesRejected":
+      return;
     default: {
       // Asked before it is recorded, by which it would be known.
       const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);

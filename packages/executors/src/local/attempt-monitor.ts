@@ -26,6 +26,8 @@ const SWEEPS_PER_LIFE_CHECK = 4;
 const PROGRESS_INTERVAL_MS = 2_000;
 /** The engine takes no more than this from one attempt. */
 const UTILIZATION_INTERVAL_MS = 30_000;
+/** Lines that are not reports are told with the first one, then no more often than this, and at the end. */
+const REJECTED_INTERVAL_MS = 30_000;
 /** At the start every attempt on disk is read; the event loop gets its turn after so many. */
 const SCAN_BATCH = 25;
 
@@ -46,6 +48,8 @@ interface Watched {
   runningTold: boolean;
   pendingProgress: ExecutorInput | null;
   pendingUtilization: ExecutorInput | null;
+  pendingRejected: ExecutorInput | null;
+  rejectedToldAtMs: number;
   utilizationToldAtMs: number;
   progressToldAtMs: number;
   examining: boolean;
@@ -176,6 +180,8 @@ export class AttemptMonitor {
       runningTold: false,
       pendingProgress: null,
       pendingUtilization: null,
+      pendingRejected: null,
+      rejectedToldAtMs: Number.NEGATIVE_INFINITY,
       utilizationToldAtMs: Number.NEGATIVE_INFINITY,
       progressToldAtMs: Number.NEGATIVE_INFINITY,
       examining: false,
@@ -272,7 +278,10 @@ export class AttemptMonitor {
 
   async #tellProgress(watched: Watched, launch: LaunchRecord, which: "due" | "all"): Promise<void> {
     const first = watched.progress === null;
-    watched.progress ??= new ProgressFile(watched.files.progressFile, launch);
+    watched.progress ??= new ProgressFile(watched.files.progressFile, {
+      ...launch,
+      workerCount: launch.environments.length,
+    });
     const { progress } = watched;
     const catchingUp = first && watched.adopted;
     if (catchingUp) progress.skipToRecent();
@@ -280,6 +289,7 @@ export class AttemptMonitor {
       const news = await progress.read();
       watched.pendingProgress = news.progress ?? watched.pendingProgress;
       watched.pendingUtilization = news.utilization ?? watched.pendingUtilization;
+      watched.pendingRejected = news.rejected ?? watched.pendingRejected;
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
       if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
@@ -288,6 +298,7 @@ export class AttemptMonitor {
     }
     const nowMs = performance.now();
     this.#tellUtilization(watched, nowMs);
+    this.#tellRejected(watched, which === "all" ? Number.POSITIVE_INFINITY : nowMs);
     const due = which === "all" || nowMs - watched.progressToldAtMs >= PROGRESS_INTERVAL_MS;
     if (watched.pendingProgress === null || !due) return;
     this.#emit(watched.pendingProgress);
@@ -302,6 +313,14 @@ export class AttemptMonitor {
     this.#emit(pendingUtilization);
     watched.pendingUtilization = null;
     watched.utilizationToldAtMs = nowMs;
+  }
+
+  #tellRejected(watched: Watched, nowMs: number): void {
+    const { pendingRejected } = watched;
+    if (pendingRejected === null || nowMs - watched.rejectedToldAtMs < REJECTED_INTERVAL_MS) return;
+    this.#emit(pendingRejected);
+    watched.pendingRejected = null;
+    watched.rejectedToldAtMs = nowMs;
   }
 
   async #tellEnd(watched: Watched, launch: LaunchRecord | null, exit: ExitRecord): Promise<void> {
@@ -324,10 +343,13 @@ export class AttemptMonitor {
   }
 }
 
-function hasProgressed({ progress, pendingProgress, pendingUtilization, utilizationToldAtMs }: Watched): boolean {
-  const tellsUtilization =
-    pendingUtilization !== null && performance.now() - utilizationToldAtMs >= UTILIZATION_INTERVAL_MS;
-  return tellsUtilization || pendingProgress !== null || (progress !== null && progress.hasGrown());
+function hasProgressed(watched: Watched): boolean {
+  const { progress, pendingProgress, pendingUtilization, utilizationToldAtMs, pendingRejected, rejectedToldAtMs } =
+    watched;
+  const nowMs = performance.now();
+  const tellsUtilization = pendingUtilization !== null && nowMs - utilizationToldAtMs >= UTILIZATION_INTERVAL_MS;
+  const tellsRejected = pendingRejected !== null && nowMs - rejectedToldAtMs >= REJECTED_INTERVAL_MS;
+  return tellsUtilization || tellsRejected || pendingProgress !== null || (progress !== null && progress.hasGrown());
 }
 
 /** Also true for what does not run yet: that is looked at in full. */

@@ -16,6 +16,7 @@ beforeEach(() => {
     attemptId: attemptId("a"),
     checkpointDir: "s3://bucket/run/",
     workingDir: "/shelf",
+    workerCount: 1,
   });
 });
 afterEach(() => rmSync(dir, { recursive: true }));
@@ -71,6 +72,55 @@ describe("the progress file", () => {
     writeFileSync(file, `${broken.join("\n")}\n\n${step(3)}`);
     expect((await progress.read()).progress).toMatchObject({ step: 3 });
     expect(progress.skippedCount).toBe(broken.length);
+  });
+
+  it("tells the author what is wrong with a line, and what is expected", async () => {
+    const broken = [
+      `{"kind":"progress","step":1,"metrics":{"loss":NaN}}`,
+      `loss=2.31 \u001b[31mred`,
+      `{"kind":"checkpoint","step":1}`,
+      `{"kind":"other","step":1,"worker":3}`,
+      `[1]`,
+      `{"kind":"progress","step":"7"}`,
+      `{"kind":"progress","step":"8"}`,
+    ];
+    writeFileSync(file, `${broken.join("\n")}\n`);
+    const { rejected } = await progress.read();
+    expect(rejected).toMatchObject({ kind: "linesRejected", attemptId: "a", count: 7 });
+    expect(rejected?.faults.map(({ problem, worker, count }) => [problem, worker, count])).toEqual([
+      ["not JSON: NaN and Infinity are not numbers of JSON; leave the metric out", 0, 1],
+      ["not JSON", 0, 1],
+      ["path: expected string, received undefined", 0, 1],
+      ["kind: expected progress, utilization, checkpoint or artifact", 3, 1],
+      ["not a JSON object", 0, 1],
+      ["step: expected number, received string", 0, 2],
+    ]);
+    expect(rejected?.faults[1]?.line).toBe("loss=2.31 ·[31mred");
+    expect(rejected?.faults[2]?.expected).toBe('{"kind":"checkpoint","step":500,"path":"step-500"}');
+    expect((await progress.read()).rejected).toBeNull();
+  });
+
+  it("keeps eight problems and short lines of a worker that writes a million bad ones", async () => {
+    const kinds = Array.from({ length: 30 }, (_, n) => `{"kind":"progress","step":1,"metrics":{"m${n}":"x"}}\n`);
+    writeFileSync(file, `${kinds.join("")}${"x".repeat(4_000)}\n${"bad\n".repeat(1_000_000)}${step(5)}`);
+    const news = [];
+    while (progress.hasGrown()) news.push(await progress.read());
+    expect(news.at(-1)?.progress).toMatchObject({ step: 5 });
+    const rejected = news.findLast((each) => each.rejected !== null)?.rejected;
+    expect(rejected).toMatchObject({ count: 1_000_031 });
+    expect(rejected?.faults).toHaveLength(8);
+    expect(JSON.stringify(rejected).length).toBeLessThan(8_000);
+  });
+
+  it("names no worker where several share the file and the line names none", async () => {
+    const shared = new ProgressFile(file, {
+      attemptId: attemptId("a"),
+      checkpointDir: "/c",
+      workingDir: "/w",
+      workerCount: 2,
+    });
+    writeFileSync(file, "x\n");
+    expect((await shared.read()).rejected?.faults[0]?.worker).toBeNull();
   });
 
   it("reads a file that was begun anew from its beginning", async () => {

@@ -4,6 +4,7 @@ import { constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { AttemptId, Signal } from "@headroom/engine";
 import { z } from "zod";
+import { RejectedLines, problemOf } from "./rejected-lines.ts";
 import { WorkerUtilization } from "./worker-utilization.ts";
 
 /** A line with a few metrics has some hundred bytes. */
@@ -17,6 +18,7 @@ const TEXT_MAX = 1024;
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
 const NEWLINE = 10;
+const tooLong = `longer than ${LINE_MAX_BYTES} bytes`;
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const progressLine = z.discriminatedUnion("kind", [
@@ -26,7 +28,7 @@ const progressLine = z.discriminatedUnion("kind", [
     totalSteps: count.nullish(),
     metrics: z
       .record(z.string().min(1).max(64), z.number())
-      .refine((metrics) => Object.keys(metrics).length <= METRICS_MAX)
+      .refine((metrics) => Object.keys(metrics).length <= METRICS_MAX, `at most ${METRICS_MAX} metrics`)
       .optional(),
   }),
   z.object({
@@ -58,6 +60,16 @@ export interface ProgressNews {
   /** Of all workers together, each as it last reported; `null`: none reported anew. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
   readonly artifacts: readonly Extract<Signal, { kind: "artifactReported" }>[];
+  /** All lines so far that are not reports; `null`: no further one. */
+  readonly rejected: Extract<Signal, { kind: "linesRejected" }> | null;
+}
+
+/** What is gathered from one piece of the file. */
+interface Gathered {
+  progress: ProgressNews["progress"];
+  hasUtilization: boolean;
+  readonly checkpoints: Extract<Signal, { kind: "checkpointReported" }>[];
+  readonly artifacts: Extract<Signal, { kind: "artifactReported" }>[];
 }
 
 interface Identity {
@@ -66,6 +78,8 @@ interface Identity {
   readonly checkpointDir: string;
   /** Relative paths of other things are below it. */
   readonly workingDir: string;
+  /** Workers that share the file. */
+  readonly workerCount: number;
 }
 
 export class ProgressFile {
@@ -78,7 +92,7 @@ export class ProgressFile {
   #unfinished: Buffer = Buffer.alloc(0);
   /** Within a line that is too long: ignore up to its end. */
   #skipping = false;
-  skippedCount = 0;
+  readonly #rejected: RejectedLines;
   readonly #utilization = new WorkerUtilization();
 
   constructor(file: string, identity: Identity) {
@@ -86,6 +100,11 @@ export class ProgressFile {
     this.#attemptId = identity.attemptId;
     this.#checkpointDir = identity.checkpointDir;
     this.#workingDir = identity.workingDir;
+    this.#rejected = new RejectedLines(identity.workerCount);
+  }
+
+  get skippedCount(): number {
+    return this.#rejected.count;
   }
 
   /** Costs one call to the system, so that a thousand quiet attempts can be asked every second. */
@@ -107,13 +126,13 @@ export class ProgressFile {
 
   /** The next piece; nothing new in it when the file has not grown. A last line without its newline waits for it. */
   async read(): Promise<ProgressNews> {
-    const lines: Buffer[] = [];
+    const gathered: Gathered = { progress: null, hasUtilization: false, checkpoints: [], artifacts: [] };
     try {
       // Opening a FIFO that the workload made would wait for a writer; this does not.
       const handle = await open(this.#file, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
         const stat = await handle.stat();
-        if (!stat.isFile()) return this.#parse([]);
+        if (!stat.isFile()) return this.#news(gathered);
         const { size } = stat;
         if (size < this.#offset) this.#restart();
         const block = Buffer.alloc(BLOCK_BYTES);
@@ -122,7 +141,7 @@ export class ProgressFile {
           if (bytesRead === 0) break;
           this.#offset += bytesRead;
           total += bytesRead;
-          this.#split(block.subarray(0, bytesRead), lines);
+          this.#split(block.subarray(0, bytesRead), gathered);
         }
       } finally {
         await handle.close();
@@ -130,7 +149,7 @@ export class ProgressFile {
     } catch {
       // The workers made it unreadable or removed it: then there is nothing to report.
     }
-    return this.#parse(lines);
+    return this.#news(gathered);
   }
 
   /** `null`: there is no such file, or it is none that can be read like one. */
@@ -150,11 +169,12 @@ export class ProgressFile {
     this.#skipping = false;
   }
 
-  #split(block: Buffer, lines: Buffer[]): void {
+  #split(block: Buffer, into: Gathered): void {
     let start = 0;
     for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
       const rest = block.subarray(start, end);
-      if (!this.#skipping) lines.push(Buffer.concat([this.#unfinished, rest]));
+      if (!this.#skipping)
+        this.#parse(this.#unfinished.length === 0 ? rest : Buffer.concat([this.#unfinished, rest]), into);
       this.#unfinished = Buffer.alloc(0);
       this.#skipping = false;
       start = end + 1;
@@ -162,54 +182,69 @@ export class ProgressFile {
     if (this.#skipping) return;
     this.#unfinished = Buffer.concat([this.#unfinished, block.subarray(start)]);
     if (this.#unfinished.length > LINE_MAX_BYTES) {
+      this.#rejected.add(tooLong, this.#unfinished);
       this.#unfinished = Buffer.alloc(0);
       this.#skipping = true;
-      this.skippedCount += 1;
     }
   }
 
-  #parse(lines: readonly Buffer[]): ProgressNews {
-    let progress: ProgressNews["progress"] = null;
-    let hasUtilization = false;
-    const checkpoints: Extract<Signal, { kind: "checkpointReported" }>[] = [];
-    const artifacts: Extract<Signal, { kind: "artifactReported" }>[] = [];
+  #parse(line: Buffer, into: Gathered): void {
+    if (line.length === 0) return;
+    if (line.length > LINE_MAX_BYTES) return this.#rejected.add(tooLong, line);
+    if (this.#rejected.passesOver(line)) return this.#rejected.addUnread();
+    const text = line.toString("utf8");
+    const value = jsonOf(text);
+    const parsed = progressLine.safeParse(value);
+    if (!parsed.success) return this.#rejected.add(problemOf(text, value, parsed.error), line, value);
     const attemptId = this.#attemptId;
-    for (const line of lines) {
-      if (line.length === 0) continue;
-      const parsed = progressLine.safeParse(line.length > LINE_MAX_BYTES ? null : jsonOf(line.toString("utf8")));
-      if (!parsed.success) {
-        this.skippedCount += 1;
-      } else if (parsed.data.kind === "progress") {
-        const { step, totalSteps, metrics } = parsed.data;
-        progress = {
-          kind: "progressReported",
-          attemptId,
-          step,
-          totalSteps: totalSteps ?? null,
-          metrics: metrics ?? {},
-        };
-      } else if (parsed.data.kind === "utilization") {
-        this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
-        hasUtilization = true;
-      } else if (parsed.data.kind === "artifact") {
-        const { name, path } = parsed.data;
-        artifacts.push({ kind: "artifactReported", attemptId, name, path: resolveIn(this.#workingDir, path) });
-      } else {
-        const { step, path } = parsed.data;
-        checkpoints.push({ kind: "checkpointReported", attemptId, step, path: resolveIn(this.#checkpointDir, path) });
-      }
+    if (parsed.data.kind === "progress") {
+      const { step, totalSteps, metrics } = parsed.data;
+      into.progress = {
+        kind: "progressReported",
+        attemptId,
+        step,
+        totalSteps: totalSteps ?? null,
+        metrics: metrics ?? {},
+      };
+    } else if (parsed.data.kind === "utilization") {
+      this.#utilization.take(parsed.data.worker ?? 0, parsed.data.accelerators);
+      into.hasUtilization = true;
+    } else if (parsed.data.kind === "artifact") {
+      const { name, path } = parsed.data;
+      into.artifacts.push({ kind: "artifactReported", attemptId, name, path: resolveIn(this.#workingDir, path) });
+    } else {
+      const { step, path } = parsed.data;
+      into.checkpoints.push({
+        kind: "checkpointReported",
+        attemptId,
+        step,
+        path: resolveIn(this.#checkpointDir, path),
+      });
     }
-    const report = this.#utilization.report();
-    const utilization = hasUtilization ? ({ kind: "utilizationReported", attemptId, ...report } as const) : null;
-    return { progress, checkpoints, utilization, artifacts };
+  }
+
+  #news({ progress, hasUtilization, checkpoints, artifacts }: Gathered): ProgressNews {
+    const attemptId = this.#attemptId;
+    const utilization = hasUtilization
+      ? ({ kind: "utilizationReported", attemptId, ...this.#utilization.report() } as const)
+      : null;
+    const rejected = this.#rejected.news();
+    return {
+      progress,
+      checkpoints,
+      utilization,
+      artifacts,
+      rejected: rejected === null ? null : { kind: "linesRejected", attemptId, ...rejected },
+    };
   }
 }
 
+/** `undefined`: it is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 }
 

@@ -12,7 +12,7 @@ import type {
   ReadonlyState,
   Signal,
 } from "@headroom/engine";
-import { NewestReports, sampleOf } from "@headroom/views";
+import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 
 export interface TelemetrySink {
@@ -55,7 +55,7 @@ export class SignalGate {
 
   /** Whether the input was taken in here and does not go on to the engine. */
   takes(input: Observation | Signal): boolean {
-    if (input.kind !== "progressReported" && input.kind !== "utilizationReported") return false;
+    if (!isTelemetrySignal(input)) return false;
     const state = this.#setup.state();
     const nowMs = this.#setup.nowMs();
     const attempt = state.attempts.get(input.attemptId);
@@ -63,7 +63,7 @@ export class SignalGate {
     const newest = this.#setup.sink.record(attempt, sampleOf(input, nowMs, attempt.startedAtMs), state);
     const { attemptId } = input;
     if (input.kind === "utilizationReported") this.#noteUse(attempt, newest);
-    else if (input.totalSteps !== null && nowMs >= nextEstimateAtMs(attempt)) {
+    else if (input.kind === "progressReported" && input.totalSteps !== null && nowMs >= nextEstimateAtMs(attempt)) {
       const estimate = [attemptId, input.step, input.totalSteps] as const;
       if (isEstimateNews(state, estimate, nowMs)) this.#estimates.set(attemptId, estimate);
     }

@@ -1,6 +1,6 @@
 /** The two series of an attempt and what its newest reports say, in memory and as text. */
 import { addUtilization } from "@headroom/engine";
-import type { AttemptProgress, AttemptUtilization, Signal, UtilizationReport } from "@headroom/engine";
+import type { AttemptProgress, AttemptUtilization, RejectedLine, Signal, UtilizationReport } from "@headroom/engine";
 import type { AttemptMetrics } from "@headroom/protocol";
 import { Series, pointsBetween } from "./series.ts";
 import type { StoredSeries } from "./series.ts";
@@ -9,21 +9,40 @@ import type { StoredSeries } from "./series.ts";
 export interface NewestReport {
   readonly progress: AttemptProgress | null;
   readonly utilization: AttemptUtilization | null;
+  /** Lines of its progress file that are not reports; absent: none. */
+  readonly rejectedLines?: LinesRejected;
 }
+
+interface LinesRejected {
+  readonly count: number;
+  readonly faults: readonly RejectedLine[];
+}
+
+/** Kinds of fault that are kept of an attempt, as many as an executor reports at once. */
+const FAULTS_MAX = 8;
 
 /** One report of an attempt; `startedAtMs`: when its attempt started. */
 export type TelemetrySample =
   | ({ readonly kind: "progress" } & AttemptProgress)
+  | ({ readonly kind: "rejectedLines"; readonly atMs: number } & LinesRejected)
   | ({ readonly kind: "utilization"; readonly atMs: number; readonly startedAtMs: number | null } & UtilizationReport);
 
 /** The signals that are telemetry. */
-export type TelemetrySignal = Extract<Signal, { readonly kind: "progressReported" | "utilizationReported" }>;
+export type TelemetrySignal = Extract<
+  Signal,
+  { readonly kind: "progressReported" | "utilizationReported" | "linesRejected" }
+>;
+
+export const isTelemetrySignal = (input: { readonly kind: string }): input is TelemetrySignal =>
+  input.kind === "progressReported" || input.kind === "utilizationReported" || input.kind === "linesRejected";
 
 export function sampleOf(signal: TelemetrySignal, atMs: number, startedAtMs: number | null): TelemetrySample {
   if (signal.kind === "progressReported") {
     const { step, totalSteps, metrics } = signal;
     return { kind: "progress", atMs, step, totalSteps, metrics };
   }
+  if (signal.kind === "linesRejected")
+    return { kind: "rejectedLines", atMs, count: signal.count, faults: signal.faults };
   const { kind: _kind, attemptId: _id, ...report } = signal;
   return { kind: "utilization", atMs, startedAtMs, ...report };
 }
@@ -49,7 +68,19 @@ export function withSample(newest: NewestReport | undefined, sample: TelemetrySa
     const { kind: _kind, ...progress } = sample;
     return { ...before, progress };
   }
+  if (sample.kind === "rejectedLines") return { ...before, rejectedLines: merged(before.rejectedLines, sample) };
   return { ...before, utilization: addUtilization(before.utilization ?? undefined, sample, sample) };
+}
+
+/** An executor counts from where it began to read: after a restart it reads the end of the file a second time. */
+function merged(before: LinesRejected | undefined, { count, faults }: LinesRejected): LinesRejected {
+  const byProblem = new Map(before?.faults.map((fault) => [fault.problem, fault]));
+  for (const fault of faults) {
+    const known = byProblem.get(fault.problem);
+    if (known !== undefined) byProblem.set(fault.problem, { ...known, count: Math.max(known.count, fault.count) });
+    else if (byProblem.size < FAULTS_MAX) byProblem.set(fault.problem, fault);
+  }
+  return { count: Math.max(before?.count ?? 0, count), faults: [...byProblem.values()] };
 }
 
 export class AttemptSeries {
@@ -75,7 +106,7 @@ export class AttemptSeries {
   add(sample: TelemetrySample): void {
     this.#newest = withSample(this.#newest, sample);
     if (sample.kind === "progress") this.#progress.add(sample.atMs, sample.step, sample.metrics);
-    else this.#utilization.add(sample.atMs, 0, columnsOf(sample));
+    else if (sample.kind === "utilization") this.#utilization.add(sample.atMs, 0, columnsOf(sample));
   }
 
   toText(): string {
@@ -89,9 +120,13 @@ export class AttemptSeries {
 
   view(attemptId: string, { fromMs, toMs, points: max }: MetricsRange): AttemptMetrics {
     const { names } = this.#progress;
+    const { rejectedLines } = this.#newest;
     return {
       attemptId,
       totalSteps: this.#newest.progress?.totalSteps ?? null,
+      ...(rejectedLines === undefined
+        ? {}
+        : { rejectedLines: { count: rejectedLines.count, faults: rejectedLines.faults.map((each) => ({ ...each })) } }),
       progress: pointsBetween(this.#progress, { fromMs, toMs, max }).map(({ atMs, step, count, values }) => ({
         atMs,
         step,

@@ -1,5 +1,5 @@
 import type { Workload } from "@headroom/protocol";
-import { grouped } from "@headroom/views";
+import { grouped, rejectedLineTexts, rejectedLinesText } from "@headroom/views";
 import { Suspense, lazy, useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { metricText } from "@headroom/views";
@@ -38,6 +38,9 @@ export function ProgressPanel({ workload, history, isSimulated }: ProgressPanelP
       }
     >
       <Steps workload={workload} history={history} />
+      {history.rejected.map((attempt) => (
+        <Rejected key={attempt.attemptId} {...attempt} />
+      ))}
       {metric === undefined ? null : <Chart metric={metric} history={history} />}
       {names.length === 0 && !history.isLoading ? <NoReports workload={workload} /> : null}
       {history.isCut ? (
@@ -107,6 +110,20 @@ function Chart({ metric, history }: { readonly metric: string; readonly history:
           <MetricChart metric={metric} steps={steps} values={values} width={width} />
         </Suspense>
       </div>
+    </div>
+  );
+}
+
+function Rejected({ attemptId, rejectedLines }: WorkloadHistory["rejected"][number]): ReactElement | null {
+  if (rejectedLines === undefined) return null;
+  return (
+    <div role="status" className="mx-4 my-2 border-l-2 border-wait pl-3 text-xs">
+      <p>{rejectedLinesText(attemptId, rejectedLines)}</p>
+      {rejectedLineTexts(rejectedLines).map(({ problem, line, expected }) => (
+        <p key={problem} className="mt-1 break-all text-ink-2">
+          {problem} <code className="font-mono">{line}</code>; expected: <code className="font-mono">{expected}</code>
+        </p>
+      ))}
     </div>
   );
 }

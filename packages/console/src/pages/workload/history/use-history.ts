@@ -3,7 +3,7 @@ import { Story } from "@headroom/views";
 import { useEffect, useState } from "react";
 import { useSession } from "../../../connect/session.ts";
 import { emptyHistory, extend, type History, type ProgressPoint } from "./progress-history.ts";
-import { useProgress } from "./use-progress.ts";
+import { useProgress, type ReportedProgress } from "./use-progress.ts";
 
 interface EventHistory extends History {
   readonly isLoading: boolean;
@@ -14,6 +14,8 @@ interface EventHistory extends History {
 export interface WorkloadHistory extends EventHistory {
   /** Reports of its attempts, oldest first. */
   readonly points: readonly ProgressPoint[];
+  /** Attempts with lines in their progress file that are not reports. */
+  readonly rejected: ReportedProgress["rejected"];
 }
 
 const nothingYet: EventHistory = { ...emptyHistory, isLoading: true, isCut: false };
@@ -73,6 +75,5 @@ export function useHistory(workload: Workload): WorkloadHistory {
       abort.abort(new Error("the page was left"));
     };
   }, [client, feed, submittedAtMs, story]);
-  const points = useProgress(workload);
-  return { ...history, points };
+  return { ...history, ...useProgress(workload) };
 }

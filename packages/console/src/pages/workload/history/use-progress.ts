@@ -7,10 +7,18 @@ import type { ProgressPoint } from "./progress-history.ts";
 /** Attempts whose reports are drawn; of an array with more tasks the first ones. */
 const ATTEMPTS_MAX = 100;
 
+export interface ReportedProgress {
+  readonly points: readonly ProgressPoint[];
+  /** Attempts with lines in their progress file that are not reports. */
+  readonly rejected: readonly Pick<AttemptMetrics, "attemptId" | "rejectedLines">[];
+}
+
+const nothingYet: ReportedProgress = { points: [], rejected: [] };
+
 /** Reads the reports of a workload's attempts, and while it runs, again the newest page of them. */
-export function useProgress({ id, phase }: Workload): readonly ProgressPoint[] {
+export function useProgress({ id, phase }: Workload): ReportedProgress {
   const { client } = useSession();
-  const [points, setPoints] = useState<readonly ProgressPoint[]>([]);
+  const [reported, setReported] = useState(nothingYet);
   const isRunning = phase === "running";
   useEffect(() => {
     const abort = new AbortController();
@@ -18,7 +26,7 @@ export function useProgress({ id, phase }: Workload): readonly ProgressPoint[] {
     const read = async (): Promise<void> => {
       if (document.hidden) return;
       const read = await reader.read(abort.signal);
-      if (!abort.signal.aborted) setPoints(read);
+      if (!abort.signal.aborted) setReported(read);
     };
     // Aborted, or the control plane is away, which the page says elsewhere: the next turn reads again.
     const turn = (): void => void read().catch(() => undefined);
@@ -29,7 +37,7 @@ export function useProgress({ id, phase }: Workload): readonly ProgressPoint[] {
       abort.abort(new Error("the page was left"));
     };
   }, [client, id, isRunning]);
-  return points;
+  return reported;
 }
 
 /** Pages that have a next one are complete: attempts that come later stand behind them. */
@@ -44,13 +52,18 @@ class ProgressReader {
     this.#id = id;
   }
 
-  async read(signal: AbortSignal): Promise<readonly ProgressPoint[]> {
+  async read(signal: AbortSignal): Promise<ReportedProgress> {
     for (;;) {
       const page = await this.#client.metrics(this.#id, { cursor: this.#cursor }, { signal });
       if (page.nextCursor === null || this.#complete.length >= ATTEMPTS_MAX)
-        return [...this.#complete, ...page.items].flatMap(({ progress }) => progress);
+        return reportedOf([...this.#complete, ...page.items]);
       this.#complete.push(...page.items);
       this.#cursor = page.nextCursor;
     }
   }
 }
+
+const reportedOf = (attempts: readonly AttemptMetrics[]): ReportedProgress => ({
+  points: attempts.flatMap(({ progress }) => progress),
+  rejected: attempts.filter(({ rejectedLines }) => rejectedLines !== undefined),
+});
