@@ -5,6 +5,7 @@
 import {
   acceleratorIndices,
   bookedMilli,
+  countedFraction,
   isGuaranteed,
   isPreemptible,
   partsBeside,
@@ -179,8 +180,8 @@ function roomOnNodes(state: ReadonlyState, held: ReadonlyMap<NodeId, Held>): rea
 function workersIn(room: Room, gang: WorkerShape): number {
   const bounds = [room.workers];
   const isDivided = (index: number): boolean => (room.slices[index] ?? []).length > 0;
-  if (gang.shareMilli !== undefined) {
-    const part = gang.shareMilli;
+  const part = countedFraction(gang, room.node);
+  if (part !== undefined) {
     const ofOne = (left: number, index: number): number =>
       isDivided(index) ? 0 : Math.max(0, Math.floor(left / part));
     bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));

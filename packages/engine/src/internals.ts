@@ -52,6 +52,7 @@ export {
   bookedMilli,
   checkPart,
   checkSlices,
+  countedFraction,
   countedMilli,
   partsBeside,
   slicesOf,

@@ -1,12 +1,11 @@
 /**
  * Why a fleet that is large enough does not accept the work: suitable nodes are drained, or lack the required labels.
  */
-import { nodeResources } from "@headroom/engine";
+import { WHOLE_MILLI, fractionOn, nodeResources } from "@headroom/engine";
 import type { Node, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 import { plural } from "./plain-text.ts";
 
 const NODES_NAMED_MAX = 3;
-const WHOLE_MILLI = 1000;
 
 /** `null`: neither applies to whole nodes; task groups are not judged. */
 export function fleetCause({ nodes }: Pick<ReadonlyState, "nodes">, spec: WorkloadSpec): string | null {
@@ -32,7 +31,7 @@ function roomOn(node: Node, { gang, acceleratorTypes }: WorkloadSpec): number {
     needed === 0 ? Number.POSITIVE_INFINITY : Math.floor(has / needed);
   return Math.min(
     gang.workers,
-    times(node.acceleratorCount, gang.accelerators) * Math.floor(WHOLE_MILLI / (gang.shareMilli ?? WHOLE_MILLI)),
+    times(node.acceleratorCount, gang.accelerators) * Math.floor(WHOLE_MILLI / fractionOn(gang, node)),
     ...nodeResources.map(({ asked, of }) => times(of(node), asked(gang))),
   );
 }

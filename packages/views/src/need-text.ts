@@ -1,6 +1,6 @@
 /** The resources and node constraints of work as text, in the terms of its spec. */
 import type { Workload } from "@headroom/engine";
-import { acceleratorNoun, grouped, plural, resourceTexts } from "./plain-text.ts";
+import { acceleratorNoun, grouped, partForm, plural, resourceTexts } from "./plain-text.ts";
 
 type NeedSpec = Workload["spec"];
 
@@ -8,8 +8,8 @@ type NeedSpec = Workload["spec"];
 export function needText({ gang, acceleratorTypes }: NeedSpec): string {
   if (gang.taskGroups !== undefined) return `capacity for ${plural(gang.taskGroups.length, "task group")} at once`;
   const parts: string[] = [];
-  if (gang.profile !== undefined) parts.push(`a ${gang.profile} slice of ${oneOf(acceleratorTypes)}`);
-  else if (gang.shareMilli !== undefined) parts.push(`${gang.shareMilli / 1000} of ${oneOf(acceleratorTypes)}`);
+  const part = partForm(gang);
+  if (part !== null) parts.push(part.of(oneOf(acceleratorTypes)));
   else if (gang.accelerators > 0)
     parts.push(`${grouped(gang.accelerators)} ${acceleratorNoun(acceleratorTypes, gang.accelerators)}`);
   parts.push(...resourceTexts(gang, "quantity"));

@@ -71,6 +71,28 @@ export function resourceTexts(shape: ResourceShape, form: "text" | "quantity" = 
   return asked.map((each) => each[form](each.asked(shape)));
 }
 
+interface PartForm {
+  /** Label in a list of terms. */
+  readonly term: string;
+  /** For narrow columns, in place of a number of accelerators. */
+  readonly short: string;
+  /** For sentences; `one`: `an accelerator`, `one H100 accelerator`. */
+  readonly of: (one: string) => string;
+}
+
+interface PartShape {
+  readonly shareMilli?: number | undefined;
+  readonly profile?: string | undefined;
+}
+
+/** The part of one accelerator that a worker needs; `null`: whole accelerators, or none. */
+export function partForm({ shareMilli, profile }: PartShape): PartForm | null {
+  if (profile !== undefined) return { term: "Profile", short: profile, of: (one) => `a ${profile} slice of ${one}` };
+  if (shareMilli === undefined) return null;
+  const share = `${shareMilli / 1000}`;
+  return { term: "Share", short: share, of: (one) => `${share} of ${one}` };
+}
+
 const units = [
   { ms: 86_400_000, name: "d" },
   { ms: 3_600_000, name: "h" },

@@ -1,5 +1,5 @@
 /** Capacity that others could reclaim from work that is not submitted yet, and the cost of a restart. */
-import { mayEvict, preemptibilityOf, rulesOf, taskCountOf, teamHoldsInAll } from "@headroom/engine";
+import { mayEvict, milliOf, preemptibilityOf, rulesOf, taskCountOf, teamHoldsInAll } from "@headroom/engine";
 import type { Engine, Team, WorkloadSpec } from "@headroom/engine";
 import { durationText, plural } from "./plain-text.ts";
 
@@ -13,7 +13,7 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
   const preemptibility = preemptibilityOf(rules, spec);
   if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
   const { workers, accelerators } = spec.gang;
-  const asked = Math.ceil((workers * accelerators * (spec.gang.shareMilli ?? 1000)) / 1000) * taskCountOf(spec);
+  const asked = Math.ceil((workers * accelerators * milliOf(spec.gang)) / 1000) * taskCountOf(spec);
   const after = teamHoldsInAll(engine, spec.team).accelerators + asked;
   const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
   if (above === 0) return "";

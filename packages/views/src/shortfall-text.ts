@@ -1,5 +1,5 @@
 /** The missing capacity of waiting work: in the whole fleet, and now. */
-import { migTable } from "@headroom/engine";
+import { migTable, needsPart } from "@headroom/engine";
 import type { BlockedReason, FleetLack, MigDevice, ReadonlyState, Workload } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import { fleetCause } from "./fleet-cause.ts";
@@ -118,8 +118,7 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
   const some = `${grouped(reason.placeableWorkers)} of ${plural(reason.workers, "worker")}`;
   const fit = reason.placeableWorkers === 1 ? "fits" : "fit";
   const places = placesText(spec);
-  const isPart = gang.shareMilli !== undefined || gang.profile !== undefined;
-  const free = isPart ? "fractions of accelerators are free" : "accelerators are free";
+  const free = needsPart(gang) ? "fractions of accelerators are free" : "accelerators are free";
   const beside = (resource: string): string => {
     const { noun: what = resource, verb = "is" } = resourceForm(resource) ?? {};
     return gang.accelerators > 0
@@ -128,7 +127,8 @@ export function workerShortfallSentence(spec: ShortfallSpec, reason: Of<"workerS
   };
   switch (reason.binding) {
     case "accelerators":
-      if (!isPart) return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.`;
+      if (!needsPart(gang))
+        return `${need}; ${grouped(reason.freeCount)} are free in total${places}, but only ${some} ${fit}.`;
       return reason.placeableWorkers === 0
         ? `${need}; no accelerator${places} has as much free.`
         : `${need}; accelerators${places} have as much free for only ${some}.`;

@@ -1,7 +1,7 @@
 /** A workload's constraints and terms beyond its gang, in words: placement, start, preemption. */
 import type { TaskGroup, WorkloadSpec } from "@headroom/protocol";
 import { writeCarbon, writeEnergyPrice, writeInstant } from "@headroom/protocol";
-import { acceleratorNoun, durationText, plural, resourceTexts } from "./plain-text.ts";
+import { acceleratorNoun, durationText, partForm, plural, resourceTexts } from "./plain-text.ts";
 
 export interface SpecTerm {
   readonly name: string;
@@ -23,12 +23,8 @@ function placementTerms({ gang, fabric, nodeSelector, spread, data }: WorkloadSp
       text: `runs with ${plural(gang.minWorkers, "worker")}, grows to ${gang.workers}${gains}`,
     });
   }
-  if (gang.shareMilli !== undefined) {
-    terms.push({ name: "Share", text: `${gang.shareMilli / 1000} of an accelerator for each worker` });
-  }
-  if (gang.profile !== undefined) {
-    terms.push({ name: "Profile", text: `a ${gang.profile} slice of an accelerator for each worker` });
-  }
+  const part = partForm(gang);
+  if (part !== null) terms.push({ name: part.term, text: `${part.of("an accelerator")} for each worker` });
   const levels = fabricTexts(fabric);
   if (levels.length > 0) terms.push({ name: "Fabric", text: levels.join(", ") });
   const labels = Object.entries(nodeSelector ?? {}).map(([label, value]) => `${label}=${value}`);
@@ -85,12 +81,12 @@ function groupText({ workers, minWorkers, acceleratorTypes = [], fabric, ...shap
 }
 
 function acceleratorsText(
-  { accelerators, shareMilli, profile }: Pick<TaskGroup, "accelerators" | "shareMilli" | "profile">,
+  { accelerators, ...shape }: Pick<TaskGroup, "accelerators" | "shareMilli" | "profile">,
   types: readonly string[],
 ): string {
-  if (profile !== undefined) return `a ${profile} slice of one ${acceleratorNoun(types, 1)}`;
-  const count = shareMilli === undefined ? accelerators : shareMilli / 1000;
-  return count === 0 ? "no accelerator" : `${count} ${acceleratorNoun(types, count)}`;
+  const part = partForm(shape);
+  if (part !== null) return part.of(`one ${acceleratorNoun(types, 1)}`);
+  return accelerators === 0 ? "no accelerator" : `${accelerators} ${acceleratorNoun(types, accelerators)}`;
 }
 
 const outcomeWords = { ok: "has succeeded", failed: "has failed", any: "has ended" } as const;

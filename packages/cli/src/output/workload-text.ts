@@ -1,6 +1,6 @@
 /** Workloads as text for tables and detail pages. */
 import type { Attempt, ClosedBy, StopReason, WorkerAllocation, Workload, WorkloadSummary } from "@headroom/protocol";
-import { closedByText, gangSizeText, predictionText, resourceTexts } from "@headroom/views";
+import { closedByText, gangSizeText, partForm, predictionText, resourceTexts } from "@headroom/views";
 import { ago, coresText, instant, plural, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { pairLines, tableLines, type Cell, type Column } from "./table.ts";
@@ -30,7 +30,7 @@ export function gangText({ gang, acceleratorTypes }: Pick<WorkloadSummary, "gang
   }
   const types = acceleratorTypes.length === 0 ? "" : ` ${acceleratorTypes.join("|")}`;
   const workers = gang.minWorkers === undefined ? `${gang.workers}` : `${gang.minWorkers}–${gang.workers}`;
-  const accelerators = gang.profile ?? (gang.shareMilli === undefined ? gang.accelerators : gang.shareMilli / 1_000);
+  const accelerators = partForm(gang)?.short ?? gang.accelerators;
   return accelerators === 0 ? `${workers} × cpu` : `${workers} × ${accelerators}${types}`;
 }
 

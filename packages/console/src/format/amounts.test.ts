@@ -10,7 +10,7 @@ describe("amounts", () => {
     );
     const elastic = { workers: 8, minWorkers: 2, accelerators: 1, shareMilli: 500, coresMilli: 0, memoryMib: 0 };
     expect(gangText(elastic)).toBe("2–8 × 0.5");
-    expect(gangSentence(elastic)).toBe("2 to 8 workers with 0.5 accelerators each");
+    expect(gangSentence(elastic)).toBe("2 to 8 workers with 0.5 of an accelerator each");
     expect(spanText(-20)).toBe("0 s");
     expect(spanText(3_725_900)).toBe("1 h 2 min");
   });

@@ -1,28 +1,18 @@
 /** Short amounts for narrow table columns; sentences use the longer forms of the views. */
-import { durationText, grouped, resourceTexts } from "@headroom/views";
+import { durationText, grouped, partForm, resourceTexts } from "@headroom/views";
 import type { GangSpec } from "@headroom/protocol";
 
 /** `4 × 8`, `2–8 × 1`: workers by accelerators; `1 × CPU` for work without accelerators. */
-export function gangText({
-  workers,
-  minWorkers,
-  accelerators,
-  shareMilli,
-  profile,
-  taskGroups: groups,
-}: GangSpec): string {
+export function gangText({ workers, minWorkers, accelerators, taskGroups: groups, ...shape }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => gangText(group)).join(" + ");
   const count = minWorkers === undefined ? grouped(workers) : `${grouped(minWorkers)}–${grouped(workers)}`;
-  return accelerators === 0
-    ? `${count} × CPU`
-    : `${count} × ${profile ?? (shareMilli === undefined ? accelerators : shareMilli / 1000)}`;
+  return accelerators === 0 ? `${count} × CPU` : `${count} × ${partForm(shape)?.short ?? accelerators}`;
 }
 
 /** The same for screen readers. */
 export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape }: GangSpec): string {
   if (groups !== undefined) return groups.map((group) => `${group.name}: ${gangSentence(group)}`).join("; ");
-  const amount = shape.shareMilli === undefined ? shape.accelerators : shape.shareMilli / 1000;
-  const each = amount === 0 ? "no accelerators" : `${acceleratorsText(shape)} each`;
+  const each = shape.accelerators === 0 ? "no accelerators" : `${acceleratorsText(shape)} each`;
   const least = minWorkers === undefined ? "" : `${minWorkers} to `;
   return `${least}${workers} worker${workers === 1 ? "" : "s"} with ${each}`;
 }
@@ -31,15 +21,11 @@ export function gangSentence({ workers, minWorkers, taskGroups: groups, ...shape
 export const workerNeedText = (shape: GangSpec): string =>
   [acceleratorsText(shape), ...resourceTexts(shape)].join(", ");
 
-function acceleratorsText({
+const acceleratorsText = ({
   accelerators,
-  shareMilli,
-  profile,
-}: Pick<GangSpec, "accelerators" | "shareMilli" | "profile">): string {
-  if (profile !== undefined) return `a ${profile} of an accelerator`;
-  const amount = shareMilli === undefined ? accelerators : shareMilli / 1000;
-  return `${amount} accelerator${amount === 1 ? "" : "s"}`;
-}
+  ...shape
+}: Pick<GangSpec, "accelerators" | "shareMilli" | "profile">): string =>
+  partForm(shape)?.of("an accelerator") ?? `${accelerators} accelerator${accelerators === 1 ? "" : "s"}`;
 
 /** Never negative, even if two clocks disagree by a little. */
 export const spanText = (spanMs: number): string =>

@@ -15,7 +15,8 @@ export function amountHeld(
   gang: GangSpec,
   held: Held,
 ): Amount {
-  if (gang.taskGroups === undefined) return teamUse.amountOf(gang, held.workers.length, held.acceleratorType);
+  if (gang.taskGroups === undefined)
+    return teamUse.amountOfParts(partsOf(gang, held.workers), () => held.acceleratorType);
   return teamUse.amountOfParts(partsOf(gang, held.workers), (part) => typeOfPart(capacity, held, part));
 }
 
@@ -25,7 +26,8 @@ export function partsByType(
   gang: GangSpec,
   held: Held,
 ): readonly (GangPart & { readonly type: string })[] {
-  if (gang.taskGroups === undefined) return [{ shape: gang, workers: held.workers.length, type: held.acceleratorType }];
+  if (gang.taskGroups === undefined)
+    return partsOf(gang, held.workers).map((part) => ({ ...part, type: held.acceleratorType }));
   return partsOf(gang, held.workers)
     .filter(({ workers }) => workers > 0)
     .map((part) => ({ ...part, type: typeOfPart(capacity, held, part) }));

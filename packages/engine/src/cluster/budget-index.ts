@@ -1,6 +1,7 @@
 /** Rates at which running work uses up budgets, and the pending wakeups for them. */
+import { milliOf } from "../model/device-part.ts";
 import type { Rate } from "../model/budget.ts";
-import { milliOf, shapeOf } from "../model/gang.ts";
+import { shapeOf } from "../model/gang.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";

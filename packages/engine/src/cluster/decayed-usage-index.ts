@@ -1,5 +1,5 @@
 /** Current usage of teams and of users in teams, for the usage history: kept only while a policy needs it. */
-import { milliOf, partsOf } from "../model/gang.ts";
+import { milliIn, partsOf } from "../model/gang.ts";
 import { NO_USE } from "../model/usage-history.ts";
 import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
 import type { TeamName } from "../model/ids.ts";
@@ -86,8 +86,8 @@ export class DecayedUsageIndex {
       for (const { shape, workers } of parts) {
         cores += sign * workers * shape.coresMilli;
         memory += sign * workers * shape.memoryMib;
-        accelerators += sign * workers * shape.accelerators * milliOf(shape);
       }
+      accelerators += sign * milliIn(parts);
       this.#rates.set(key, [cores, memory, accelerators]);
     }
   }

@@ -7,8 +7,7 @@ import { forEachRange } from "../model/accelerator-set.ts";
 import type { AcceleratorSet } from "../model/accelerator-set.ts";
 import { takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
-import { WHOLE_MILLI, milliOf } from "../model/gang.ts";
-import type { GangPart } from "../model/gang.ts";
+import { WHOLE_MILLI, fractionOn, milliOf, needsFraction, withoutPart } from "../model/device-part.ts";
 import type { AttemptId } from "../model/ids.ts";
 import { ALL_SLICES, isOpen, isTakenTwice, openCount, SLICE_MILLI, slicesIn } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
@@ -173,8 +172,7 @@ export class NodeSlot {
 
   /** Whether a worker of the gang could have exactly this place. */
   couldHold({ accelerators, slice }: WorkerAllocation, gang: WorkerShape, layer: Layer): boolean {
-    const { shareMilli: _share, profile: _profile, ...beside } = gang;
-    if (this.workersThatFit({ ...beside, accelerators: 0 }, 1, layer) === 0) return false;
+    if (this.workersThatFit({ ...withoutPart(gang), accelerators: 0 }, 1, layer) === 0) return false;
     let open = true;
     forEachRange(accelerators, (first, last) => {
       for (let index = first; index <= last; index++) if (!this.#couldTake(index, gang, { layer, slice })) open = false;
@@ -191,7 +189,7 @@ export class NodeSlot {
       const place = partOn(this.node, gang)?.places.find(({ start }) => start === slice);
       return place !== undefined && isOpen(place, this.slicesTaken(index, layer));
     }
-    return gang.shareMilli === undefined ? this.isWhole(index, layer) : this.room(index, layer) >= gang.shareMilli;
+    return needsFraction(gang) ? this.room(index, layer) >= fractionOn(gang, this.node) : this.isWhole(index, layer);
   }
 
   /** Whether a booked nomination of these amounts could be bound now, or when terminating work has ended. */
@@ -348,7 +346,7 @@ export class NodeSlot {
   workersThatFit(gang: WorkerShape, max: number, layer: Layer = "idle"): number {
     const isReleasing = layer !== "idle";
     let count = Math.min(max, this.workersFree + (isReleasing ? this.workersReleasing : 0));
-    if (gang.shareMilli !== undefined) count = Math.min(count, this.#sharesThatFit(gang.shareMilli, layer));
+    if (needsFraction(gang)) count = Math.min(count, this.#fractionsThatFit(fractionOn(gang, this.node), layer));
     else if (gang.profile !== undefined) count = Math.min(count, this.#partsThatFit(gang, layer));
     else if (gang.accelerators > 0) {
       const whole = this.freeCount + (isReleasing ? this.releasingCount : 0);
@@ -367,7 +365,7 @@ export class NodeSlot {
     return Math.max(0, count);
   }
 
-  #sharesThatFit(milli: number, layer: Layer): number {
+  #fractionsThatFit(milli: number, layer: Layer): number {
     let count = 0;
     for (let index = 0; index < this.totalCount; index++)
       count += Math.floor(Math.max(0, this.room(index, layer)) / milli);
@@ -386,14 +384,6 @@ export class NodeSlot {
 
 /** A worker's accelerators, and the first slice of its MIG instance. */
 type SliceSpot = Pick<WorkerAllocation, "accelerators" | "slice">;
-
-/** Whether a worker needs a part of an accelerator: a fraction or a MIG instance. */
-export const needsPart = ({ shareMilli, profile }: WorkerShape): boolean =>
-  shareMilli !== undefined || profile !== undefined;
-
-/** Sum of accelerators in thousandths; a fraction counts as such. */
-export const milliIn = (parts: readonly GangPart[]): number =>
-  parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators * milliOf(shape), 0);
 
 const hasBit = (mask: Int32Array, index: number): boolean =>
   ((mask[index >>> 5] as number) & (1 << (index & 31))) !== 0;

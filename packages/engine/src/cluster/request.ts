@@ -1,11 +1,11 @@
 /** What a class asks for at once, and what may stand in its way. */
+import { needsPart } from "../model/device-part.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
 import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import { groupsToGrow } from "../model/slices.ts";
 import type { Attempt, WorkerAllocation } from "../model/workload.ts";
 import type { TypeCapacity } from "./capacity.ts";
-import { needsPart } from "./node-slot.ts";
 import type { PlacementRequest } from "./placement-request.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { ACCELERATORS_AT, COMPARED } from "./team-node.ts";

@@ -5,10 +5,11 @@
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY, NETWORK } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
-import { milliOf } from "../model/gang.ts";
+import { milliOfPart } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { WorkerShape } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
+import type { ReadonlyState } from "../state/state.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
 import {
@@ -50,7 +51,7 @@ export interface Freed extends Holder {
 }
 
 export class TeamUse {
-  readonly #teams: ReadonlyMap<TeamName, Team>;
+  readonly #state: Pick<ReadonlyState, "teams">;
   readonly #nodes = new Map<TeamName, TeamNode>();
   /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
@@ -74,8 +75,8 @@ export class TeamUse {
   compared: readonly number[] = COMPARED;
   #ranksUsers = false;
 
-  constructor(teams: ReadonlyMap<TeamName, Team>, rules: Rules) {
-    this.#teams = teams;
+  constructor(state: Pick<ReadonlyState, "teams">, rules: Rules) {
+    this.#state = state;
     this.#borrows = borrowsUnder(rules);
     this.refresh();
     this.heed(rules);
@@ -89,14 +90,15 @@ export class TeamUse {
 
   #comparedPositions(): readonly number[] {
     const types = new Set<number>();
-    for (const { guarantee = {}, limit } of this.#teams.values())
+    for (const { guarantee = {}, limit } of this.#state.teams.values())
       for (const resource of [...Object.keys(guarantee), ...Object.keys(limit)]) types.add(this.position(resource));
     const named = [...types].filter((position) => position >= FIRST_TYPE_AT);
     return named.length === 0 ? COMPARED : [...COMPARED, ...named.toSorted((left, right) => left - right)];
   }
 
   #keepUsers(): void {
-    this.users.isKept = this.#ranksUsers || [...this.#teams.values()].some(({ userLimit }) => userLimit !== undefined);
+    this.users.isKept =
+      this.#ranksUsers || [...this.#state.teams.values()].some(({ userLimit }) => userLimit !== undefined);
   }
 
   node(name: TeamName): TeamNode {
@@ -128,9 +130,14 @@ export class TeamUse {
   }
 
   amountOf(shape: WorkerShape, workers: number, acceleratorType: string): Amount {
+    return this.#amountOfPart({ shape, workers }, acceleratorType);
+  }
+
+  #amountOfPart(part: GangPart, acceleratorType: string): Amount {
+    const { shape, workers } = part;
     return {
       typeAt: acceleratorType === "" ? -1 : this.position(acceleratorType),
-      acceleratorsMilli: workers * shape.accelerators * milliOf(shape),
+      acceleratorsMilli: milliOfPart(part),
       coresMilli: workers * shape.coresMilli,
       memoryMib: workers * shape.memoryMib,
       networkMilli: workers * (shape.networkGbps ?? 0) * 1000,
@@ -140,8 +147,8 @@ export class TeamUse {
   /** Resources of workers of several kinds; `typeOf`: the type of a part, `""` if it is open. */
   amountOfParts(parts: readonly GangPart[], typeOf: (part: GangPart) => string): Amount {
     const [only] = parts;
-    if (only !== undefined && parts.length === 1) return this.amountOf(only.shape, only.workers, typeOf(only));
-    return sumOf(parts.map((part) => this.amountOf(part.shape, part.workers, typeOf(part))));
+    if (only !== undefined && parts.length === 1) return this.#amountOfPart(only, typeOf(only));
+    return sumOf(parts.map((part) => this.#amountOfPart(part, typeOf(part))));
   }
 
   /** Adds an amount (`sign` -1: subtracts it) to the team and all of its ancestors. */
@@ -296,8 +303,8 @@ export class TeamUse {
     this.useEpoch++;
     const own = new Map<TeamName, { used: number[]; fixed: number[] }>();
     for (const node of this.#nodes.values()) own.set(node.name, ownPart(node));
-    for (const name of this.#nodes.keys()) if (!this.#teams.has(name)) this.#nodes.delete(name);
-    for (const team of this.#teams.values()) this.#define(team);
+    for (const name of this.#nodes.keys()) if (!this.#state.teams.has(name)) this.#nodes.delete(name);
+    for (const team of this.#state.teams.values()) this.#define(team);
     for (const node of this.#nodes.values()) {
       node.parent = node.team.parent === null ? null : (this.#nodes.get(node.team.parent) ?? null);
       node.children.length = 0;

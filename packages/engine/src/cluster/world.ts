@@ -89,7 +89,7 @@ const hotSparesOf = ({ pools }: ReadonlyState): number =>
 export function indexState(state: ReadonlyState, signatures: readonly SignatureOf[]): World {
   const rules = rulesOf(state.policy);
   const capacity = new Capacity();
-  const teamUse = new TeamUse(state.teams, rules);
+  const teamUse = new TeamUse(state, rules);
   const calendar = new CalendarIndex(state);
   const queue = new Queue({ rules, calendar, users: teamUse.users, runTimes: state.runTimes, signatures });
   const timers = new Timers();

@@ -1,5 +1,5 @@
 /** A gang as the parts that it is made of: one for each of its groups, or a single one. */
-import { profileMilli } from "./mig.ts";
+import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
 
@@ -83,8 +83,8 @@ export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
   };
 }
 
-export const WHOLE_MILLI = 1000;
+/** Thousandths of accelerators that count as those of a part. */
+export const milliOfPart = ({ shape, workers }: GangPart): number => workers * shape.accelerators * milliOf(shape);
 
-/** Thousandths of each of its accelerators that count as a worker's. */
-export const milliOf = ({ shareMilli, profile }: WorkerShape): number =>
-  profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
+/** Sum of accelerators in thousandths; a fraction counts as such. */
+export const milliIn = (parts: readonly GangPart[]): number => parts.reduce((sum, part) => sum + milliOfPart(part), 0);

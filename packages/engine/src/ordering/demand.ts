@@ -73,8 +73,9 @@ function addByType(
 ): void {
   if (typesAt.size === 0) return;
   const demand = byTeam.get(teamUse.node(spec.team)) as number[];
-  for (const { shape, workers, group } of parts) {
-    const { acceleratorsMilli } = teamUse.amountOf(shape, workers, "");
+  for (const part of parts) {
+    const { group } = part;
+    const { acceleratorsMilli } = teamUse.amountOfParts([part], () => "");
     const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
     for (const { type } of capacity.acceptable(accepted)) {
       const position = typesAt.get(type);

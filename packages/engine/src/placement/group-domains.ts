@@ -1,8 +1,8 @@
 /** Fabric domains for a whole gang with task groups, best first; each as its nodes, `null` for anywhere. */
+import { needsPart } from "../model/device-part.ts";
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
-import { needsPart } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { World } from "../cluster/world.ts";
 import { levelsToTry } from "./fabric-choice.ts";

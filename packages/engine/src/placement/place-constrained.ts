@@ -2,10 +2,10 @@
  * Placement of requests that need more than free counts: selectors, fractions, fabric, spreading, scores, and plans on
  * releasing capacity. Visits each usable node of the type that may fit once.
  */
+import { fractionOn, needsFraction, needsPart, workerWithFraction } from "../model/device-part.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
 import { workerAsk } from "../state/demand-mix.ts";
-import { acceleratorSetOf, needsPart } from "../cluster/node-slot.ts";
 import type { Layer, NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
@@ -166,10 +166,11 @@ function workersOn(
 ): WorkerAllocation[] {
   const node = slot.node.id;
   if (gang.profile !== undefined) return partsOn(slot, count, { shape: gang, layer });
-  if (gang.shareMilli !== undefined) {
+  if (needsFraction(gang)) {
     const byScore = layer === "idle" && isScored(world, gang);
     const first = byScore ? scoresOf(world).acceleratorOf(world, slot, workerAsk(gang)) : -1;
-    return sharesOn(gang.shareMilli, { slot, count, layer }, first).map((accelerators) => ({ node, accelerators }));
+    const indices = fractionsOn(fractionOn(gang, slot.node), { slot, count, layer }, first);
+    return indices.map((index) => workerWithFraction(gang, slot.node, index));
   }
   return Array.from({ length: count }, (_, index) => ({
     node,
@@ -187,7 +188,7 @@ interface WorkersOnNode {
  * A fraction goes to the fullest accelerator that holds it, ties to the lowest; the first to the one that the scores
  * prefer (-1: none).
  */
-function sharesOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): string[] {
+function fractionsOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): number[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
   return Array.from({ length: count }, (_, position) => {
     let best = position === 0 ? first : -1;
@@ -196,7 +197,7 @@ function sharesOn(milli: number, { slot, count, layer }: WorkersOnNode, first: n
       if (room >= milli && (best < 0 || room < (rooms[best] as number))) best = index;
     });
     rooms[best] = (rooms[best] as number) - milli;
-    return acceleratorSetOf([best]);
+    return best;
   });
 }
 

@@ -4,7 +4,8 @@
  * groups; a type that leaves no capacity for the next group is replaced by the next type. The gang's fabric constraints
  * apply to all of them.
  */
-import { milliOf, specOfGroup } from "../model/gang.ts";
+import { milliOf } from "../model/device-part.ts";
+import { specOfGroup } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import { groupsToGrow } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";

@@ -1,4 +1,5 @@
 /** Places of a gang's workers on one accelerator type, and the number that fits there. */
+import { WHOLE_MILLI, fractionOn, needsFraction, needsPart } from "../model/device-part.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import type { Capacity, TypeCapacity } from "../cluster/capacity.ts";
@@ -13,7 +14,6 @@ import { isScored } from "./score/place-by-score.ts";
 import { nodeResources } from "../model/node-resources.ts";
 import { openCount } from "../model/mig.ts";
 import { partOn } from "../cluster/device-slices.ts";
-import { needsPart } from "../cluster/node-slot.ts";
 
 export interface Where {
   readonly type: TypeCapacity;
@@ -134,7 +134,7 @@ function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): numb
     const part = partOn(node, gang);
     return part === undefined ? 0 : count * openCount(part, 0);
   }
-  if (gang.shareMilli !== undefined) return count * Math.floor(1000 / gang.shareMilli);
+  if (needsFraction(gang)) return count * Math.floor(WHOLE_MILLI / fractionOn(gang, node));
   return Math.floor(count / gang.accelerators);
 }
 

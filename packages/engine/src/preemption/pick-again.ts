@@ -1,9 +1,9 @@
 /** The same nodes once more, with accelerators that are free or will be: a plan settles which ones after its victims are known. */
 import { gangOfGroup } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
+import { fractionOn, needsFraction, workerWithFraction } from "../model/device-part.ts";
 import { isOpen } from "../model/mig.ts";
 import { partOn } from "../cluster/device-slices.ts";
-import { acceleratorSetOf } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";
 import type { Placement } from "../cluster/request.ts";
@@ -19,7 +19,7 @@ export function pickAgain(
   const { capacity } = world;
   if (gang.taskGroups !== undefined) return pickGroups(world, gang, workers);
   if (gang.profile !== undefined) return pickParts(world, gang, workers);
-  if (gang.shareMilli !== undefined) return pickShares(world, gang.shareMilli, workers);
+  if (needsFraction(gang)) return pickFractions(world, gang, workers);
   if (gang.accelerators === 0) return workers;
   const taken = new Map<string, number>();
   const picked: WorkerAllocation[] = [];
@@ -54,15 +54,16 @@ function pickGroups(
 }
 
 /** The same accelerators where they still have room, else the fullest of the node that has. */
-function pickShares(
+function pickFractions(
   { capacity }: World,
-  milli: number,
+  gang: GangSpec,
   workers: readonly WorkerAllocation[],
 ): readonly WorkerAllocation[] | null {
   const taken = new Map<string, number>();
   const picked: WorkerAllocation[] = [];
   for (const { node, accelerators } of workers) {
     const slot = capacity.slot(node);
+    const milli = fractionOn(gang, slot.node);
     const roomOf = (index: number): number => slot.room(index, "releasing") - (taken.get(`${node} ${index}`) ?? 0);
     let best = Number(accelerators);
     if (roomOf(best) < milli) {
@@ -72,7 +73,7 @@ function pickShares(
     }
     if (best < 0) return null;
     taken.set(`${node} ${best}`, (taken.get(`${node} ${best}`) ?? 0) + milli);
-    picked.push({ node, accelerators: acceleratorSetOf([best]) });
+    picked.push(workerWithFraction(gang, slot.node, best));
   }
   return picked;
 }

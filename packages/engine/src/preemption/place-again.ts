@@ -2,12 +2,12 @@
  * Simulation with migration: the victims leave, then they and the preemptor are placed in the order of serving on what is free or
  * releasing. A victim that gets its own place back stays, one that gets another place migrates, the others are evicted.
  */
+import { needsPart } from "../model/device-part.ts";
 import { partsOf, shapeOf } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Nomination, WorkerAllocation } from "../model/workload.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { Ledger } from "../cluster/ledger.ts";
-import { needsPart } from "../cluster/node-slot.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { Placement } from "../cluster/request.ts";

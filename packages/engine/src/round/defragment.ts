@@ -4,6 +4,7 @@
  * so the process ends in any order; each must be worth its loss, and a rate limit applies (`DefragmentRules`). The
  * destination is idle now and gets a nomination: the plan is verified and executed like an eviction.
  */
+import { needsPart } from "../model/device-part.ts";
 import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
@@ -13,7 +14,6 @@ import type { DefragmentRules } from "../policy/policy.ts";
 import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { needsPart } from "../cluster/node-slot.ts";
 import type { NodeSlot } from "../cluster/node-slot.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";

@@ -3,6 +3,7 @@
  * replace`. Workers that fill a node use a hot spare first, others idle capacity; in a gang with slices, so that every
  * slice is whole again. A gang without places for all of them restarts from its checkpoint.
  */
+import { needsPart } from "../model/device-part.ts";
 import type { Batch } from "../batch/batch.ts";
 import { replaceOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
@@ -12,7 +13,6 @@ import type { Attempt } from "../model/workload.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { PlacementRequest } from "../cluster/placement-request.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
-import { needsPart } from "../cluster/node-slot.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { findPlacement } from "../placement/place.ts";

@@ -3,7 +3,8 @@
  * while a policy's scores need it, so that a restart, a replay and a fork decide alike. Every score computed against
  * the sample becomes invalid when it changes.
  */
-import { groupAt, milliOf, typesOfGroup, wholeParts } from "../model/gang.ts";
+import { milliOf } from "../model/device-part.ts";
+import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
 import { taskCountOf } from "../model/workload.ts";
 import type { WorkerShape, WorkloadSpec } from "../model/workload.ts";
 import { compareText } from "../base/canonical.ts";

@@ -1,10 +1,10 @@
 /** The queue in the policy's order, merged from the sorted buckets. */
-import { WHOLE_MILLI, wholeParts } from "../../model/gang.ts";
+import { WHOLE_MILLI } from "../../model/device-part.ts";
+import { milliIn, wholeParts } from "../../model/gang.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";
-import { milliIn } from "../../cluster/node-slot.ts";
 import type { Queue } from "../../cluster/queue.ts";
 import { holdReasonBy, waitingTaskCount } from "../../state/ready-task.ts";
 import type { HoldReasonBy } from "../../state/ready-task.ts";

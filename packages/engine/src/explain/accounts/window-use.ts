@@ -1,6 +1,7 @@
 /** Effect of a calendar window on the work on its nodes: usage by its holder, and drained work. */
+import { milliOf } from "../../model/device-part.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
-import { milliOf, shapeOf } from "../../model/gang.ts";
+import { shapeOf } from "../../model/gang.ts";
 import type { AttemptId, NodeId, WorkloadId } from "../../model/ids.ts";
 import type { Attempt, WorkloadSpec } from "../../model/workload.ts";
 import type { Engine } from "../../engine/ready.ts";

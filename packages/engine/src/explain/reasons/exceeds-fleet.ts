@@ -2,11 +2,12 @@
  * The lack of an empty fleet for work that exceeds it: an amount, a MIG profile, a type, or capacity under its
  * constraints.
  */
+import { milliIn } from "../../model/gang.ts";
+import { WHOLE_MILLI, milliOf } from "../../model/device-part.ts";
 import { fitsUsableFleet, placeableAsWished } from "../../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
 import { partsAsked } from "../../cluster/request.ts";
 import { partOn } from "../../cluster/device-slices.ts";
-import { milliIn } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason, FleetLack } from "../../contract/verdicts.ts";
@@ -14,7 +15,6 @@ import { acceptedNodes } from "./accepted-nodes.ts";
 import type { AcceptedNodes } from "./accepted-nodes.ts";
 import { unmetConstraint } from "./unmet-constraint.ts";
 import { nodeResources } from "../../model/node-resources.ts";
-import { WHOLE_MILLI, milliOf } from "../../model/gang.ts";
 
 type ExceedsFleet = BlockedReason & { readonly kind: "exceedsFleet" };
 

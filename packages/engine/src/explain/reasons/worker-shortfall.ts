@@ -1,4 +1,5 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
+import { WHOLE_MILLI, milliOf } from "../../model/device-part.ts";
 import { findPlacement } from "../../placement/place.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -9,7 +10,6 @@ import { partShortfall } from "./explain-parts.ts";
 import { placeableNow } from "./placeable-now.ts";
 import { unmetConstraint } from "./unmet-constraint.ts";
 import { nodeResources } from "../../model/node-resources.ts";
-import { milliOf, WHOLE_MILLI } from "../../model/gang.ts";
 
 type WorkerShortfall = BlockedReason & { readonly kind: "workerShortfall" };
 

@@ -3,10 +3,10 @@
  * expected to end and falls where a reservation begins. It bounds from above what a place could be found in, so an instant
  * at which it is too low for a request need not be looked at: a protected start is found with a look or two at the indexes.
  */
+import { needsPart } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
 import { partsByType } from "../../cluster/amounts.ts";
 import { invariant } from "../../base/invariant.ts";
-import { needsPart } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";

@@ -3,9 +3,9 @@
  * work. Later requests that start before it must end by then or avoid that place. With one reservation this is EASY
  * backfill, with one for each of the first requests conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001).
  */
+import { needsPart } from "../../model/device-part.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload, WorkerAllocation } from "../../model/workload.ts";
-import { needsPart } from "../../cluster/node-slot.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";

@@ -1,3 +1,4 @@
+import { partKey } from "../../model/device-part.ts";
 import type { Filter } from "./filter.ts";
 
 /**
@@ -12,8 +13,7 @@ export const resources: Filter = {
       gang.accelerators,
       gang.coresMilli,
       gang.memoryMib,
-      gang.shareMilli,
-      gang.profile,
+      partKey(gang),
     ],
   basis: "work",
   wakeOn: [],

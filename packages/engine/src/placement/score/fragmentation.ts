@@ -4,9 +4,9 @@
  * graded 0 to 99 by how much that grows. Its authors' score is floor(100 x sigmoid(-d / 1000)) of the mean growth d in
  * thousandths of an accelerator; the grades' thresholds are tabulated here, since logarithms differ between platforms.
  */
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import { WHOLE_MILLI } from "../../model/gang.ts";
 
 export interface TypicalKind extends Pick<WorkerAsk, "accelerators" | "milli" | "coresMilli"> {
   readonly count: number;

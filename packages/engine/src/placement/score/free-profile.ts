@@ -2,8 +2,8 @@
  * The free accelerators of a node as a shared, immutable value: nodes in equal states share one profile, and
  * transitions are computed once. The accelerators' indices do not matter.
  */
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
-import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** A way to take a fraction: the accelerator's free amount, and the rest. */
 export interface ShareOption {

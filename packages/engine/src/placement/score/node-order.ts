@@ -1,4 +1,5 @@
 /** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
+import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -25,7 +26,7 @@ export function nodeOrder(
   { candidates, layer }: Candidates,
 ): readonly Candidate[] {
   const isPacking = world.rules.placement !== "spread";
-  const { shareMilli: share, profile } = request.gang;
+  const { gang } = request;
   const byScore = layer === "idle" && isScored(world, request.gang);
   const ask = workerAsk(request.gang);
   const preferred = preferredRanks(world, request, candidates);
@@ -36,8 +37,8 @@ export function nodeOrder(
       preferred.get(slot.node.id) ?? 0,
       -data.held(slot),
       byScore ? -scoresOf(world).scoreOf(world, slot, ask) : 0,
-      share !== undefined && !hasOpenShare(slot, share, layer) ? 1 : 0,
-      ...(profile === undefined ? [] : partKeys(slot, request.gang, layer)),
+      needsFraction(gang) && !hasOpenShare(slot, fractionOn(gang, slot.node), layer) ? 1 : 0,
+      ...(gang.profile === undefined ? [] : partKeys(slot, gang, layer)),
       layer === "releasing" && slot.workersThatFit(request.gang, 1, "idle") === 0 ? 1 : 0,
       // In the `later` view, idle capacity is left to others until the plan's time comes.
       isPacking || layer === "eventual" ? unallocated : -unallocated,

@@ -3,6 +3,7 @@
  * With named types, the first type that holds the whole gang is used; otherwise all types are ranked together.
  */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
+import { hasFixedFraction, needsFraction, needsPart } from "../../model/device-part.ts";
 import { workerAsk } from "../../state/demand-mix.ts";
 import { acceleratorSetOf } from "../../cluster/node-slot.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
@@ -17,11 +18,11 @@ import type { ScoredChoice } from "./score-index.ts";
 /** Whether the policy scores nodes for such workers at all; those that ask for nothing but whole accelerators are packed. */
 export function isScored({ rules, state }: World, gang: GangSpec): boolean {
   // Scores know rooms, not positions.
-  if (gang.profile !== undefined) return false;
+  if (needsPart(gang) && !hasFixedFraction(gang)) return false;
   const { placement } = rules;
   if (placement === "pack" || placement === "spread") return false;
   if (placement !== "balanced") return true;
-  const asksForMore = gang.shareMilli !== undefined || gang.coresMilli > 0 || gang.memoryMib > 0;
+  const asksForMore = needsFraction(gang) || gang.coresMilli > 0 || gang.memoryMib > 0;
   return asksForMore && state.demand !== null && state.demand.renewals > 0;
 }
 

@@ -3,7 +3,7 @@
  * copy of the node repeatedly until nothing fits any more. Everything that fits counts the same, so that the order of
  * nodes does not matter. Integers only.
  */
-import { WHOLE_MILLI } from "../../model/gang.ts";
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
 import type { DemandKind } from "../../state/demand-mix.ts";
 import type { FreeProfile } from "./free-profile.ts";

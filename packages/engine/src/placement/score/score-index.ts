@@ -2,6 +2,7 @@
  * Nodes by score, for policies whose `placement` scores them. An index: it is derived from the state and built lazily,
  * and neither affects an answer.
  */
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { Rules } from "../../policy/rules.ts";
 import type { DemandKind, WorkerAsk } from "../../state/demand-mix.ts";
 import type { ReadonlyDemand } from "../../state/state.ts";
@@ -24,7 +25,6 @@ import type { LargestNode, Score, ScoredNode } from "./score.ts";
 import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
 import { Slot } from "../../cluster/scratch.ts";
-import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** Nodes times rankings that are kept: 16 bytes each. */
 const RANKED_MAX = 8_000_000;

@@ -1,4 +1,5 @@
 /** What a policy's `placement` may score nodes by: larger is better. All are integers, so that every machine decides alike. */
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import { askedMilli } from "../../state/demand-mix.ts";
 import { draw } from "../../base/draw.ts";
@@ -7,7 +8,6 @@ import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
-import { WHOLE_MILLI } from "../../model/gang.ts";
 
 /** A node as it is now, with what is free of it as a value. */
 export interface ScoredNode {

@@ -11,6 +11,9 @@ import type { Findings } from "./findings.ts";
 export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>
   profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);
 
+/** Thousandths of one of the node's accelerators that a worker's fraction takes; `undefined`: it has none. */
+export const countedFraction = ({ shareMilli }: WorkerShape, _node: Node): number | undefined => shareMilli;
+
 /** The slices, by number, of a worker that has a part; empty: it has none, or none that the node has. */
 export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
   const part = profile === undefined ? undefined : migTable(node?.mig)?.get(profile);

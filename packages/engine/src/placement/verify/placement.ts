@@ -1,5 +1,6 @@
 /** Verifies a placement independently of the code that made it: a violation is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
+import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import { shapeOf } from "../../model/gang.ts";
 import { attemptId } from "../../model/ids.ts";
 import { windowBroken } from "./calendar.ts";
@@ -91,9 +92,9 @@ function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPl
     const slices = slicesOf(slot.node, shape, worker);
     return slices.length > 0 && slices.every((slice) => ((taken >>> (4 * slice)) & 15) === 0);
   }
-  return shape.shareMilli === undefined
-    ? slot.isWhole(index, "releasing")
-    : slot.room(index, "releasing") >= shape.shareMilli;
+  return needsFraction(shape)
+    ? slot.room(index, "releasing") >= fractionOn(shape, slot.node)
+    : slot.isWhole(index, "releasing");
 }
 
 /** A plan books nothing: each accelerator must be available once terminating work has ended. */

@@ -4,6 +4,7 @@
  * Filling up again at once may take from whom it has just served. So it is done only where something is otherwise than before,
  * and after an eviction not before those who were asked to leave have left.
  */
+import { needsPart } from "../../model/device-part.ts";
 import type { Batch } from "../../batch/batch.ts";
 import type { Attempt } from "../../model/workload.ts";
 import { amountHeld } from "../../cluster/amounts.ts";
@@ -26,7 +27,6 @@ import { couldEverFit } from "../../placement/could-ever.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { respectsAntiAffinity } from "../../placement/filters/anti-affinity.ts";
 import { isInGroups, quotaReached } from "../../cluster/request.ts";
-import { needsPart } from "../../cluster/node-slot.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { Placement } from "../../cluster/request.ts";
 import { start } from "../../transitions/start.ts";

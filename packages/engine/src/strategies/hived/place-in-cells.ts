@@ -3,6 +3,7 @@
  * job's own. Guaranteed work uses only cells of its team, and only if the other teams' topologies can still be laid
  * out; other work is opportunistic and may be evicted for it.
  */
+import { needsFraction, workerWithFraction } from "../../model/device-part.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { WorkerAllocation } from "../../model/workload.ts";
 import { isGuaranteed, isGuaranteedOpportunistic } from "../../policy/guaranteed.ts";
@@ -295,8 +296,13 @@ class CellPlacing {
     const part = this.#room.give(slot, leaves);
     this.#spread.take(slot, 1);
     this.#keepNear(this.#tree.enclosing(leaves));
-    const accelerators = acceleratorSetOf(leaves.map((leaf) => this.#tree.indices[leaf] as number));
-    this.#placed.push({ node: slot.node.id, accelerators, ...part });
+    const indices = leaves.map((leaf) => this.#tree.indices[leaf] as number);
+    const { gang } = this.#request;
+    this.#placed.push(
+      needsFraction(gang)
+        ? workerWithFraction(gang, slot.node, indices[0] as number)
+        : { node: slot.node.id, accelerators: acceleratorSetOf(indices), ...part },
+    );
     if (region.isBound || region.owned === null) return;
     this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
     // Cells around or inside the new one are no separate cells of the team any more.

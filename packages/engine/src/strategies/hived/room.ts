@@ -1,4 +1,5 @@
 /** Free capacity in the cells of one type while a request is placed worker by worker. */
+import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { sizeOf } from "./cell-tree.ts";
 import { around } from "./cell-tree.ts";
@@ -56,10 +57,9 @@ export class Room {
   #couldTake(leaf: number, layer: Layer): boolean {
     const slot = (this.#tree.leaves[leaf] as Cell).slot as NodeSlot;
     const index = this.#tree.indices[leaf] as number;
-    const { shareMilli, profile } = this.#gang;
-    if (profile !== undefined) return this.#partOf(leaf, layer) !== null;
-    if (shareMilli === undefined) return slot.isWhole(index, layer);
-    return slot.room(index, layer) - (this.#given.get(leaf) ?? 0) >= shareMilli;
+    if (this.#gang.profile !== undefined) return this.#partOf(leaf, layer) !== null;
+    if (!needsFraction(this.#gang)) return slot.isWhole(index, layer);
+    return slot.room(index, layer) - (this.#given.get(leaf) ?? 0) >= fractionOn(this.#gang, slot.node);
   }
 
   #partOf(leaf: number, layer: Layer): PartSpot | null {
@@ -112,9 +112,8 @@ export class Room {
   /** Gives these to a worker; for a MIG profile with its first slice. */
   give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
     this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
-    const { shareMilli, profile } = this.#gang;
-    const spot = profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
-    const given = spot?.digits ?? shareMilli;
+    const spot = this.#gang.profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
+    const given = spot?.digits ?? (needsFraction(this.#gang) ? fractionOn(this.#gang, slot.node) : undefined);
     for (const leaf of leaves) {
       if (given !== undefined) this.#given.set(leaf, (this.#given.get(leaf) ?? 0) + given);
       if (given === undefined || !this.#couldTake(leaf, this.#layer)) this.#count(leaf, -1);

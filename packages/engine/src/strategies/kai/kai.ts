@@ -3,10 +3,10 @@
  * listed units near the newest victim, then the listed units of few nodes and of more and more. The simulation places the preemptor
  * and the victims again (`preemption/place-again.ts`).
  */
+import { milliIn } from "../../model/gang.ts";
 import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason, Attempt, Nomination, Workload } from "../../model/workload.ts";
 import { isPreemptible } from "../../policy/preemptible.ts";
-import { milliIn } from "../../cluster/node-slot.ts";
 import { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
