@@ -25,7 +25,7 @@ export class Batch {
   #ledger: Ledger | null = null;
   /** In a counterfactual run: whether the answer is known because the bucket was asked. */
   readonly #tells: ((bucket: QueueBucket, started: boolean) => boolean) | null;
-  /** The rest of the round is not needed. */
+  /** True: the remaining phases of the round are not needed. */
   isOver = false;
   /** In a counterfactual run: called with every event before it is applied. */
   note: ((event: Event) => void) | null = null;
@@ -50,12 +50,12 @@ export class Batch {
     return this.#tells !== null;
   }
 
-  /** A bucket was asked whether its head starts. */
+  /** Notes that the round has considered a bucket, and whether its head starts. */
   asked(bucket: QueueBucket, started: boolean): void {
     if (this.#tells !== null) this.isOver ||= this.#tells(bucket, started);
   }
 
-  /** Caches of other rooms, kept until the batch ends. */
+  /** Cached data of other folders, kept until the batch ends. */
   get scratch(): Scratch {
     return (this.#scratch ??= new Scratch());
   }
@@ -66,7 +66,7 @@ export class Batch {
     return this.#ledger;
   }
 
-  /** No bucket is skipped any more. */
+  /** Ends the round: no bucket is skipped any more. */
   endRound(): void {
     this.#ledger?.rollback();
   }
@@ -77,7 +77,7 @@ export class Batch {
     this.events = appended(this.events, event);
   }
 
-  /** The gang lost workers and requests replacements. */
+  /** Notes that the gang lost workers and requests replacements. */
   markDegraded(attempt: Attempt): void {
     if (!this.degraded.includes(attempt)) this.degraded = appended(this.degraded, attempt);
   }
@@ -97,7 +97,8 @@ export class Batch {
 }
 
 /**
- * Most rounds have one or two of each. A literal list has capacity for exactly these; pushing allocates seventeen more.
+ * Most rounds have one or two of each. A literal list has capacity for exactly these; pushing would allocate capacity
+ * for seventeen.
  */
 function appended<T>(list: readonly T[], item: T): readonly T[] {
   if (list.length === 0) return [item];

@@ -1,4 +1,4 @@
-/** Tariff forecast from an instant on, in pieces, computed lazily as far as it is read. */
+/** Forecast of tariffs from an instant on, in periods, computed as far as it is read. */
 import type { ReadonlyState } from "../state/state.ts";
 import { figuresAt, nextTariffChangeMs } from "./tariffs.ts";
 import type { Figures } from "./tariffs.ts";

@@ -4,7 +4,7 @@ import type { Tariff, TariffTimes } from "../model/calendar.ts";
 import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
-/** `null`: no tariff states it. */
+/** Figures of a kilowatt-hour; `null`: no tariff states the figure. */
 export interface Figures {
   readonly microUsdPerKwh: number | null;
   readonly gramsPerKwh: number | null;
@@ -57,8 +57,8 @@ const stepAt = (when: TariffTimes & { readonly kind: "series" }, atMs: number, f
   when[figure]?.[Math.floor((atMs - when.startMs) / when.stepMs)];
 
 /**
- * Among the tariffs that apply at the site and state the figure: a series before others, then the one that began last;
- * of two, the later name.
+ * The tariff whose figure holds at the site: a series before other tariffs, then the one that began last, then the
+ * later name.
  */
 function inForce(tariffs: readonly Tariff[], figure: Figure, { site, atMs }: TariffScope): number | null {
   let best: InForce | null = null;

@@ -40,7 +40,7 @@ class EngineCore implements Engine {
   /** Head of the hash chain; `state.chain` is its text, formatted when it is read. */
   #chain: Lanes;
 
-  /** Whether a journal is kept: a fork has none. */
+  /** Whether a journal is written: a fork has none. */
   readonly #isWritten: boolean;
 
   constructor(state: ReadonlyState, fork: { readonly clockMs: number } | null = null) {
@@ -96,7 +96,7 @@ class EngineCore implements Engine {
     const defragmentAtMs = rules.defragment === undefined ? null : defragmentsAtMs(this.#world, this.#clockMs);
     const dueMs = defragmentAtMs === null ? timers.nextAtMs() : earlier(timers.nextAtMs(), defragmentAtMs);
     if (!queue.hasRequests) return dueMs;
-    // Work that outlives its expected end moves protected starts; usage history changes the order.
+    // Work that exceeds its expected end moves protected starts; usage history changes the order.
     return earlier(dueMs, earlier(completions.nextAfter(this.#clockMs), decayedUsage.nextStepAtMs(this.#clockMs)));
   }
 
@@ -112,7 +112,7 @@ class EngineCore implements Engine {
     return encodeSnapshot(this.world.state);
   }
 
-  /** Folds groups and rebuilds the indexes: time-driven entries of a stopped run are not trusted. */
+  /** Folds groups and rebuilds the indexes. Time-driven index entries of a stopped run are not reused. */
   fold(groups: Iterable<JournalGroup>): void {
     const { world } = this;
     for (const group of groups) foldGroup(world, group);
@@ -252,14 +252,14 @@ export function forkEngine(engine: Engine): Engine {
   return fork;
 }
 
-/** Processes inputs without a round: the batch is asked what may start, on a fork that is discarded. */
+/** Processes inputs without a round, on a fork that is discarded; the caller asks the batch what may start. */
 export function takeInOnly(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = new Batch(worldOf(fork), nowMs);
   for (const input of inputs) takeIn(batch, input);
   return batch;
 }
 
-/** The same, undone afterwards. `undo` returns false if there is more than can be undone. */
+/** Like `takeInOnly`, and undone afterwards. `undo` returns false if there is more than can be undone. */
 export function takeInForNow(
   fork: Engine,
   inputs: readonly Input[],
@@ -273,28 +273,28 @@ export function takeInForNow(
   return { batch, undo: () => taking.undo() };
 }
 
-/** The same with a round, of which nothing is written down. */
+/** Processes inputs with a round; writes no journal text. */
 export function tryInputs(fork: Engine, inputs: readonly Input[], nowMs: number): Batch {
   const batch = takeInOnly(fork, inputs, nowMs);
   runRound(batch);
   return batch;
 }
 
-/** A round that was tried for the sake of one workload. */
+/** A counterfactual round for one workload. */
 export interface CounterfactualRun {
-  /** The events of the inputs, which stay. */
+  /** The events of the inputs, which remain applied. */
   readonly taken: readonly Event[];
-  /** The events of inputs and round; the world stays as after the round until it is undone. */
+  /** The events of inputs and round. The world remains as after the round until `undo`. */
   readonly batch: Batch;
-  /** Undoes the round; false: more than can be undone. */
+  /** Undoes the round; false: there is more than can be undone. */
   undo(): boolean;
-  /** Undoes the inputs, after the round and everything later was undone; false: more than can be undone. */
+  /** Undoes the inputs, after the round and everything later was undone; false: there is more than can be undone. */
   undoInputs(): boolean;
 }
 
 /**
- * The same for the sake of one workload alone, `null`: of the one that the inputs submit. The round ends as soon as it is known
- * whether that starts.
+ * Processes inputs with a round for one workload alone; `null`: the workload that the inputs submit. The round ends as
+ * soon as it is known whether the workload starts.
  */
 export function tryFor(
   sought: WorkloadId | null,
@@ -334,12 +334,12 @@ function isOutOfReach(
   { bucket, started }: { readonly bucket: QueueBucket; readonly started: boolean },
 ): boolean {
   const { rules, evictable, state } = world;
-  // Loans of cells may come to be evictable later in the round.
+  // Opportunistic work in cells may become evictable later in the round.
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
-  // While a bucket is asked that does not start, protected starts may be booked temporarily.
+  // Protected starts may be booked temporarily while the round considers a bucket that does not start.
   if (!started && (rules.backfill.reserve !== "none" || bucket !== own)) return false;
-  // Task groups are combined greedily: other work may enable a fit by taking capacity.
+  // Task groups are combined greedily: capacity taken by other work may change the choice so that the groups fit.
   return !isInGroups(own.request) && findPlacement(world, own.request, "releasing") === null;
 }
 

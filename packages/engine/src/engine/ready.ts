@@ -26,27 +26,33 @@ export interface JournalGroup {
 export interface Ready {
   readonly atMs: number;
   readonly events: readonly Event[];
-  /** `null` when nothing was recorded: then there is nothing to sync. */
+  /** `null`: nothing was recorded, so there is nothing to sync. */
   readonly group: JournalGroup | null;
   readonly replies: readonly Reply[];
   readonly effects: readonly Effect[];
 }
 
 export interface Engine {
-  /** Decides and applies in memory. `nowMs` never goes back: an earlier value is taken as the last one. Throws if `advance` is due. */
+  /**
+   * Decides and applies in memory. Time never goes back: an earlier `nowMs` counts as the last one. Throws if `advance`
+   * is due.
+   */
   receive(inputs: readonly Input[], nowMs: number): Ready;
-  /** `Ready.group` is durable: the next `receive` may come. */
+  /** States that `Ready.group` is durable; the next `receive` may follow. */
   advance(): void;
-  /** Everything as of the last batch. Never kept across a `receive`, never written to. */
+  /** The state as of the last batch. It must not be kept across a `receive`, nor written to. */
   readonly state: ReadonlyState;
-  /** The earliest instant at which time alone changes something; `null`: never. May be early, is never late. */
+  /**
+   * The earliest instant at which time alone changes something; `null`: never. It may be too early but is never late.
+   */
   nextWakeAtMs(): number | null;
   /**
-   * The effects that a crash may have swallowed: a launch for every attempt that never reported running, all workers of every
-   * gang that may have grown, a stop for every one that should stop. Executors are idempotent, so a driver performs them all after recovery.
+   * The effects that a crash may have lost: a launch for every attempt that never reported running, all workers of
+   * every gang that may have grown, and a stop for every attempt that should stop. Executors are idempotent, so a
+   * driver performs all of them after recovery.
    */
   outstandingEffects(): readonly Effect[];
-  /** Canonical digest of the state, 32 hex digits; costs what changed since the last call. */
+  /** Canonical digest of the state, 32 hex digits. Its cost follows what changed since the last call. */
   digest(): string;
   /** The whole state as bytes (UTF-8 JSON); also the format in which forks travel to worker threads. */
   snapshot(): Uint8Array;

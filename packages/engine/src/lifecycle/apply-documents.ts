@@ -62,7 +62,7 @@ export function apply(batch: Batch, command: Apply): Decision {
   return done({ kind: "applied", changes });
 }
 
-/** The result of `apply`, without applying. */
+/** The result that `apply` would have; changes nothing. */
 export function planApply(world: World, documents: ApplyDocuments, nowMs: number): Decision {
   const admissionFailure = firstAdmissionFailure(world, documents, nowMs);
   if (admissionFailure !== null) return refused(admissionFailure);
@@ -114,7 +114,7 @@ interface WorkloadToApply {
   readonly actor: string;
 }
 
-/** Derived fields of a submission are no user setting: a document without them means the same work. */
+/** Derived fields of a submission are not set by users: a document without them describes the same work. */
 function workActionOf(known: Workload | undefined, wanted: WorkloadSpec): ApplyChange["action"] {
   if (known === undefined || wanted.gang.throughputMilli !== undefined) return actionOf(known?.spec, wanted);
   const { throughputMilli: _curve, ...gang } = known.spec.gang;
@@ -129,7 +129,10 @@ function applyWorkload(batch: Batch, { spec, known, actor }: WorkloadToApply): A
 
 const nameOf = ({ team, name }: WorkloadSpec): string => `${team} ${name}`;
 
-/** The newest workload under each of the specs' names; one pass over all workloads, so that submitting need not keep an index. */
+/**
+ * The newest workload of each name in the specs. One pass over all workloads avoids an index that every submission
+ * would maintain.
+ */
 function newestNamed({ state }: World, specs: readonly WorkloadSpec[]): ReadonlyMap<string, Workload> {
   const newest = new Map<string, Workload>();
   if (specs.length === 0) return newest;
@@ -182,7 +185,7 @@ function poolAdmissionFailure({ state }: World, { sites, pools }: ApplyDocuments
       return { code: "unknownSite", site: pool.site };
     const known = state.pools.get(pool.name);
     const inUse = known !== undefined && [...state.nodes.values()].some((node) => node.pool === pool.name);
-    // The nodes of a pool are filed under its type and run under its executor: those stay while it has nodes.
+    // Nodes of a pool are indexed under its type and its executor, so both are fixed while the pool has nodes.
     if (inUse && known.acceleratorType !== pool.acceleratorType)
       return { code: "poolInUse", pool: pool.name, field: "accelerator" };
     if (inUse && known.mig !== undefined && known.mig !== pool.mig && hasParts(state, pool.name))
@@ -217,7 +220,7 @@ function calendarAdmissionFailures(world: World, documents: ApplyDocuments, nowM
   return null;
 }
 
-/** Parents must exist, here or already, and the tree stay a tree. */
+/** Checks that every parent exists, in the state or in the set, and that teams form a tree. */
 function teamAdmissionFailure({ state }: World, teams: readonly Team[]): Rejection | null {
   const after = new Map<TeamName, Team>(state.teams);
   for (const team of teams) after.set(team.name, team);
@@ -235,8 +238,8 @@ function teamAdmissionFailure({ state }: World, teams: readonly Team[]): Rejecti
 }
 
 /**
- * Order in which teams are recorded: by their depth in the new tree. So a new team comes after its parent, and an
- * inverted tree never forms a cycle on the way.
+ * Order in which teams are recorded: by depth in the new tree. A new team then follows its parent, and moving teams
+ * never forms a temporary cycle.
  */
 function parentsFirst({ teams: known }: World["state"], teams: readonly Team[]): readonly Team[] {
   const byName = new Map(teams.map((team) => [team.name, team]));
@@ -256,7 +259,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
   const awaited = awaitedAmong(workloads);
   const submitted = new Set<WorkloadSpec>();
   const admissionFailureOf = (spec: WorkloadSpec): Rejection | null => {
-    // Its dependencies may be in the same set.
+    // The dependencies may be in the same set.
     const after = spec.after?.filter((each) => !awaited(spec, each).some((other) => submitted.has(other)));
     const admissionFailure = submissionAdmissionFailure(world, after === undefined ? spec : { ...spec, after }, known);
     return admissionFailure === null ? null : withCycle(admissionFailure, spec, awaited);
@@ -280,7 +283,7 @@ function workloadAdmissionFailure(world: World, { teams, workloads }: ApplyDocum
   return null;
 }
 
-/** Other work of the set that one of the things may be which work waits for. */
+/** Other workloads of the set that may be the dependency that is named. */
 type AwaitedAmong = (spec: WorkloadSpec, each: AfterSpec) => readonly WorkloadSpec[];
 
 function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
@@ -297,14 +300,14 @@ function awaitedAmong(workloads: readonly WorkloadSpec[]): AwaitedAmong {
   };
 }
 
-/** In the order of the set, with dependencies first; cycles stay in the set's order. */
+/** The order of the set with dependencies first; workloads in a cycle keep the order of the set. */
 export function awaitedFirst(workloads: readonly WorkloadSpec[]): Iterable<WorkloadSpec> {
   if (!workloads.some(({ after }) => after !== undefined)) return workloads;
   const awaited = awaitedAmong(workloads);
   const ordered = new Set<WorkloadSpec>();
   const entered = new Set<WorkloadSpec>();
   for (const first of workloads) {
-    // A pipeline may be longer than calls go deep.
+    // An explicit stack: a pipeline may be longer than the call stack allows.
     const path = [first];
     for (let spec = path.at(-1); spec !== undefined; spec = path.at(-1)) {
       const own = spec;

@@ -1,4 +1,4 @@
-/** Entries of the calendar: what can be held against one, which nodes a reservation by amount gets, and taking one out. */
+/** Calendar entries: their validation, the choice of nodes for a reservation by amount, and their removal. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
@@ -22,7 +22,7 @@ type Documents = Pick<Command & { readonly kind: "apply" }, "sites" | "pools" | 
 interface EntryWith {
   readonly documents: Documents;
   readonly nowMs: number;
-  /** Windows that are recorded before it, by name. */
+  /** Windows that are recorded before this one, by name. */
   readonly planned: Planned;
 }
 
@@ -52,7 +52,7 @@ export function calendarAdmissionFailure(
   return nodes === null ? { code: "reservationTooLarge", name, wantedCount: accelerators, availableCount } : null;
 }
 
-/** By the engine's clock: it would leave the calendar in the same round. */
+/** Judged by the engine's clock, because an entry that has ended leaves the calendar in the same round. */
 const overAdmissionFailure = ({ name, endMs }: TimeWindow, nowMs: number): Rejection | null =>
   endMs <= nowMs ? { code: "windowOver", name, endMs, nowMs } : null;
 
@@ -66,17 +66,17 @@ export function recordEntry(batch: Batch, entry: CalendarEntry, actor: string): 
 
 const NOTHING_PLANNED: Planned = new Map();
 
-/** The nodes that a window will close when it is recorded after the existing ones. */
+/** The nodes that a window will close when it is recorded after the windows before it. */
 export const plannedWindow = (world: World, window: TimeWindow, planned: Planned): IndexedWindow =>
   indexedWindow(world.state, window, chosenNodes(world, window, planned) ?? undefined);
 
-/** Those that a reservation by amount is given; `null`: it names its own, or there are not enough. */
+/** The nodes for a reservation by amount; `null`: it names its nodes, or there are not enough. */
 const chosenNodes = (world: World, entry: TimeWindow, planned: Planned): readonly NodeId[] | null =>
   entry.kind === "maintenance" || entry.accelerators === undefined
     ? null
     : choose(world, { entry, wantedCount: entry.accelerators, planned }).nodes;
 
-/** Its site must exist, and it must hold some day. */
+/** A tariff's site must exist, and the tariff must apply at some time. */
 function tariffAdmissionFailure(
   { state }: World,
   { name, site, when }: Tariff,
@@ -88,7 +88,7 @@ function tariffAdmissionFailure(
 }
 
 interface Chosen {
-  /** `null`: there are not enough. */
+  /** `null`: there are not enough nodes. */
   readonly nodes: readonly NodeId[] | null;
   readonly availableCount: number;
 }
@@ -99,7 +99,7 @@ interface Wanted {
   readonly planned: Planned;
 }
 
-/** Nodes for which nothing else is planned then; first those on which nothing of others is expected to run any more. */
+/** Nodes without another entry in that period; nodes on which no other team's work is expected to run come first. */
 function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
   const others = [...world.calendar.windows.filter(({ window }) => !planned.has(window.name)), ...planned.values()];
   const taken = new Set(
@@ -132,7 +132,7 @@ const overlap = (left: TimeWindow, right: TimeWindow): boolean =>
 const isOfType = (entry: TimeWindow, type: string): boolean =>
   entry.kind === "maintenance" || entry.acceleratorType === undefined || entry.acceleratorType === type;
 
-/** Attempts of others on the node that are expected to run when the window begins. */
+/** Number of other teams' attempts on the node that are expected to run when the window begins. */
 function othersThen(world: World, entry: TimeWindow, id: NodeId): number {
   let count = 0;
   for (const attemptId of world.capacity.slot(id).attempts.keys()) {

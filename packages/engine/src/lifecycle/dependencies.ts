@@ -1,4 +1,4 @@
-/** Dependencies: names are resolved to ids at the submission, and work whose dependency can never be met ends. */
+/** Dependencies: resolves names to ids at submission, and ends work whose dependency can no longer be met. */
 import type { Batch } from "../batch/batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { meets } from "../model/workload.ts";
@@ -10,7 +10,7 @@ export type Resolved =
   | { readonly kind: "resolved"; readonly waitsFor: readonly WaitsFor[]; readonly given: readonly Artifact[] }
   | { readonly kind: "refused"; readonly rejection: Rejection };
 
-/** Unmet dependencies of `after`; refused if one is unknown or has ended otherwise. */
+/** Unmet dependencies of `after`; refused if a dependency is unknown or has already ended with another outcome. */
 export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): Resolved {
   const waitsFor: WaitsFor[] = [];
   const given: Artifact[] = [];
@@ -40,7 +40,10 @@ export function resolveAfter(world: World, { team, after = [] }: WorkloadSpec): 
   return { kind: "resolved", waitsFor, given };
 }
 
-/** The workload that is named, if it declares such a thing; else the newest of the team that does. */
+/**
+ * The producer of an artifact: the named workload, if it declares the artifact; else the team's newest workload that
+ * does.
+ */
 function findProducer(
   world: World,
   team: WorkloadSpec["team"],
@@ -56,7 +59,7 @@ function findProducer(
   return newest;
 }
 
-/** By id, else the newest of the team that bears the name. */
+/** The workload with this id, else the team's newest workload with this name. */
 function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): Workload | null {
   const byId = state.workloads.get(name as WorkloadId);
   if (byId !== undefined) return byId;
@@ -66,10 +69,10 @@ function findNamed({ state }: World, team: WorkloadSpec["team"], name: string): 
   return newest;
 }
 
-/** Work whose dependency ended otherwise never starts: it ends, and so does work that depends on it. */
+/** Ends work whose dependency ended with another outcome, and all work that depends on it. */
 export function endHopeless(batch: Batch, ended: Workload, dependents: readonly WorkloadId[]): void {
   const { world } = batch;
-  // A pipeline may be longer than calls go deep.
+  // An explicit stack: a pipeline may be longer than the call stack allows.
   const due: { readonly after: WorkloadId; readonly id: WorkloadId }[] = [];
   const add = (after: WorkloadId, ids: Iterable<WorkloadId>): void => {
     for (const id of Array.from(ids).toReversed()) due.push({ after, id });

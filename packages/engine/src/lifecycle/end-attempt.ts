@@ -15,7 +15,10 @@ import { retryInPlace } from "./retry-in-place.ts";
 import { endHopeless } from "./dependencies.ts";
 import { workloadOf } from "../cluster/entities.ts";
 
-/** A loss without a cause is the machine's fault and is retried without bound, so a workload without back-off must not do it at full speed. */
+/**
+ * Minimum back-off. A loss without a known cause is treated as the machine's fault and does not use up the workload's
+ * retries, so it must not be retried at full speed.
+ */
 const LOST_BACKOFF_MIN_MS = 1_000;
 /** Slurm requeues five times (`MaxBatchRequeue` in slurm.conf), Kubernetes six (`backoffLimit`); with the back-off below, these take 40 minutes. */
 const CONSECUTIVE_LOSSES_MAX = 16;

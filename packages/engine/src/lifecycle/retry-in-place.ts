@@ -18,7 +18,7 @@ import type { AttemptEnd } from "./end-attempt.ts";
 
 export interface RetryInPlace {
   readonly workload: Workload;
-  /** It has ended. */
+  /** The attempt that has ended. */
   readonly attempt: Attempt;
   readonly end: AttemptEnd;
   readonly retryAtMs: number;
@@ -33,7 +33,10 @@ export function retryInPlace(batch: Batch, retry: RetryInPlace): void {
   placeRetry(batch, attempt, retryAtMs);
 }
 
-/** A loss without a cause of the workload's own, or a worker lost with its node, is the fault of the place: another may do better. */
+/**
+ * A lost worker or a loss without a cause of the workload's own is attributed to the node, so another place may be
+ * better.
+ */
 function failedByItself({ attempt, end }: RetryInPlace): boolean {
   if (attempt.stop !== null || attempt.missing !== undefined) return false;
   return end.outcome === "failed" || (end.outcome === "lost" && end.cause !== undefined);
@@ -61,8 +64,9 @@ function runsIntoWindow(
 }
 
 /**
- * Work that comes first and could start here once this attempt is gone: its start is protected, or it blocks what is behind it.
- * Told from the queue, since the protected starts of the last round are memo data that a restart forgets.
+ * Whether work ahead in the queue could start here once this attempt is gone: work with a protected start, or work that
+ * blocks the queue behind it. Judged from the queue, because the protected starts of the last round are cached data
+ * that a restart loses.
  */
 function isAheadOfOthers(world: World, workload: Workload, { acceleratorType }: Attempt): boolean {
   const { rules, queue } = world;

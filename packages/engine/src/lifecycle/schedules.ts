@@ -1,4 +1,4 @@
-/** Declares and removes schedules. The submitted work is checked when it is due, and now. */
+/** Adds and removes schedules. The work to submit is checked now and again whenever it is due. */
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { Schedule } from "../model/schedule.ts";
@@ -8,7 +8,7 @@ import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
 
-/** Its team must exist, and it must be due at some time; dependencies need not exist yet. */
+/** The team must exist, and the schedule must be due at some time; dependencies need not exist yet. */
 export function scheduleAdmissionFailure(
   { state }: World,
   { name, spec, times }: Schedule,
@@ -23,7 +23,7 @@ export function recordSchedule(batch: Batch, schedule: Schedule, actor: string):
   batch.emit({ kind: "scheduleSet", version: 2, atMs: batch.nowMs, schedule, actor });
 }
 
-/** Submitted work continues. */
+/** Work that the schedule has submitted continues. */
 export function removeSchedule(batch: Batch, { name, actor }: Command & { readonly kind: "removeSchedule" }): Decision {
   if (!batch.world.state.schedules.has(name)) return refused({ code: "unknownSchedule", name });
   batch.emit({ kind: "scheduleRemoved", version: 1, atMs: batch.nowMs, name, actor });

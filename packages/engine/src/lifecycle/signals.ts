@@ -26,7 +26,7 @@ export function decideSignal(batch: Batch, signal: Signal): void {
     case "linesRejected":
       return;
     default: {
-      // Asked before it is recorded, by which it would be known.
+      // Evaluated before the checkpoint is recorded, because afterwards it would count as known.
       const isSaved = isWaitingForCheckpoint(attempt) && !isKnown(batch, attempt, signal);
       const { step, path } = signal;
       batch.emit({ kind: "checkpointRecorded", version: 1, atMs: batch.nowMs, attemptId, step, path });
@@ -35,7 +35,9 @@ export function decideSignal(batch: Batch, signal: Signal): void {
   }
 }
 
-/** Changes of expected ends, as one event: one for each attempt would cost several times the text. */
+/**
+ * Records all changes of expected ends as one event, because one event per attempt would need several times the text.
+ */
 function recordEstimates(batch: Batch, estimates: readonly ProgressEstimate[]): void {
   const { world, nowMs } = batch;
   const news = new Map<AttemptId, ProgressEstimate>();
@@ -43,7 +45,7 @@ function recordEstimates(batch: Batch, estimates: readonly ProgressEstimate[]): 
   if (news.size > 0) batch.emit({ kind: "progressEstimated", version: 1, atMs: nowMs, estimates: [...news.values()] });
 }
 
-/** Whether a report of progress is to reach the journal. */
+/** Whether a progress report changes the expected end enough to be recorded. */
 export function isEstimateNews(
   { attempts, workloads }: ReadonlyState,
   [attemptId, step, totalSteps]: ProgressEstimate,

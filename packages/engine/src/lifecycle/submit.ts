@@ -40,7 +40,7 @@ export function recordSubmission(batch: Batch, spec: WorkloadSpec, actor: string
 
 const NOTHING = { waitsFor: [], given: [] } as const;
 
-/** Why a spec cannot be taken in under these teams; `null` if it can. */
+/** The reason why a spec is refused under these teams; `null`: it is accepted. */
 export function submissionAdmissionFailure(
   world: World,
   spec: WorkloadSpec,

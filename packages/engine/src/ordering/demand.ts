@@ -15,7 +15,9 @@ import { COMPARED, amountAt } from "../cluster/team-node.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 
-/** By position, of each team; and the positions of the accelerator types by which teams are compared, by name. */
+/**
+ * Demands of each team, by position, and the positions of the accelerator types that are compared, by name of the type.
+ */
 interface Demands {
   readonly byTeam: ReadonlyMap<TeamNode, number[]>;
   readonly typesAt: ReadonlyMap<string, number>;
@@ -52,7 +54,7 @@ const held = (node: TeamNode, position: number): number =>
 
 interface DemandRequest {
   readonly parts: readonly GangPart[];
-  /** Multiplies the amounts. */
+  /** Factor: number of gangs of this size. */
   readonly gangs: number;
 }
 
@@ -141,8 +143,8 @@ function countLacking(world: World, demands: Demands, { id, nominated }: Growing
 }
 
 /**
- * Evicted work no longer counts for its team and asks again when it has ended, unless it migrates; a shrunk gang would
- * grow again.
+ * Evicted work does not count for its team while it terminates. It requests capacity again when it has ended, unless it
+ * migrates; a shrunk gang requests growth.
  */
 function countTerminating(world: World, demands: Demands): void {
   const { terminating, state } = world;

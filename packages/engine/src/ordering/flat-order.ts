@@ -8,7 +8,7 @@ export class FlatOrder implements RoundOrder {
   readonly #compare: CompareClasses;
   #firstAt = 0;
 
-  /** Takes the list over. */
+  /** Takes ownership of the list. */
   constructor(classes: readonly QueueBucket[], compare: CompareClasses) {
     this.#classes = classes as QueueBucket[];
     this.#compare = compare;
@@ -33,7 +33,10 @@ export class FlatOrder implements RoundOrder {
     this.#classes.push(bucket);
   }
 
-  /** The order of the candidates is by their heads alone, so the last one may take the place of the removed one. */
+  /**
+   * The order of the candidates depends only on their heads, so the last candidate may take the place of the removed
+   * one.
+   */
   drop(bucket: QueueBucket): void {
     const classes = this.#classes;
     const index = classes[this.#firstAt] === bucket ? this.#firstAt : classes.indexOf(bucket);

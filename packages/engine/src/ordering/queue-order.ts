@@ -7,19 +7,19 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
-/** Most rounds end with the first or second bucket: these are found without sorting all of them. */
+/** Most rounds end with the first or second bucket, so these are found without sorting the whole list. */
 const SOUGHT_MAX = 2;
 
 export class QueueOrder implements RoundOrder {
   readonly #rules: Rules;
-  /** The best last, once it was looked for; all in order, once more than a few were dropped. */
+  /** Buckets, the best one last after a search for it; completely sorted after more than a few were dropped. */
   readonly #classes: QueueBucket[];
   readonly #compare: CompareClasses;
   #isBestLast = false;
   #isSorted = false;
   #droppedCount = 0;
 
-  /** Takes the list over. */
+  /** Takes ownership of the list. */
   constructor(rules: Rules, classes: QueueBucket[], compare: CompareClasses) {
     this.#rules = rules;
     this.#classes = classes;
@@ -54,9 +54,9 @@ export class QueueOrder implements RoundOrder {
 
   served(bucket: QueueBucket): void {
     this.#remove(bucket);
-    // Usage of its user has changed, and with it the position of all requests of that user.
+    // The usage of this user has changed, and with it the position of all requests of the user.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
-    // It has another head now, and with it another place.
+    // The bucket has another head now, and therefore another position.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) this.add(bucket);
   }
 
@@ -88,7 +88,7 @@ export class QueueOrder implements RoundOrder {
   }
 }
 
-/** Into a list in order, the best last. */
+/** Inserts a bucket into a sorted list, the best one last. */
 export function insertSorted(classes: QueueBucket[], bucket: QueueBucket, compare: CompareClasses): void {
   let low = 0;
   let high = classes.length;

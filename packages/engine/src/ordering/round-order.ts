@@ -10,27 +10,27 @@ import { comparesRequests } from "./team-comparison.ts";
 import { TeamOrder } from "./team-order.ts";
 
 export interface RoundOrder {
-  /** The bucket whose head is next; `null`: none is left. */
+  /** The bucket whose head is served next; `null`: none is left. */
   first(): QueueBucket | null;
-  /** The head of the bucket was served: the next one may be of this bucket or of its team. */
+  /** The head of the bucket was served. The next request may be of the same bucket or team. */
   served(bucket: QueueBucket): void;
-  /** The class is out for the rest of the phase. */
+  /** Removes the bucket for the rest of the phase. */
   drop(bucket: QueueBucket): void;
-  /** Another class is to be looked at from now on. */
+  /** Adds a bucket to the order. */
   add(bucket: QueueBucket): void;
 }
 
-/** Grows whenever something that did not fit may fit now. */
+/** Counter that grows whenever a request that did not fit may fit now. */
 export const capacityEpochOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
 export const isClosed = (world: World, bucket: QueueBucket): boolean =>
   bucket.memo.get(rejectedAtEpoch) === capacityEpochOf(world);
 
-/** The request does not fit, and will not until capacity is freed or a limit moves. */
+/** Marks a request that does not fit, and will not until capacity is freed or a limit changes. */
 export const markRejected = (world: World, { memo }: QueueBucket): void =>
   memo.set(rejectedAtEpoch, capacityEpochOf(world));
 
-/** The classes by which the order of those that are not closed is known. */
+/** The buckets that are needed to know the order of the open ones. */
 export function classesInTurn(world: World, classes: readonly QueueBucket[]): readonly QueueBucket[] {
   const open = classes.filter((bucket) => !isClosed(world, bucket));
   return heedsClosed(world, open) ? classes : open;
@@ -45,7 +45,7 @@ export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean
   return open.length > 1 && order.length > 0 && (comparesRequests(order) || isAnyAbove(world, open));
 }
 
-/** Whether the team of one of them is an ancestor of the team of another. */
+/** Whether the team of one bucket is an ancestor of the team of another. */
 function isAnyAbove({ teamUse }: World, classes: readonly QueueBucket[]): boolean {
   const below = classes.map(({ request }) => teamUse.node(request.team)).filter(({ parent }) => parent !== null);
   if (below.length === 0) return false;
@@ -67,14 +67,14 @@ export function roundOrder(
     : new TeamOrder(world, classes, compareHeads);
 }
 
-/** The same of classes of the queue alone, by the policy's order; takes the list over. */
+/** The order of buckets of the queue alone, by the policy's order; takes ownership of the list. */
 export function queueOrder(world: World, classes: QueueBucket[]): RoundOrder {
   return world.rules.teams.order.length === 0 || areOfOneTeam(classes)
     ? new QueueOrder(world.rules, classes, headOrder(world))
     : new TeamOrder(world, classes, headOrder(world));
 }
 
-/** Then no two teams are compared: later additions have a bucket that was served, and its team. */
+/** True if no two teams are compared. Buckets that are added later belong to the same team. */
 function areOfOneTeam(classes: readonly QueueBucket[]): boolean {
   for (const { request } of classes) if (request.team !== classes[0]?.request.team) return false;
   return true;

@@ -6,11 +6,11 @@ import { entitlementOf, dominantShare } from "./team-share.ts";
 import type { TeamShare } from "./team-share.ts";
 import type { WeightLeft } from "./weights-after-usage.ts";
 
-/** A team as it is seen with a request of work below it. */
+/** A team together with the request of work below it, as the comparison sees them. */
 export interface Seen {
   readonly teamShare: TeamShare;
   readonly request: Amount;
-  /** Tentative evictions from it, by resource position; its dominant share excludes them. */
+  /** Amounts tentatively evicted from the team, by resource position; its dominant share excludes them. */
   readonly taken: readonly number[] | null;
 }
 
@@ -23,7 +23,7 @@ const keysOfRequests: ReadonlySet<TeamOrderKey> = new Set([
   "weighted-use",
 ]);
 
-/** Whether it matters for the turn of a team what its best request asks for. */
+/** Whether the order of teams depends on the size of their best requests. */
 export const comparesRequests = (keys: readonly TeamOrderKey[]): boolean => keys.some((key) => keysOfRequests.has(key));
 
 export function teamComparison(keys: readonly TeamOrderKey[]): CompareTeams {
@@ -58,7 +58,7 @@ export class RankedTeam {
     this.#keys = keys;
   }
 
-  /** Its best request is another. */
+  /** The team's best request has changed. */
   forget(): void {
     this.#seen = null;
   }
@@ -71,7 +71,7 @@ export class RankedTeam {
     this.#ranks.length = 0;
   }
 
-  /** Both have been seen. */
+  /** Precondition: `see` was called for both. */
   compare(other: RankedTeam): number {
     for (let index = 0; index < this.#keys.length; index++) {
       const difference = compareRanks(this.#rank(index), other.#rank(index));
@@ -85,7 +85,7 @@ export class RankedTeam {
   }
 }
 
-/** Teams for which a statement is true go before (or behind) the others. */
+/** Puts teams for which a condition holds before (or after) the others. */
 const first =
   (holds: (seen: Seen) => boolean) =>
   (seen: Seen): number =>

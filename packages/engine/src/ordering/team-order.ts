@@ -16,21 +16,21 @@ import type { TeamShare, TeamShares } from "./team-share.ts";
 import { RankedTeam } from "./team-comparison.ts";
 import type { Seen } from "./team-comparison.ts";
 
-/** A team with work in it that is to be looked at. */
+/** A team with work that the round considers. */
 interface Entry {
   readonly node: TeamNode;
   readonly parent: Entry | null;
-  /** Its own, the best one last. */
+  /** The team's own buckets, the best one last. */
   readonly classes: QueueBucket[];
   readonly children: Entry[];
-  /** The best class of all below, own ones included; `null`: nothing is left. */
+  /** The best bucket of the team and all teams below it; `null`: none is left. */
   best: QueueBucket | null;
   readonly ranked: RankedTeam;
 }
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
-  /** Looked at when two teams are compared, and not where there is only one. */
+  /** Computed when two teams are compared; not needed for a single team. */
   #teamShares: TeamShares | null = null;
   readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
@@ -42,7 +42,7 @@ export class TeamOrder implements RoundOrder {
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
     for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
-    // The best last: taking it away is all that happens to most of them.
+    // The best bucket is last: for most teams, taking it away is the only operation.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
     for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#markClean(entry);
   }
@@ -57,7 +57,7 @@ export class TeamOrder implements RoundOrder {
     return entry;
   }
 
-  /** Finds the best of an entry and of everything below it. */
+  /** Finds the best bucket of an entry and of all entries below it. */
   #markClean(entry: Entry): void {
     for (const child of entry.children) this.#markClean(child);
     this.#chooseBest(entry);
@@ -88,13 +88,13 @@ export class TeamOrder implements RoundOrder {
     const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
     remove(classes, bucket);
     this.#sortAgain(bucket.request);
-    // It has another head now, and with it another place among the classes of its team.
+    // The bucket has another head now, and therefore another position among the buckets of its team.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) insertSorted(classes, bucket, this.#compareHeads);
     this.#refresh(bucket);
   }
 
   /**
-   * Usage of its user in the team and all teams above has changed, and with it the position of all requests of that
+   * The usage of this user in the team and all teams above has changed, and with it the position of all requests of the
    * user.
    */
   #sortAgain({ team, actor }: PlacementRequest): void {

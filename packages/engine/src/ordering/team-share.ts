@@ -30,7 +30,7 @@ export interface TeamShare {
 
 export type TeamShares = ReadonlyMap<TeamNode, TeamShare>;
 
-/** Remembered until something is recorded: shares are of the demand as it is then, whatever is held tentatively. */
+/** Cached until the next event: shares depend on the recorded demand, not on tentative evictions. */
 interface KnownShares {
   /** The sequence, queue and usage history that `value` was computed from. */
   key: string;
@@ -43,7 +43,7 @@ const knownTeamShares = new Slot<KnownShares>(() => ({ key: "", value: null, hel
 export function teamSharesOf(world: World): TeamShares {
   const known = world.scratch.get(knownTeamShares);
   if (known.held !== null) return known.held;
-  // Work also joins the queue without an event, when its time has come.
+  // Work can also join the queue without an event, when its back-off or start window is over.
   const key = `${world.state.sequence} ${world.queue.changes} ${world.decayedUsage.step}`;
   if (known.value === null || known.key !== key) {
     known.value = computeTeamShares(world);
@@ -131,7 +131,10 @@ function byPosition<T>(positions: readonly number[], valueAt: (position: number,
 /** An amount stated for all accelerators also bounds each type. */
 const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
 
-/** As teams state them; of cores and memory they are divided alike, unless weights are all that counts. */
+/**
+ * Weights as teams state them for accelerators. Cores and memory are divided with equal weights, unless the strategy
+ * divides by weight alone.
+ */
 const plainWeights = (nodes: readonly TeamNode[], byWeight: boolean): readonly (readonly number[])[] =>
   COMPARED.map((position) =>
     nodes.map(({ team }) => (position === ACCELERATORS_AT || byWeight ? (team.weight ?? 1) : 1)),
@@ -153,7 +156,7 @@ function parentsFirst({ teamUse }: World): TeamNode[] {
 export const entitlementOf = (teamShare: TeamShare, position: number): number =>
   boundedBy(teamShare, position, entitlementBy(teamShare, position, teamShare.fair[position] as number));
 
-/** The entitlement up to which it may evict others. */
+/** The entitlement up to which a team may preempt others. */
 export const entitlementToPreempt = (teamShare: TeamShare, position: number): number => {
   const fair = Math.min(teamShare.fair[position] as number, teamShare.fairByPresent[position] as number);
   return boundedBy(teamShare, position, entitlementBy(teamShare, position, fair));

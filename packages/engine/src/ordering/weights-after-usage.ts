@@ -25,7 +25,7 @@ export const scaledWeight = (weight: number, { part, whole }: WeightLeft): numbe
   weight === 0 ? 0 : Math.max(1, divideProduct(Math.round(weight * SCALE), part, whole).quotient);
 
 export interface Tree {
-  /** Parents before their children. */
+  /** Parents precede their children. */
   readonly nodes: readonly TeamNode[];
   /** Total amount of the resource. */
   readonly total: number;
@@ -33,7 +33,7 @@ export interface Tree {
   readonly weights: readonly number[];
 }
 
-/** By node, of the resource at this position. */
+/** Remaining weights by node, for the resource at this position. */
 export function weightsLeft(world: World, position: 0 | 1 | 2, tree: Tree): readonly WeightLeft[] {
   const parts = partsByWeight(tree);
   return tree.nodes.map((node) => {

@@ -5,21 +5,24 @@
  */
 import { compareProducts, divideProduct } from "../base/exact.ts";
 
-/** The request of one team. Amounts are safe integers of one unit, such as thousandths of an accelerator, or MiB. */
+/** The request of one team. Amounts are safe integers in one unit, such as thousandths of an accelerator, or MiB. */
 export interface ShareRequest {
-  /** Its guarantee, served before any rest is divided; null: everything. */
+  /** Guarantee of the team, served before the rest is divided; null: its whole request. */
   readonly guarantee: number | null;
-  /** The most it may have; null: no limit. */
+  /** Maximum share; null: no limit. */
   readonly limit: number | null;
   /** Requested amount of the team with all teams below: running and waiting work. */
   readonly request: number;
-  /** Its weight in the rest, against others of its priority; only ratios count. 0: nothing beyond the guarantee. */
+  /**
+   * Weight in the division of the rest, among teams of the same priority; only ratios count. 0: no share beyond the
+   * guarantee.
+   */
   readonly weight: number;
-  /** The rest goes to higher priorities first, whatever the weights; guarantees do not depend on it. */
+  /** The rest goes to higher priorities first, regardless of weights. Guarantees do not depend on priority. */
   readonly priority: number;
 }
 
-/** Where a claimant's part ended between two units: `amount + remainder / divisor`, in the unit of account. */
+/** Exact share of a team between two whole units: `amount + remainder / divisor`, in the unit of account. */
 interface Rest {
   readonly amount: number;
   readonly remainder: number;
@@ -28,9 +31,9 @@ interface Rest {
 
 interface Division {
   readonly entitlements: readonly ShareRequest[];
-  /** In whole numbers. */
+  /** Weights as whole numbers. */
   readonly weights: readonly number[];
-  /** The most that each may get: its request, at most its limit. */
+  /** Maximum share of each team: its request, capped by its limit. */
   readonly mosts: readonly number[];
   readonly shares: number[];
   readonly rests: (Rest | null)[];
@@ -98,7 +101,7 @@ export function divideDownTree(total: number, entitlements: readonly TreeShareRe
   return shares;
 }
 
-/** Claims of equal priority together, larger priorities first, each group in the order of the claims. */
+/** Requests grouped by priority, larger priorities first, each group in the order of the requests. */
 function groupsByPriority(entitlements: readonly ShareRequest[]): readonly (readonly number[])[] {
   const groups = new Map<number, number[]>();
   for (const [index, entitlement] of entitlements.entries()) {
@@ -135,7 +138,7 @@ function divideByWeight(division: Division, group: readonly number[]): void {
   }
 }
 
-/** Hands out what rounding down to whole units left over: a unit each, the largest rest first. */
+/** Hands out the units lost by rounding down: one unit each, the largest remainder first. */
 function giveLastUnits(division: Division, group: readonly number[]): void {
   const waiting = group.filter((index) => division.rests[index] !== null);
   waiting.sort(
@@ -161,7 +164,7 @@ const lack = (division: Division, index: number): number =>
 
 const weightOf = (division: Division, index: number): number => division.weights[index] as number;
 
-/** Only ratios count, to the millionth: products with them are exact. */
+/** Weights as whole numbers. Only ratios count, to a millionth, so that products with them are exact. */
 function wholeWeights(entitlements: readonly ShareRequest[]): readonly number[] {
   const weights = entitlements.map(({ weight }) => weight);
   return weights.every(Number.isInteger) ? weights : weights.map((weight) => Math.round(weight * 1_000_000));

@@ -1,4 +1,4 @@
-/** How far a team lives beyond its guarantee, as a fraction that two teams can be compared by without rounding. */
+/** By how much a team exceeds its guarantee: a fraction that allows comparing two teams without rounding. */
 import { compareProducts } from "../base/exact.ts";
 
 export interface Share {
@@ -6,9 +6,9 @@ export interface Share {
   readonly borrowed: number;
   /** Capacity of that resource for the parent in an empty tree. */
   readonly lendable: number;
-  /** In thousandths; a heavier team may borrow more before it counts as equal. */
+  /** Weight in thousandths; a team with a larger weight may borrow more before its share is equal. */
   readonly weightMilli: number;
-  /** Whether it holds more than its guarantee of anything at all. */
+  /** Whether the team holds more than its guarantee of any resource. */
   readonly isBorrowing: boolean;
 }
 
@@ -29,5 +29,5 @@ export function compareShares(left: Share, right: Share): number {
 
 const isInfinite = (share: Share): boolean => share.weightMilli === 0 && share.borrowed > 0;
 
-/** The weight of a share that is nothing does not matter, and must not make the other side nothing. */
+/** The weight of an empty share does not matter, and must not make the other product zero. */
 const weightOrOne = (share: Share): number => (share.borrowed === 0 ? 1 : share.weightMilli);

@@ -4,7 +4,10 @@ import { compareShares } from "./share.ts";
 import { anyQuotaTree, plainNode } from "./testing/quota-trees.ts";
 import { type QuotaNode, QuotaTree, UNLIMITED } from "./tree.ts";
 
-/** lab (own 5) ─ vision (guarantee 4, lends 3) and speech (guarantee 4, may borrow 2); one resource, whole units. */
+/**
+ * Team lab (own guarantee 5) with the children vision (guarantee 4, lends 3) and speech (guarantee 4, may borrow 2);
+ * one resource, whole units.
+ */
 function lab(): QuotaTree {
   return new QuotaTree({
     kinds: [0],

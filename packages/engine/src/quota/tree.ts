@@ -18,19 +18,19 @@ export interface QuotaNode {
   readonly parent: number;
   /** By resource: the team's own guarantee; null: unbounded. */
   readonly guarantee: readonly (number | null)[];
-  /** By resource: the most that it and everything below it may hold; null: no limit. */
+  /** By resource: maximum usage of the team and everything below it; null: no limit. */
   readonly limit: readonly (number | null)[];
-  /** By resource: how much of its subtree quota the relatives may use; null: all. */
+  /** By resource: the part of its subtree quota that other teams may borrow; null: all. */
   readonly lendingLimit: readonly (number | null)[];
-  /** By resource: how much it may use beyond its subtree quota; null: all that there is. */
+  /** By resource: maximum usage beyond its subtree quota; null: no limit. */
   readonly borrowingLimit: readonly (number | null)[];
   readonly weightMilli: number;
 }
 
 export interface QuotaSpec {
   /**
-   * For each resource its kind, from 0 on: shares count the resources of one kind together, so that a team which borrows
-   * two types of accelerators has borrowed accelerators.
+   * The kind of each resource, numbered from 0. A share adds up the resources of one kind, so that borrowing two types
+   * of accelerators counts as borrowing accelerators.
    */
   readonly kinds: readonly number[];
   readonly nodes: readonly QuotaNode[];
@@ -44,7 +44,7 @@ export class QuotaTree {
   readonly #parents: Int32Array;
   readonly #children: readonly (readonly number[])[];
   readonly #weightsMilli: Float64Array;
-  /** All by `node * resourceCount + resource`. */
+  /** These arrays are indexed by `node * resourceCount + resource`. */
   readonly #guarantee: Float64Array;
   readonly #limit: Float64Array;
   readonly #borrowingLimit: Float64Array;
@@ -55,11 +55,11 @@ export class QuotaTree {
   readonly #potential: Float64Array;
   /** Usage against the subtree quota: for a leaf its usage, above it the usage exceeding the children's local quota. */
   readonly #usage: Float64Array;
-  /** All that is held at and below the node. */
+  /** Everything held at and below the node. */
   readonly #held: Float64Array;
   /** By `node * kindCount + kind`: the potential of all resources of the kind. */
   readonly #lendable: Float64Array;
-  /** Scratch of `shareOf`, by kind. */
+  /** Buffer of `shareOf`, by kind. */
   readonly #borrowedOfKind: Float64Array;
 
   constructor(spec: QuotaSpec) {
@@ -119,7 +119,7 @@ export class QuotaTree {
     return this.#usage[node * this.resourceCount + resource] as number;
   }
 
-  /** All that is held at and below the node. */
+  /** Everything held at and below the node. */
   held(node: number, resource: number): number {
     return this.#held[node * this.resourceCount + resource] as number;
   }
@@ -161,7 +161,10 @@ export class QuotaTree {
     return this.#potential[node * this.resourceCount + resource] as number;
   }
 
-  /** Whether the node may use this much more of every resource; amounts of 0 ask for nothing, not even of the over-used. */
+  /**
+   * Whether the node may use this much more of every resource. An amount of 0 requests nothing, so it fits even where
+   * usage exceeds the quota.
+   */
   hasRoomFor(node: number, amounts: readonly number[]): boolean {
     for (let resource = 0; resource < this.resourceCount; resource++) {
       const amount = amounts[resource] as number;
@@ -170,7 +173,7 @@ export class QuotaTree {
     return true;
   }
 
-  /** Whether the node stays inside its subtree quota of each of the resources with this much more of all. */
+  /** Whether the node, with these amounts added, stays inside its subtree quota of each of the given resources. */
   isWithinQuotaWith(node: number, amounts: readonly number[], resources: readonly number[]): boolean {
     const row = node * this.resourceCount;
     for (const resource of resources) {
@@ -189,7 +192,10 @@ export class QuotaTree {
     return false;
   }
 
-  /** How far the node is beyond its subtree quota, by the resource kind in which that weighs most. The top has no share. */
+  /**
+   * By how much the node exceeds its subtree quota, in the resource kind with the largest relative excess. The root has
+   * no share.
+   */
   shareOf(node: number): Share {
     const parent = this.#parents[node] as number;
     const weightMilli = this.#weightsMilli[node] as number;
@@ -240,7 +246,7 @@ export class QuotaTree {
     for (let at = node; at >= 0; at = this.#parents[at] as number) {
       const index = at * this.resourceCount + resource;
       const held = (this.#held[index] as number) - amount;
-      // Written out, so that the message is only put together when it is needed: this is on the hot path.
+      // Not a call of `invariant`, so that the message is only built when it is needed: this code is on the hot path.
       if (held < 0) throw new InvariantError(`node ${at} of the quota tree would hold ${held} of resource ${resource}`);
       this.#held[index] = held;
       if (falling === 0) continue;
@@ -283,7 +289,7 @@ export class QuotaTree {
     }
   }
 
-  /** Capacity of each node in an empty tree, from the root down: by quotas, then capped by limits. */
+  /** Capacity of each node in an empty tree, from the root down: by quotas, capped by limits. */
   #spreadDown(): void {
     const byQuota = new Float64Array(this.#potential.length);
     const lowestLimit = Float64Array.from(this.#limit);
@@ -324,6 +330,6 @@ function childrenOfAll(nodes: readonly QuotaNode[]): readonly (readonly number[]
   return children;
 }
 
-/** Sums and differences in which what has no bound stays so. */
+/** Sum and difference that keep an unbounded value unbounded. */
 const plus = (left: number, right: number): number => Math.min(UNLIMITED, left + right);
 const minus = (left: number, right: number): number => (left === UNLIMITED ? UNLIMITED : left - right);

@@ -10,7 +10,7 @@ import { kai } from "./kai/kai.ts";
 import { classical, fairSharing } from "./kueue/kueue.ts";
 import { volcano } from "./volcano/volcano.ts";
 
-/** By the rules of the policy's strategy. */
+/** Preemption strategies by the victim rule of the policy's strategy. */
 const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
   cells: hived,
   "lowest-cost": lowestCost,
@@ -20,7 +20,7 @@ const strategies: { readonly [Name in VictimRule]: PreemptionStrategy } = {
   kai,
 };
 
-/** For a world that was just indexed. */
+/** Prepares a world whose indexes were just built. */
 export function installStrategies(world: World): void {
   installPreemption(world, ({ rules }) => strategies[rules.eviction.search]);
   installPlacement(world, cellPlacement);

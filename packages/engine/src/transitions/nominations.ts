@@ -41,11 +41,11 @@ function whyWithdrawn(world: World, nomination: Nomination): string | null {
   return isAdmitted(world, nomination) ? null : "its data may not be worked on there any more";
 }
 
-/** It is held; running work that migrates or grows is not affected. */
+/** The workload is held; running work that migrates or grows is not affected. */
 const isHeldBack = (world: World, { workloadId, growth, afterAttempt }: Nomination): boolean =>
   !growth && afterAttempt === undefined && workloadOf(world, workloadId).held === true;
 
-/** Time has passed since the place was promised: a window may have come too near. */
+/** Whether a calendar window has come too near since the nomination. */
 function runsIntoWindow(world: World, { workloadId, workers }: Nomination): boolean {
   if (!world.calendar.hasWindows) return false;
   const { request } = world.queue.classOf(workloadOf(world, workloadId));
@@ -53,13 +53,13 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
-/** The work excluded by anti-affinity, which was stopped for it, has ended. */
+/** Whether the excluded work, which was stopped for the nomination, has ended. */
 function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
   const grows = growth ? attemptId : null;
   const request = PlacementRequest.of({ spec, actor }, { rules: world.rules, growth: workers.length, grows });
-  // Its own promise is booked already.
+  // The nomination's own workers are booked already.
   return respectsAntiAffinity(world, request.with({ beside: workers }), { workers, layer: "idle" });
 }
 
@@ -73,9 +73,9 @@ const isAdmitted = (world: World, { workloadId, workers }: Nomination): boolean 
 const isShrinking = ({ state }: World, { attemptId, growth }: Nomination): boolean =>
   growth && state.attempts.get(attemptId)?.terminating !== undefined;
 
-/** The nodes take work, and the attempt that is to grow still runs. */
+/** The nodes accept work, and the attempt that is to grow still runs. */
 function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: Nomination): boolean {
-  // It ended by itself before it migrated, and does not continue.
+  // The attempt ended before it migrated, and does not continue.
   if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;
   if (growth && state.attempts.get(attemptId)?.stop !== null) return false;
   return workers.every(({ node }) => capacity.slot(node).usable);

@@ -1,4 +1,4 @@
-/** Recording what a phase decided for the head of a class: a start, growth, or a place that is promised. */
+/** Records the decision for the head of a bucket: a start, growth, or a nomination. */
 import type { Batch } from "../batch/batch.ts";
 import { growthOf, launchOf } from "./attempt-effects.ts";
 import type { Event } from "../contract/events.ts";
@@ -15,7 +15,7 @@ import { verifyPlacement } from "../placement/verify/placement.ts";
 import { growingAttempt } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
 
-/** The head of the class has its workers from now on; answers the attempt that has them. */
+/** Starts the head of the bucket with its workers; returns the attempt. */
 export function start(batch: Batch, bucket: QueueBucket, placement: Placement): AttemptId {
   const { world, nowMs: atMs } = batch;
   verifyPlacement(world, bucket, placement);
@@ -35,7 +35,7 @@ export function start(batch: Batch, bucket: QueueBucket, placement: Placement): 
   return id;
 }
 
-/** An attempt has its workers from now on. */
+/** Records the workers of an attempt. */
 export function recordPlace(
   batch: Batch,
   { attemptId: id, workloadId, task, number }: AttemptIdentity,
@@ -43,7 +43,7 @@ export function recordPlace(
   launchAtMs: number | null = null,
 ): void {
   const { world, nowMs: atMs } = batch;
-  // Field by field: one of the most frequent events.
+  // Built field by field, because this is one of the most frequent events.
   const placed = {
     kind: "gangPlaced",
     version: 2,
@@ -64,7 +64,7 @@ export function recordPlace(
 
 const NOTHING_MORE = {} as const;
 
-/** The task of an attempt that has ended keeps the place of it; its next attempt is launched at this instant. */
+/** Gives the place of an ended attempt to the task's next attempt, which is launched at this instant. */
 export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): void {
   const { workloadId, task } = ended;
   const { spec } = workloadOf(batch.world, workloadId);
@@ -73,7 +73,7 @@ export function placeRetry(batch: Batch, ended: Attempt, launchAtMs: number): vo
   recordPlace(batch, { attemptId: id, workloadId, task, number }, ended, launchAtMs);
 }
 
-/** Its predicted run time, if the policy predicts, which plans use as its end. */
+/** Predicted run time, which plans use as the attempt's expected end; none if the policy does not predict. */
 export function predictionOf(
   { state, rules }: World,
   workload: Pick<Workload, "spec" | "actor">,
@@ -111,7 +111,10 @@ export function nominateMigration(batch: Batch, moving: Attempt, { acceleratorTy
   batch.emit({ kind: "placementNominated", version: 1, atMs: batch.nowMs, nomination: place });
 }
 
-/** The place that an event gives to a start, at once or when others have left it; `null`: it gives none, or moves what runs. */
+/**
+ * The placement that an event gives to a start, now or after terminating work has ended; `null`: the event gives none,
+ * or it moves running work.
+ */
 export function placeGiven(event: Event): Pick<Nomination, "workloadId" | "acceleratorType" | "workers"> | null {
   if (event.kind === "gangPlaced") return event;
   if (event.kind !== "placementNominated" || event.nomination.growth || event.nomination.afterAttempt !== undefined)
@@ -133,7 +136,7 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
   number,
 });
 
-/** The attempt that the head of the class would start with. */
+/** The attempt with which the head of the bucket would start. */
 function nextAttempt({ nowMs }: Batch, bucket: QueueBucket): AttemptIdentity {
   const workload = bucket.waiting.first() as Workload;
   const task = readyTask(workload, nowMs);

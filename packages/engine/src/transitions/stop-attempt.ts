@@ -1,6 +1,6 @@
 /**
- * Stops an attempt. Evicted or drained work that runs and supports it is first asked for a checkpoint, and stopped when
- * it has reported one or its time is over; other work is stopped at once.
+ * Stops an attempt. Evicted or drained work that supports it is first asked for a checkpoint, and stopped when the
+ * checkpoint is reported or its time limit is over. All other work is stopped at once.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { CheckpointWaitOutcome } from "../contract/events.ts";
@@ -11,7 +11,9 @@ import { withdraw } from "./nominations.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { checkpointOf, stopOf } from "./attempt-effects.ts";
 
-/** Whether a stop for this reason has the time for a checkpoint. A second reason that has not ends the wait of the first. */
+/**
+ * Whether a stop for this reason waits for a checkpoint. A second reason that does not wait ends the wait of the first.
+ */
 const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   preempted: true,
   reclaimed: true,
@@ -24,13 +26,16 @@ const waitsForCheckpoint: { readonly [Reason in StopReason]: boolean } = {
   budgetSpent: false,
 };
 
-/** Something of the calendar for which nothing of the attempt may run from then on, its grace included. */
+/**
+ * A calendar window on nodes of the attempt: from its beginning on no part of the attempt may run, grace period
+ * included.
+ */
 export interface Closing {
   readonly byMs: number;
   readonly closedBy: ClosedBy;
 }
 
-/** Asks the executor to stop an attempt, once: an attempt that is stopping already keeps its first reason. */
+/** Asks the executor to stop an attempt, once. An attempt that is already stopping keeps its first reason. */
 export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, closing: Closing | null = null): void {
   const { world, nowMs: atMs } = batch;
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -53,10 +58,10 @@ export function requestStop(batch: Batch, attempt: Attempt, reason: StopReason, 
   } else if (isLaunched) batch.ask(stopOf(world, attempt, reason));
 }
 
-/** Whether it was asked for a checkpoint and for nothing more yet. */
+/** Whether the attempt was asked for a checkpoint and not yet asked to stop. */
 export const isWaitingForCheckpoint = ({ stop }: Attempt): boolean => stop?.checkpointUntilMs !== undefined;
 
-/** Asks the executor to stop an attempt that was only asked for a checkpoint so far. */
+/** Asks the executor to stop an attempt that was waiting for its checkpoint. */
 export function endCheckpointWait(batch: Batch, attempt: Attempt, outcome: CheckpointWaitOutcome): void {
   const reason = attempt.stop?.reason;
   if (reason === undefined) return;

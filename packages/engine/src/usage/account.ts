@@ -1,4 +1,4 @@
-/** Arithmetic of accounts: what has been used up at an instant, and when so much will have been. */
+/** Arithmetic of accounts: usage at an instant, and the time at which an amount will be used up. */
 import type { Account, Budget, Rate } from "../model/budget.ts";
 import { daysUntil } from "./days.ts";
 import { monthStartMs, nextMonthStartMs } from "../model/time/months.ts";
@@ -30,7 +30,7 @@ export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rat
 export const gpuHoursOf = ({ milliMs }: Account): number => milliMs / WHOLE_MILLI / HOUR_MS;
 export const microUsdOf = ({ moneyMilliMs }: Account): number => moneyMilliMs / WHOLE_MILLI / HOUR_MS;
 
-/** The bound of which the larger part is used up, with that part. */
+/** The bound with the largest used part, and that part. */
 export interface Spent {
   readonly resource: "gpuHours" | "money";
   readonly limit: number;
@@ -49,7 +49,7 @@ function part(resource: Spent["resource"], spent: number, limit: number | undefi
   return { resource, limit, spent, part: limit === 0 ? Number.POSITIVE_INFINITY : spent / limit };
 }
 
-/** When the part of a budget will be used up at this rate, in whole ms from now on; `null`: never in this period. */
+/** Time until a part of a budget is used up at this rate, in whole ms; `null`: not in this period. */
 export function reachesMs(
   account: Account,
   { gpuHours, microUsd }: Budget,

@@ -5,7 +5,7 @@ import { DAY_MS, dayOf } from "../model/time/months.ts";
 /** Whole days before the present one: a week, so that a weekend is included. */
 const WHOLE_DAYS_COUNTED = 7;
 
-/** Where a count begins. */
+/** The first, empty daily count, which begins at this instant. */
 export const daysFrom = (fromMs: number): readonly DayUse[] => [{ fromMs, milliMs: 0, moneyMilliMs: 0 }];
 
 interface Passed {
@@ -14,7 +14,7 @@ interface Passed {
   readonly nowMs: number;
 }
 
-/** The days as of a later instant; between both, all was used up at one rate. */
+/** The daily counts as of a later instant; usage between both was at one rate. */
 export function daysUntil(days: readonly DayUse[], { rate, fromMs, nowMs }: Passed): readonly DayUse[] {
   const firstMs = (dayOf(nowMs) - WHOLE_DAYS_COUNTED) * DAY_MS;
   const counted = days.filter((day) => dayOf(day.fromMs) * DAY_MS >= firstMs);

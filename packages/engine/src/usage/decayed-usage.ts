@@ -9,13 +9,15 @@ import { divideProduct } from "../base/exact.ts";
 import { FACTOR_ONE, factorAfter } from "./half-life.ts";
 import type { HalfLife } from "./half-life.ts";
 
-/** Averages are in 2^-16 of the unit: so they come down to nothing, and a single accelerator counts from the first step on. */
+/**
+ * Averages are in 2^-16 of the unit, so that they reach zero, and a single accelerator counts from the first step on.
+ */
 export const AVERAGE_ONE = 65_536;
 
 export const freshUse = (atMs: number): DecayedUsage => ({ atMs, average: NO_USE, pending: NO_USE });
 
 export interface HeldAmounts {
-  /** Usage since the record was made. */
+  /** Usage per time since the record was made. */
   readonly rate: UseVector;
   readonly nowMs: number;
 }
@@ -44,7 +46,7 @@ export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: 
   };
 }
 
-/** Whether it stays as it is for as long as the same is held. */
+/** Whether the average stays constant as long as the same amount is held. */
 export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: HeldAmounts): boolean {
   const { average, pending } = useAsOf(use, halfLife, held);
   const intoStepMs = held.nowMs % halfLife.stepMs;
@@ -56,7 +58,7 @@ export function rebased({ average, atMs }: DecayedUsage, { stepMs }: HalfLife): 
   return { atMs, average, pending: map(average, (each) => divideProduct(each, atMs % stepMs, AVERAGE_ONE).quotient) };
 }
 
-/** The remaining distance is rounded towards zero, so that the target is reached. */
+/** The remaining difference is rounded towards zero, so that the average reaches its target. */
 function towards(target: number, from: number, factor: number): number {
   const left = divideProduct(Math.abs(target - from), factor, FACTOR_ONE).quotient;
   return target < from ? target + left : target - left;

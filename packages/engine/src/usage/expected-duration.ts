@@ -1,4 +1,4 @@
-/** When work is taken to end, for plans about the time to come: as is predicted of it, by its walltime, else as long as the policy assumes. */
+/** Expected end of work, for planning: by its predicted run time, else its walltime, else the policy's assumption. */
 import { stoppedByMs } from "../model/workload.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "../policy/rules.ts";
@@ -7,7 +7,7 @@ import type { Rules } from "../policy/rules.ts";
 export const statedDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs ?? backfill.assumedWalltimeMs;
 
-/** May be in the past: work beyond its expected end may end at any moment. */
+/** The result may be in the past: work that has passed its expected end can end at any moment. */
 export function expectedEndMs(
   rules: Pick<Rules, "backfill">,
   { stop, startedAtMs, placedAtMs, prediction }: Attempt,

@@ -4,7 +4,7 @@ import { budgetForecast } from "./forecast.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Ten days into a month of 31. */
+/** The eleventh day of a month with 31 days. */
 const NOW_MS = Date.UTC(2026, 0, 11);
 const MONTH_END_MS = Date.UTC(2026, 1, 1);
 
@@ -23,7 +23,7 @@ const used = (gpuHours: number, days?: readonly (readonly [number, number])[]): 
         })),
       }),
 });
-/** This many accelerators at two dollars an hour. */
+/** Usage rate of this number of accelerators at two dollars an hour. */
 const running = (accelerators: number) => ({ milli: accelerators * 1000, moneyMilli: accelerators * 2_000_000 * 1000 });
 
 describe("a forecast of a budget", () => {
@@ -34,7 +34,7 @@ describe("a forecast of a budget", () => {
       microUsdPerDay: 96_000_000,
       usedUpAtMs: NOW_MS + 30 * HOUR_MS,
     });
-    // $120 in all, of which $80 are gone: 10 hours of two accelerators.
+    // Budget of $120, of which $80 are used: enough for 10 hours of two accelerators.
     const both = budgetForecast(used(40), budget({ microUsd: 120_000_000 }), running(2))?.now;
     expect(both?.usedUpAtMs).toBe(NOW_MS + 10 * HOUR_MS);
   });

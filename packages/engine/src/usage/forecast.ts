@@ -6,7 +6,7 @@ import { DAY_MS } from "../model/time/months.ts";
 export interface PaceForecast {
   /** Accelerator-hours a day. */
   readonly gpuHoursPerDay: number;
-  /** Micro-dollars a day, at the present prices for `now`, at those of the time for `lately`. */
+  /** Micro-dollars a day: at present prices for `now`, at recorded prices for `lately`. */
   readonly microUsdPerDay: number;
   /** When the first of the budget's bounds is used up at this pace; `null`: not before the budget is renewed, or never. */
   readonly usedUpAtMs: number | null;
@@ -15,14 +15,17 @@ export interface PaceForecast {
 export interface BudgetForecast {
   /** Running work continues, and nothing else starts or ends. */
   readonly now: PaceForecast;
-  /** The mean since then: since the beginning of the day in UTC a week ago, or since it is counted; `null`: for less than an hour. */
+  /**
+   * The mean rate since `sinceMs`: since the start of the day (UTC) a week ago, or since counting began; `null`: less
+   * than an hour was counted.
+   */
   readonly lately: (PaceForecast & { readonly sinceMs: number }) | null;
 }
 
-/** Means of less say nothing of the days to come. */
+/** A mean over less time does not predict the coming days. */
 const COUNTED_MS_MIN = HOUR_MS;
 
-/** From an account as of now and what uses it up; `null`: it is used up. */
+/** The forecast from an account as of now and its present rate; `null`: the budget is used up. */
 export function budgetForecast(account: Account, budget: Budget, rate: Rate): BudgetForecast | null {
   if (spentOf(account, budget).part >= 1) return null;
   return { now: atPace(account, budget, rate), lately: lately(account, budget) };
@@ -48,5 +51,5 @@ function atPace(account: Account, budget: Budget, rate: Rate): PaceForecast {
   };
 }
 
-/** Thousandths per hour. */
+/** From thousandths per hour to units per day. */
 const perDay = (rate: number): number => (rate / WHOLE_MILLI) * (DAY_MS / HOUR_MS);

@@ -14,7 +14,10 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** From each duration on its step, longest first; each step divides the duration from which the next one holds. At most 9% are added. */
+/**
+ * Steps by duration, longest durations first; each step divides the duration from which the next larger step holds.
+ * Rounding adds at most 9%.
+ */
 const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [
   { fromMs: 32 * DAY_MS, stepMs: 2 * DAY_MS },
   { fromMs: 8 * DAY_MS, stepMs: 12 * HOUR_MS },
@@ -31,29 +34,32 @@ function stepOf(durationMs: number): number {
   return 1;
 }
 
-/** The least planned duration that is not shorter. */
+/** The smallest planned duration that is not shorter. */
 export const roundedUpMs = (durationMs: number): number => {
   const stepMs = stepOf(durationMs);
   return Math.ceil(durationMs / stepMs) * stepMs;
 };
 
-/** The longest duration that is planned as itself and is not longer. */
+/** The largest planned duration that is not longer. */
 export const roundedDownMs = (durationMs: number): number => {
   const stepMs = stepOf(durationMs);
   return Math.floor(durationMs / stepMs) * stepMs;
 };
 
-/** By its walltime alone. Work without one is taken to last as long as the policy assumes. */
+/** Duration by the walltime alone, or else by the policy's assumption. */
 export const longestDurationMs = ({ backfill }: Pick<Rules, "backfill">, { walltimeMs }: WorkloadSpec): number =>
   walltimeMs === null ? backfill.assumedWalltimeMs : roundedUpMs(walltimeMs);
 
-/** The same for windows that it must be gone by: without a walltime it also lasts longer than the checkpoint may take for which it is asked. */
+/**
+ * Duration that is compared with calendar windows. For work without a walltime it is longer than the time limit of a
+ * requested checkpoint.
+ */
 export const windowDurationMs = (rules: Pick<Rules, "backfill" | "eviction">, spec: WorkloadSpec): number =>
   spec.walltimeMs === null
     ? Math.max(longestDurationMs(rules, spec), checkpointTimeoutOf(rules, spec) + 1)
     : longestDurationMs(rules, spec);
 
-/** As its kind took lately, where the policy predicts by that, and never longer than by its walltime. */
+/** Duration by recent runs of the kind, if the policy predicts run times; never longer than the walltime. */
 export function plannedDurationMs(
   rules: Pick<Rules, "backfill">,
   runTimes: RunTimes,

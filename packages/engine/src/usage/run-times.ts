@@ -9,10 +9,10 @@ import type { Rules } from "../policy/rules.ts";
 
 /** Number of remembered runs of a kind; no policy uses more. */
 export const RUNS_KEPT = 8;
-/** Kinds beyond these are forgotten, the one that ran longest ago first. */
+/** Maximum number of kinds; beyond it the kind whose last run is oldest is forgotten. */
 export const RUN_KINDS_KEPT = 10_000;
 
-/** Predictions serve protected starts alone; without those nothing is remembered. */
+/** Predictions are used for protected starts only; without protected starts no run times are recorded. */
 export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
   backfill.reserve !== "none" && backfill.predictFrom !== undefined;
 
@@ -27,8 +27,8 @@ export function runKindsOf({ spec, actor }: Pick<Workload, "spec" | "actor">): r
 }
 
 /**
- * Prediction by the closest kind with enough runs; `null`: there is none, it is not below the walltime, or the policy
- * does not predict.
+ * Prediction by the closest kind with enough runs; `null`: no kind has enough runs, the prediction is not below the
+ * walltime, or the policy does not predict.
  */
 export function predictedRun(
   rules: Pick<Rules, "backfill">,
@@ -51,7 +51,10 @@ export function predictedRun(
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** By how much a prediction that was outlived is made longer, the first time and each time after; then twice as much each time. */
+/**
+ * Extensions of a prediction that the run has exceeded, for the first time, the second and so on; then doubled each
+ * time.
+ */
 const INCREMENTS_MS = [
   MINUTE_MS,
   5 * MINUTE_MS,
@@ -76,7 +79,9 @@ function incrementMs(corrections: number): number {
   return stepMs;
 }
 
-/** The prediction for what has run that long, in as many steps as it takes: beyond that, or the walltime. */
+/**
+ * The prediction for work that has run this long, extended as often as necessary, up to the maximum or the walltime.
+ */
 export function correctedPrediction(
   { durationMs: fromMs, runs, corrections: before = 0 }: Prediction,
   { ranMs, walltimeMs }: { readonly ranMs: number; readonly walltimeMs: number | null },

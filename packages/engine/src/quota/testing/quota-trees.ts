@@ -1,8 +1,8 @@
-/** Quota trees for tests: plain nodes to change, and generated ones with every kind of bound. */
+/** Quota trees for tests: plain nodes to modify, and generated trees with every kind of bound. */
 import fc from "fast-check";
 import type { QuotaNode, QuotaSpec } from "../tree.ts";
 
-/** A node with guarantees alone and weight 1. */
+/** A node with a guarantee, no other bound, and weight 1. */
 export function plainNode(parent: number, guarantee: readonly (number | null)[]): QuotaNode {
   const none = guarantee.map(() => null);
   return { parent, guarantee, limit: none, lendingLimit: none, borrowingLimit: none, weightMilli: 1000 };
@@ -42,13 +42,13 @@ const generous = fc.record({
   weightMilli,
 });
 
-/** Up to ten nodes under every kind of bound, two resources of one kind and one of another; one or more tops. */
+/** Up to ten nodes with every kind of bound, two resources of one kind and one of another, and one or more roots. */
 export const anyQuotaTree: fc.Arbitrary<QuotaSpec> = specOf(
   fc.array(tight, { minLength: 1, maxLength: 10 }),
   (place, index) => (place % (index + 1)) - 1,
 );
 
-/** One top, branches below it and many teams that live on each other's quota. */
+/** One root, branches below it, and many teams that borrow from each other. */
 export const lendingTree: fc.Arbitrary<QuotaSpec> = specOf(
   fc.array(generous, { minLength: 4, maxLength: 9 }),
   (place, index) => (index === 0 ? -1 : place % Math.min(index, 3)),

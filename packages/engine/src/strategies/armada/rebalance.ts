@@ -1,8 +1,8 @@
 /**
- * Filling up anew: all work that may be evicted of teams above their claim leaves tentatively; then everybody is served in
- * fair order, those who left at their own places alone. Who did not get its place back is evicted for those who did.
- * Filling up again at once may take from whom it has just served. So it is done only where something is otherwise than before,
- * and after an eviction not before those who were asked to leave have left.
+ * Armada's rebalancing. All preemptible attempts of teams above their entitlement are tentatively evicted. Requests are
+ * then served in fair order; a tentatively evicted attempt only gets its own place back. An attempt that does not get
+ * its place back is evicted for the requests that were served. Rebalancing again at once could evict what it has just
+ * started. It therefore runs only after a change, and after an eviction only when the evicted attempts have ended.
  */
 import { needsPart } from "../../model/device-part.ts";
 import type { Batch } from "../../batch/batch.ts";
@@ -62,20 +62,23 @@ interface Served {
 interface Filled {
   readonly served: readonly Served[];
   readonly evicted: readonly Attempt[];
-  /** Nobody leaves: whoever is served was given what is idle, and finds it as it was planned. */
+  /** No attempt is evicted: every served request fits into idle capacity, exactly as planned. */
   readonly isIdle: boolean;
 }
 
-/** Those of a class who were not in turn yet. */
+/** The tasks of a queue bucket that were not served yet. */
 interface Line {
   readonly bucket: QueueBucket;
   readonly tasks: Iterator<QueueBucket, undefined>;
 }
 
-/** How many tasks of a class may be served at most; absent: all. */
+/** Maximum number of tasks to serve, by queue bucket; absent: all. */
 type Bounds = Map<QueueBucket, number>;
 
-/** Filling until everybody who is served really finds room: nobody leaves for somebody who does not. */
+/**
+ * Repeats the rebalancing until every served request really fits, so that no attempt is evicted for a request that does
+ * not start.
+ */
 function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
   const bounds: Bounds = new Map();
   for (;;) {
@@ -88,7 +91,10 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
   }
 }
 
-/** Whole accelerators, of one kind of workers: those of a node are alike, and the same are picked again. */
+/**
+ * Workers of one kind with whole accelerators: the accelerators of a node are interchangeable, so the same ones are
+ * picked again.
+ */
 const isOfWhole = ({ request: { gang } }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
 
 const countOf = (served: readonly Served[], bucket: QueueBucket): number =>
@@ -100,10 +106,10 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
   try {
     const left = aboveEntitlement(batch);
     for (const attempt of left) ledger.vacate(attempt, 0);
-    // Where nobody leaves, what is idle is all there is.
+    // Without evictions only idle capacity can be used.
     const layer: Layer = left.length === 0 ? "idle" : "releasing";
     const returning = left.map((attempt) => returningClass(world, attempt));
-    // A class stands for each of its workloads in turn, and within this plan none of them leaves the queue.
+    // A bucket stands for each of its workloads in turn. Within this plan no workload leaves the queue.
     const lines = new Map<QueueBucket, Line>();
     for (const bucket of waiting) {
       const tasks = singles(batch, bucket, bounds.get(bucket) ?? Number.POSITIVE_INFINITY);
@@ -136,7 +142,10 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
   }
 }
 
-/** Who got its place back never left: whoever is served gets accelerators of the same nodes that are really there. */
+/**
+ * Drops the attempts that got their place back from the victims. Served requests get accelerators that are really
+ * available on the planned nodes.
+ */
 function markClean(world: World, { served, evicted }: Filled): readonly Served[] {
   const ledger = new Ledger(world);
   try {
@@ -144,7 +153,7 @@ function markClean(world: World, { served, evicted }: Filled): readonly Served[]
     return served.flatMap(({ bucket, placement }): Served[] => {
       const { request } = bucket;
       const workers = pickAgain(world, request, placement);
-      // Parts of accelerators may lie otherwise than in the plan.
+      // Fractions of accelerators can be arranged differently than in the plan.
       if (workers === null || !haveRoomTogether(world, request.gang, { workers, layer: "releasing" })) return [];
       ledger.occupy(request, { ...placement, workers });
       return [{ bucket, placement: { ...placement, workers } }];
@@ -154,7 +163,9 @@ function markClean(world: World, { served, evicted }: Filled): readonly Served[]
   }
 }
 
-/** What may be evicted of teams that hold more of something than they may claim, where it is a part of just that; in the order of placing. */
+/**
+ * Preemptible attempts of teams above their entitlement in a resource that the attempt holds, in order of placement.
+ */
 function aboveEntitlement(batch: Batch): Attempt[] {
   const { world } = batch;
   const teamShares = teamSharesOf(world);
@@ -175,7 +186,10 @@ function returningClass(world: World, attempt: Attempt): QueueBucket {
   return world.queue.single(PlacementRequest.of(workload, { rules: world.rules, holds: attempt }), workload);
 }
 
-/** The waiting tasks of a class one by one, in its order, each when the one before it was served; at most so many. */
+/**
+ * Yields the waiting tasks of a bucket one by one, in their order, each after the one before it was served; at most
+ * `most` of them.
+ */
 function* singles({ world, nowMs }: Batch, bucket: QueueBucket, most: number): Iterator<QueueBucket, undefined> {
   let left = most;
   for (const workload of bucket.waiting.from(0)) {
@@ -187,7 +201,10 @@ function* singles({ world, nowMs }: Batch, bucket: QueueBucket, most: number): I
   return undefined;
 }
 
-/** What it held, or as much on the same nodes, if that is left there: whole accelerators of a node are alike. */
+/**
+ * The attempt's own place, or as many accelerators on the same nodes if these are available: whole accelerators of a
+ * node are interchangeable.
+ */
 function ownPlace(world: World, request: PlacementRequest, { workers, acceleratorType }: Attempt): Placement | null {
   if (quotaReached(world, request, acceleratorType) !== null) return null;
   if (hasRoom(world, request, workers)) return { acceleratorType, workers };

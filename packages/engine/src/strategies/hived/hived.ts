@@ -33,11 +33,12 @@ export const hived: PreemptionStrategy<Plan> = {
 
   *plan(batch, preemptor, reason) {
     const { world } = batch;
-    // Capacity that is releasing already will do: no further victim is needed.
+    // Terminating work frees enough capacity: no further victim is needed.
     if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
     if (reason === "reclaimed") return yield searchAmong(batch, preemptor, { way: findEvictions, lower: [] });
     const lower = lowerInTeam(batch, preemptor);
-    // Without all of them it would fit, or never.
+    // If evicting all of them does not make the request fit, no subset does; without any of them reclaim would have
+    // found a plan.
     if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
     const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
     for (const way of ways) {
@@ -48,12 +49,12 @@ export const hived: PreemptionStrategy<Plan> = {
   },
 };
 
-/** What a plan is when these attempts give up their cells. */
+/** Makes a plan in which the given attempts give up their cells; `null`: the request does not fit. */
 type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => Plan | null;
 
 interface CellDonors {
   readonly way: Way;
-  /** Who may give up cells, the first to do so first. */
+  /** Attempts that may give up cells, in the order in which they are asked. */
   readonly lower: readonly Attempt[];
 }
 
@@ -62,7 +63,10 @@ interface CellPlan {
   readonly plan: Plan;
 }
 
-/** The attempts that give up their cells: a beginning of the list, then none that is not needed, the last one dropped first. */
+/**
+ * Searches the attempts that give up their cells: first the shortest sufficient prefix of the list, then without every
+ * attempt that is not needed, starting with the last.
+ */
 const searchAmong = (
   batch: Batch,
   preemptor: QueueBucket,
@@ -77,7 +81,7 @@ const searchAmong = (
     }).found,
 });
 
-/** The shortest beginning of the list that suffices, by halving; `null`: not even all of it does. */
+/** The shortest prefix of the list that suffices, by bisection; `null`: not even the whole list suffices. */
 function leastGiven(planWith: (given: readonly Attempt[]) => Plan | null, lower: readonly Attempt[]): CellPlan | null {
   let plan = planWith(lower);
   if (plan === null) return null;
@@ -91,7 +95,7 @@ function leastGiven(planWith: (given: readonly Attempt[]) => Plan | null, lower:
   return { given: lower.slice(0, enough), plan };
 }
 
-/** Guaranteed work of lower priority in the same team, the least important first, the youngest of those. */
+/** Guaranteed attempts of lower priority in the same team: lowest priority first, then youngest first. */
 function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
@@ -111,7 +115,10 @@ function lowerInTeam(batch: Batch, preemptor: QueueBucket): Attempt[] {
     .toSorted((left, right) => priorityOf(left) - priorityOf(right) || right.placedSequence - left.placedSequence);
 }
 
-/** A place that is idle as it is, once these have given their cells to it and stay where they are. */
+/**
+ * A plan that uses only idle accelerators: the given attempts give their cells to the request but keep running where
+ * they are, as opportunistic work.
+ */
 function relabel({ world }: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const placement = placeOn(world, preemptor, { layer: "idle", relabelled: idsOf(given) });
   return placement === null ? null : { preemptor, placement, victims: [], relabelled: given };
@@ -133,7 +140,10 @@ function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: Ce
   return null;
 }
 
-/** A place from which work that uses idle accelerators leaves, and these, as far as they are in the way or the policy is not lazy. */
+/**
+ * A plan that evicts opportunistic work from a place. Of the given attempts it evicts those in the way, or all if
+ * preemption is not lazy.
+ */
 function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const { world } = batch;
   const relabelled = idsOf(given);
@@ -145,7 +155,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   );
   if (placement === null) return null;
   const isLazyPreemption = world.rules.eviction.lazyPreemption;
-  /** Without a lazy policy who gives up his cells leaves whole. */
+  /** Without lazy preemption an attempt that gives up its cells is evicted whole. */
   const goes = ({ id }: Attempt): boolean => !isLazyPreemption && relabelled.has(id);
   const all = candidates.map((attempt): Victim => ({
     attempt,
@@ -154,7 +164,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   }));
   let victims = all.filter(({ attempt, keeps }) => keeps < attempt.workers.length);
   if (!simulateWithout(world, victims, () => isFree(world, preemptor, placement))) {
-    // Accelerators are not all: cores, memory or workers beside them have to be freed on those nodes too.
+    // The placement lacks cores, memory or room beside other workers on those nodes: every attempt there is a victim.
     const nodes = new Set(placement.workers.map(({ node }) => node));
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
     victims = all.filter(({ attempt }) => isThere(attempt) || goes(attempt)).map((victim) => ({ ...victim, keeps: 0 }));
@@ -170,11 +180,14 @@ interface Wanting {
   readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
-  /** Everybody who could go; with all of them gone the quotas allow the place. */
+  /** All attempts that may be evicted; without all of them the quotas allow the placement. */
   readonly others: readonly Victim[];
 }
 
-/** Who is not in the way and has to go all the same, since the quotas do not allow the place beside it; none that could stay. `null`: not even so. */
+/**
+ * Further victims that are not in the way but whose quota the request needs; minimal by inclusion. `null`: the quotas
+ * do not allow the placement even without all of them.
+ */
 function missingForQuota(world: World, { preemptor, placement, victims, others }: Wanting): readonly Victim[] | null {
   const isAllowed = (more: readonly Victim[]): boolean =>
     simulateWithout(
@@ -193,7 +206,7 @@ function missingForQuota(world: World, { preemptor, placement, victims, others }
   return minimise(missing, true, { order: missing.toReversed(), without }).needed;
 }
 
-/** Work on the same types that uses idle accelerators and may be evicted; never the beneficiary's own. */
+/** Preemptible opportunistic attempts on the same accelerator types, except the preemptor's own. */
 function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
   const { world } = batch;
   const head = preemptor.waiting.first() as Workload;
@@ -205,7 +218,10 @@ function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
   });
 }
 
-/** How many workers, from the first on, the attempt may keep: all before the first in the way, if that is enough for it. */
+/**
+ * Number of leading workers that the attempt may keep: those before its first worker in the way, if that is at least
+ * its minimum.
+ */
 function keptBeside(world: World, attempt: Attempt, { workers }: Placement): number {
   const { spec } = workloadOf(world, attempt.workloadId);
   const first = attempt.workers.findIndex((held) => workers.some((wanted) => meets(held, wanted)));
@@ -222,7 +238,7 @@ function meets(held: Worker, wanted: Worker): boolean {
   return acceleratorIndices(wanted.accelerators).some((index) => indices.has(index));
 }
 
-/** Whether all workers of the place fit at once. */
+/** Whether all workers of the placement fit at the same time. */
 const isFree = (world: World, preemptor: QueueBucket, { acceleratorType, workers }: Placement): boolean =>
   simulate(world, (ledger) =>
     workers.every((worker) => {

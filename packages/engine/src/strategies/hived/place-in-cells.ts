@@ -41,7 +41,8 @@ export const isPlacedInCells = (
 /** Whether the request uses its team's reserved topology: by its priority, unless it is growth of a relabelled job. */
 export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
-  // The request of one task group has a gang without groups, but reserved topology does not support the whole gang.
+  // Reserved topology does not support gangs with task groups. The request of a single task group has a gang without
+  // groups, so its group decides.
   if (request.group !== null) return false;
   const growing = growingAttempt(world, request);
   const { spec } = request;
@@ -55,7 +56,7 @@ function placeInCells(
 ): readonly WorkerAllocation[] | null {
   const tree = cellTreeOf(world, asked.type);
   if (!isGuaranteedRequest(world, request)) {
-    // Non-preemptible work must not use capacity that others are guaranteed.
+    // Non-preemptible work must not use capacity that is guaranteed to other teams.
     if (world.rules.teams.reservedTopology !== undefined && !request.isPreemptible) return null;
     return new CellPlacing(world, request, { ...asked, tree, own: null }).place();
   }
@@ -66,8 +67,8 @@ function placeInCells(
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
-  // Free choice is usually right; if it would take cells that others need, each step is checked. Cells set aside for
-  // the team hold its whole topology.
+  // A free choice is usually safe. If it would take cells that another team needs, every step is checked. The cells set
+  // aside for the team hold its whole topology.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
@@ -84,7 +85,7 @@ interface Owning extends Pick<OwnedLayout, "reservedTopology" | "workers"> {
   readonly layouts: readonly Layout[];
 }
 
-/** Ownership and usage as of now; cached until an event is recorded, because every waiting request needs it. */
+/** Ownership and usage at this moment, cached until the next event, because every waiting request needs it. */
 function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateRequest): Owning {
   const make = (): Owning => {
     const reservedTopology = shapesOn(world, tree, type.type);
@@ -94,7 +95,7 @@ function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateR
   return (relabelled?.size ?? 0) > 0 ? make() : derivedFrom(world, tree, make);
 }
 
-/** Accelerators that the team owns and holds not, at most: what saves most looks at the cells. */
+/** Upper bound of the accelerators that the team owns and does not hold. It avoids most searches for cells. */
 function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
   let room = 0;
   for (const { owner: other, shape } of reservedTopology) if (other === owner) room += shape.count * shape.accelerators;
@@ -105,18 +106,21 @@ function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
 const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
-/** After this number of cells that others need, only those set aside for the team are tried. */
+/** After this number of choices that another team needs, only the cells set aside for the team are tried. */
 const UNSAFE_CELLS_MAX = 8;
 
-/** Restrictions of guaranteed work. */
+/** Cells that guaranteed work may use. */
 interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
   readonly workers: readonly GuaranteedWorker[];
-  /** One that is looked at, and the best as it was before. */
+  /** The layout under test, and the best layout before the placement. */
   readonly layout: Layout;
   readonly before: Layout;
-  /** Any open cell; any cell that the others can spare, checked one by one; or the cells set aside. */
+  /**
+   * `free`: any open cell. `checked`: any cell that the other teams can spare, checked one by one. `setAside`: only the
+   * cells set aside for the team.
+   */
   readonly choice: "free" | "checked" | "setAside";
 }
 
@@ -129,7 +133,7 @@ interface PlacingRequest extends CandidateRequest {
 interface Region {
   readonly cell: Cell;
   readonly owned: OwnedShape | null;
-  /** Guaranteed work of its team is in it already. */
+  /** The cell already contains guaranteed work of its team. */
   readonly isBound: boolean;
   readonly isHotSpare: boolean;
 }
@@ -149,11 +153,11 @@ class CellPlacing {
   readonly #room: Room;
   readonly #spread: DomainBudget;
   #regions: Region[];
-  /** How many more cells of each shape may be bound. */
+  /** Number of further cells of each shape that may be bound. */
   readonly #left = new Map<OwnedShape, number>();
-  /** Cells around the job's own. */
+  /** Cells that enclose accelerators of the job. */
   readonly #near = new Set<Cell>();
-  /** Further workers that the gang would like to have. */
+  /** Number of further workers up to the gang's maximum. */
   #wanted: number;
   readonly #placed: WorkerAllocation[] = [];
   #unsafeCount = 0;
@@ -200,7 +204,7 @@ class CellPlacing {
 
   #bestSpot(): Spot | null {
     let best: Spot | null = null;
-    // Among completely free, equivalent nodes the first is as good as any.
+    // Completely free, equivalent nodes are interchangeable: the first is used.
     const seen = new Set<string>();
     for (const region of this.#regions) {
       if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
@@ -247,7 +251,7 @@ class CellPlacing {
     return { region, slot, leaves, rank };
   }
 
-  /** The preferred part of a node: where the job is already, else one that holds all its wanted workers. */
+  /** The preferred part of a node: the part with the job's other workers, else one that holds all its workers. */
   #narrowed(container: Cell): Cell {
     const { accelerators } = this.#request.gang;
     const isNear = this.#near.size > 0;
@@ -271,8 +275,8 @@ class CellPlacing {
   }
 
   /**
-   * Accelerators in the smallest cell that contains them and the job's own; for a new job, that could hold all wanted
-   * workers.
+   * Number of accelerators in the smallest cell that contains the cell and the job's own accelerators. For a new job:
+   * in the smallest cell that could hold all its workers.
    */
   #distance(cell: Cell): number {
     const needed = (this.#wanted - this.#placed.length) * this.#request.gang.accelerators;
@@ -305,14 +309,14 @@ class CellPlacing {
     );
     if (region.isBound || region.owned === null) return;
     this.#left.set(region.owned, (this.#left.get(region.owned) as number) - 1);
-    // Cells around or inside the new one are no separate cells of the team any more.
+    // Cells around or inside the new cell are no longer separate cells of the team.
     const { first, end } = region.cell;
     const others = this.#regions.filter(({ cell, isBound }) => isBound || cell.end <= first || cell.first >= end);
     this.#regions = [...others, { ...region, isBound: true }];
   }
 }
 
-/** Cells of the team's shapes that hold its work, and those that could. */
+/** Cells of the team's shapes that hold its work, and cells that could hold more. */
 function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: OwnedLayout): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
@@ -333,7 +337,7 @@ function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, c
   return regions;
 }
 
-/** The parts of a cell on one node each, because a worker is on one. */
+/** The parts of a cell on each node: a worker runs on one node. */
 function* containersIn(cell: Cell): Generator<Cell> {
   if (cell.slot !== null) yield cell;
   else for (const child of cell.children) yield* containersIn(child);

@@ -34,7 +34,7 @@ export interface KaiSearch {
   readonly reason: EvictionReason;
   readonly teamShares: TeamShares;
   readonly donors: readonly Donor[];
-  /** All other waiting requests, by team and best first, where teams are seen with their best request. */
+  /** All other waiting requests by team, best first within a team; teams are ordered by their best request. */
   readonly inLine: readonly (readonly QueueBucket[])[];
 }
 
@@ -51,7 +51,7 @@ export const kai: PreemptionStrategy<PlacedAgain> = {
     const search: KaiSearch = { batch, preemptor, reason, teamShares, donors, inLine: inLineWith(world, preemptor) };
     let base: readonly VictimUnit[] = [];
     let found: PlacedAgain | null = null;
-    // A part of each group is no step on the way to all of them.
+    // Task groups start together, so a part of each group is no useful step.
     for (const workers of isInGroups(preemptor.request)
       ? [preemptor.request.workers]
       : growingCounts(preemptor.request.workers)) {
@@ -71,7 +71,7 @@ function inLineWith(world: World, preemptor: QueueBucket): KaiSearch["inLine"] {
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
-/** What no victim can change: the quotas of work that must stay within its guarantee. */
+/** No victim can help: the quota of work that must stay within its guarantee is used up. */
 function isHopeless({ world }: Batch, preemptor: QueueBucket): boolean {
   if (preemptor.request.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
   const amount = amountAsked(world, preemptor.request, "");
@@ -86,7 +86,7 @@ function* growingCounts(workers: number): Generator<number> {
   yield workers;
 }
 
-/** Whether the fleet has as much idle in sum, parts of shared accelerators included. */
+/** Whether the idle capacity of the fleet, including idle fractions of shared accelerators, adds up to the request. */
 function idleSuffices({ world }: Batch, preemptor: QueueBucket): boolean {
   let idle = 0;
   for (const { slots } of world.capacity.allTypes) {
@@ -118,7 +118,7 @@ function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason)
   ];
 }
 
-/** Whoever was promised a place, as it will run there. */
+/** A nominated request as the attempt that it will become. */
 const asAttempt = ({
   attemptId: id,
   workloadId,
@@ -144,11 +144,14 @@ const asAttempt = ({
 
 interface ListStep {
   readonly workers: number;
-  /** Victims of the smaller request that was solved before. */
+  /** Victims that were found for the smaller request of the step before. */
   readonly base: readonly VictimUnit[];
 }
 
-/** A search for so many of the preemptor's workers: units that get their places back are no victims, so nothing is left to minimise. */
+/**
+ * A search for the first workers of the preemptor. Units that get their places back are no victims, so nothing is left
+ * to minimise.
+ */
 const stepOf = (search: KaiSearch, step: ListStep): Search<readonly VictimUnit[], PlacedAgain, PlacedAgain> => ({
   candidates: candidatesFor(search, step),
   simulate: (units) => simulateStep(search, step, units),
@@ -160,7 +163,7 @@ function* candidatesFor(search: KaiSearch, step: ListStep): Generator<readonly V
   yield* unitsByNode(search, step);
 }
 
-/** Lists as they grow, the newest unit last. */
+/** Lists of victims that grow by one unit, the newest last. */
 function* lists({ batch, teamShares, donors }: KaiSearch): Generator<readonly VictimUnit[]> {
   const order = new VictimOrder(batch.world, teamShares, donors);
   const list: VictimUnit[] = [];
@@ -175,14 +178,14 @@ const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
 ];
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Of each list, the units on one node of its newest victim. */
+/** From each list, the units on one node of its newest victim. */
 function* nearbyUnits(search: KaiSearch): Generator<readonly VictimUnit[]> {
   for (const list of lists(search))
     for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName))
       yield list.filter((unit) => nodesOf(unit).includes(node));
 }
 
-/** Of each list, the units on the smallest nodes that could cover the request, then on more and more of its nodes. */
+/** From each list, the units on the smallest nodes that could cover the request, then on more and more of its nodes. */
 function* unitsByNode(search: KaiSearch, step: ListStep): Generator<readonly VictimUnit[]> {
   const { world } = search.batch;
   for (const list of lists(search)) {
@@ -197,7 +200,7 @@ function* unitsByNode(search: KaiSearch, step: ListStep): Generator<readonly Vic
   }
 }
 
-/** Whether what is free on the nodes and what would be given up add up to the request. */
+/** Whether the free capacity of the nodes and the capacity of the victims add up to the request. */
 function couldCover({ preemptor, batch }: KaiSearch, { workers }: ListStep, units: readonly VictimUnit[]): boolean {
   const { gang } = preemptor.request;
   const asked = isInGroups(preemptor.request) ? partsAsked(batch.world, preemptor.request) : [{ shape: gang, workers }];
@@ -224,7 +227,7 @@ function simulateStep(
   return search.reason === "reclaimed" && !acceptsLosses(search, found) ? null : found;
 }
 
-/** The same request with fewer workers: a step on the way to all of them. */
+/** The same request with fewer workers, as a step towards all of them. */
 function part({ queue, rules }: World, { request, waiting }: QueueBucket, workers: number): QueueBucket {
   const workload = waiting.first() as WorkloadEntity;
   const { isGrowth, grows, group } = request;
@@ -237,7 +240,10 @@ function part({ queue, rules }: World, { request, waiting }: QueueBucket, worker
 const isSame = (left: VictimUnit, right: VictimUnit): boolean =>
   left.attempt === right.attempt && left.keeps === right.keeps && left.upTo === right.upTo;
 
-/** Waiting requests: the best of each team until its turn has come, then the next one. Most never have their turn. */
+/**
+ * Waiting requests in order. Of each team only the best request is considered until it was served, because most of the
+ * others never are.
+ */
 class InLine implements Turns {
   readonly first: readonly QueueBucket[];
   readonly #rest = new Map<QueueBucket, Iterator<QueueBucket, undefined>>();

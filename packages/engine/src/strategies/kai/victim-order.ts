@@ -16,7 +16,7 @@ import type { TeamShare, TeamShares } from "../../ordering/team-share.ts";
 import { teamComparison } from "../../ordering/team-comparison.ts";
 import type { Seen } from "../../ordering/team-comparison.ts";
 
-/** An attempt or a nomination that could give something. */
+/** An attempt or a nomination that can give up capacity. */
 export interface Donor {
   readonly attempt: Attempt;
   readonly nomination: Nomination | null;
@@ -24,7 +24,7 @@ export interface Donor {
 
 interface HeldUnits extends Donor {
   readonly workload: Workload;
-  /** Workers that were not taken yet. */
+  /** Workers that are not taken yet. */
   left: number;
 }
 
@@ -33,7 +33,7 @@ interface Branch {
   readonly held: HeldUnits[];
   readonly children: Branch[];
   readonly parent: Branch | null;
-  /** What was taken of it so far, by resource position. */
+  /** Capacity taken from it so far, by resource position. */
   readonly taken: number[];
 }
 
@@ -65,7 +65,7 @@ export class VictimOrder {
     return branch;
   }
 
-  /** The next unit; `null`: nothing is left to take. */
+  /** The next unit; `null`: there is none left. */
   next(): VictimUnit | null {
     let branch = this.#last(this.#top);
     while (branch !== null) {
@@ -75,7 +75,7 @@ export class VictimOrder {
     return null;
   }
 
-  /** The sibling that would be served last, among those that hold something. */
+  /** The sibling team that would be served last, among those that hold something. */
   #last(branches: readonly Branch[]): Branch | null {
     let last: Branch | null = null;
     for (const branch of branches) {
@@ -112,7 +112,7 @@ export class VictimOrder {
 
 const holdsAnything = (branch: Branch): boolean => branch.held.length > 0 || branch.children.some(holdsAnything);
 
-/** The order of serving within a team; a gang above its minimum would be served after one at its minimum. */
+/** The order of serving within a team. A gang above its minimum comes after one at its minimum. */
 function compareHeld({ rules }: World, left: HeldUnits, right: HeldUnits): number {
   const isAbove = ({ left: workers, workload }: HeldUnits): number =>
     Number(workers > minWorkersOf(workload.spec.gang));

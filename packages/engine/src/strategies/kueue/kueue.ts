@@ -41,7 +41,7 @@ const byShare: Choose = (search, { rules }) => {
   return victimsByShare(search, { first: shareRules[first], second: second === "initial" ? "belowInitial" : null });
 };
 
-/** Preemption rights of teams that do not state any. */
+/** Preemption rights of teams that state none. */
 const STANDARD_RIGHTS: TeamPreemption = { within: "lowerPriority", reclaim: "any" };
 
 type KueueStrategy = PreemptionStrategy<readonly QuotaVictim<QuotaCandidate>[]>;
@@ -77,7 +77,7 @@ function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSea
       priority: head.spec.priority,
       submittedAtMs: head.submittedAtMs,
       amounts,
-      // A resource that is not asked for may be unavailable too, where more was promised or lent than there is.
+      // A resource that is not requested can also be unavailable, if guarantees and loans exceed capacity.
       needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
     },
     rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
@@ -121,7 +121,7 @@ function candidatesByTeam(
   return teams;
 }
 
-/** Lower priority first, then who was placed later, then by name. */
+/** Lower priority first, then later placement, then by name. */
 function compareCandidates(left: QuotaCandidate, right: QuotaCandidate): number {
   return (
     left.priority - right.priority ||
@@ -139,8 +139,8 @@ interface Without {
 }
 
 /**
- * A place on the type without the victims; what they hold counts as leaving. What teams lend is the search's own business;
- * limits of resources that nobody is guaranteed are not in its tree.
+ * A placement on the type without the victims, whose capacity counts as releasing. The search itself checks what teams
+ * lend and borrow. Its quota tree does not contain limits of resources without any guarantee.
  */
 function placeWithout(world: World, { preemptor, type, victims }: Without): Placement | null {
   const { teamUse } = world;
@@ -156,7 +156,7 @@ function placeWithout(world: World, { preemptor, type, victims }: Without): Plac
     for (const { candidate } of victims) ledger.leaveOnly(candidate.attempt);
     if (isInGroups(preemptor.request)) {
       const placed = placeGroups(world, preemptor.request, { layer: "releasing", heedsQuotas: false });
-      // The types of its groups are known only now.
+      // The types of the task groups are known only after placement.
       return placed !== null && isWithin(amountHeld(world, preemptor.request.gang, placed)) ? placed : null;
     }
     const found = world.capacity.type(type);

@@ -20,13 +20,13 @@ import {
   type VictimSearch,
 } from "./victims.ts";
 
-/** Ground on which a team's candidates may be taken. */
+/** Reason for which candidates of a team may be taken. */
 type AdvantageShare = "byAdvantage" | "byPriority" | "ownTeam";
 
-/** A team that may have to give. */
+/** A team whose work may be evicted. */
 interface Source {
   readonly team: number;
-  /** The lowest team above both this one and the incoming work's; -1 for its own. */
+  /** The lowest common ancestor of this team and the team of the incoming work; -1 for that team itself. */
   readonly meetingPoint: number;
   readonly teamShare: AdvantageShare;
 }
@@ -44,7 +44,7 @@ function* attemptsByAdvantage<Candidate extends QuotaVictimCandidate>(
   for (const borrowing of runsOf(search, sources)) yield* takeInOrder(search, sources, borrowing);
 }
 
-/** In which order it is tried with and without borrowing. */
+/** The order of runs with and without borrowing. */
 function runsOf<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
@@ -61,9 +61,9 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Every team with eligible victims, and the ground. From the team to the root, what is below each ancestor and was not
- * below the one before: once the request fits the quota of a subtree, it has the advantage over everything outside it.
- * Each level's own available quota is subtracted on the way.
+ * Every team with eligible victims, and the reason. Walks from the team to the root; at each ancestor it takes the
+ * teams below it that were not below the ancestor before. Once the request fits the quota of a subtree, it has the
+ * advantage over everything outside that subtree. Each level's own available quota is subtracted on the way.
  */
 function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
@@ -94,7 +94,10 @@ function takeOffLocal<Candidate extends QuotaVictimCandidate>(
   }
 }
 
-/** The teams below a node that are beyond their quota in something needed, as is every node between; one child is skipped. */
+/**
+ * The teams below a node that exceed their quota of a needed resource, and so does every node between; one child is
+ * skipped.
+ */
 function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   node: number,
@@ -107,7 +110,7 @@ function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   });
 }
 
-/** Takes what may be taken, by advantage before by priority before from the own team. The tree ends as it was. */
+/** Takes candidates by advantage, then by priority, then from the own team. Leaves the tree as it was. */
 function* takeInOrder<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],
@@ -139,8 +142,8 @@ function* takeInOrder<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * The ground for the candidate now; null if none. Earlier evictions may have brought its team or subtree back within
- * quota: then it is no longer eligible.
+ * The reason for which the candidate may be taken now; null if there is none. Earlier evictions may have brought its
+ * team or subtree back within quota, so that it is no longer eligible.
  */
 function reasonFor<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,

@@ -19,19 +19,22 @@ import {
 } from "./victims.ts";
 
 /**
- * When the incoming side may take from another one, its own share counted with the incoming work. `atMostFinal`: its
- * share is at most the other's after the loss. `belowInitial`: it is smaller than the other's before the loss; that lets
- * one large victim go of which nothing smaller would do.
+ * Condition under which the incoming side may take from another side; its share includes the incoming work.
+ * `atMostFinal`: its share is at most the other side's share after the loss. `belowInitial`: its share is smaller than
+ * the other side's share before the loss. `belowInitial` allows one large victim where no smaller one suffices.
  */
 export type ShareRule = "atMostFinal" | "belowInitial";
 
 export interface ShareRules {
   readonly first: ShareRule;
-  /** Tried after it on those that the first one left, one victim a team. */
+  /** Second rule, tried on the candidates that the first rule spared, one victim per team. */
   readonly second: "belowInitial" | null;
 }
 
-/** The reason within a guarantee is `reclaimGuarantee`, in the own team `withinTeam`, otherwise `reclaimShare`. */
+/**
+ * Victims by fair share. The reason is `reclaimGuarantee` within a guarantee, `withinTeam` in the own team, otherwise
+ * `reclaimShare`.
+ */
 export const victimsByShare = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   rules: ShareRules,
@@ -56,7 +59,10 @@ function* attemptsByShare<Candidate extends QuotaVictimCandidate>(
   }
 }
 
-/** Possible victims: the own team by its rule, others in the same tree while they borrow a requested resource. */
+/**
+ * Possible victims: work of the own team by the team's rule, and work of other teams in the same tree that borrow a
+ * requested resource.
+ */
 function collect<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
 ): readonly TeamCandidates<Candidate>[] {
@@ -74,7 +80,7 @@ function collect<Candidate extends QuotaVictimCandidate>(
   return found;
 }
 
-/** The candidates of a team in a pass: all eligible ones, or those that the first rule spared. */
+/** The candidates of a team in a pass: all eligible ones, or the ones that the first rule spared. */
 interface VictimQueue<Candidate> {
   readonly team: number;
   head(): Candidate | undefined;
@@ -99,15 +105,17 @@ class HotSpareCandidates<Candidate> implements VictimQueue<Candidate> {
   }
 }
 
-/** A pass over the tree in search of the next team that has to give; see `next`. */
+/** A pass over the tree that finds the next team to take from (`next`). */
 class ShareOrder<Candidate extends QuotaVictimCandidate> {
   readonly #search: VictimSearch<Candidate>;
   readonly #queues: Map<number, VictimQueue<Candidate>>;
-  /** By node, the children that can still give, ascending; only nodes with candidates below them are in here. */
+  /**
+   * By node, in ascending order, the children that can still give. Only nodes with candidates below them are listed.
+   */
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
   readonly #start: number;
-  /** Last computed shares; a victim changes those of its own ancestors only. */
+  /** Shares as last computed; a victim changes only the shares of its own ancestors. */
   readonly #shares = new Map<number, Share>();
 
   constructor(search: VictimSearch<Candidate>, queues: Iterable<VictimQueue<Candidate>>) {
@@ -144,12 +152,12 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
     for (const node of pathToRoot(this.#search, team)) this.#shares.delete(node);
   }
 
-  /** Takes the team out of the pass. */
+  /** Removes the team from the pass. */
   drop(team: number): void {
     this.#queues.delete(team);
   }
 
-  /** The next team, always towards the largest share; -1 when no candidates are left. */
+  /** The next team, found by descending to the largest share; -1 when no candidates are left. */
   next(): number {
     const { tree } = this.#search;
     let node = this.#start;
@@ -158,7 +166,7 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
       if (child >= 0) {
         node = child;
       } else {
-        // No candidates are left below this node: it is removed, and the descent restarts.
+        // This node has no candidates left: it is removed, and the descent restarts.
         this.#open.delete(node);
         if (node === this.#start) return -1;
         node = this.#start;
@@ -168,9 +176,9 @@ class ShareOrder<Candidate extends QuotaVictimCandidate> {
   }
 
   /**
-   * The child with the largest share, after removing those without candidates and those that no longer borrow a
-   * requested resource, except the preemptor's subtree. A subtree goes before a team of equal share; among equal teams
-   * the one whose next candidate goes first, the own team last; among equal subtrees the first.
+   * The child with the largest share. First removes children without candidates and children that no longer borrow a
+   * requested resource, except the preemptor's subtree. Ties: a subtree goes before a team; among teams the one whose
+   * next candidate goes first, and the own team last; among subtrees the first.
    */
   #largestChild(node: number): number {
     const { tree, incoming } = this.#search;
@@ -246,7 +254,10 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     }
   }
 
-  /** The second chance of those that the first rule spared: one a team, judged by its share before the loss. */
+  /**
+   * Second rule for the candidates that the first rule spared: one per team, judged by the team's share before the
+   * loss.
+   */
   *takeByInitialShare(): Generator<QuotaAttempt<Candidate>> {
     const order = new ShareOrder<Candidate>(this.#search, this.#viaHotSpares.values());
     for (let team = order.next(); team >= 0; team = order.next()) {
@@ -285,7 +296,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     viaHotSpares.list.push(candidate);
   }
 
-  /** Takes a victim out of the tree; yields all of them if the quotas allow the incoming work now. */
+  /** Takes a victim out of the tree; yields all victims if the quotas now allow the incoming work. */
   *#take(
     order: ShareOrder<Candidate>,
     team: number,
@@ -303,7 +314,7 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
     }
   }
 
-  /** The two branches just below the lowest team above both, and their shares before anything is taken. */
+  /** The two branches just below the lowest common ancestor, with their shares before anything is taken. */
   #sidesOf(team: number): FairSharingSides {
     const { tree, incoming } = this.#search;
     const above = new Map<number, number>();

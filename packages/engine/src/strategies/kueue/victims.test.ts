@@ -18,7 +18,7 @@ const byAdvantage: Selection = (search) => firstFound(victimsByAdvantage(search)
 const all: Rights = { within: "lowerPriority", reclaim: "any" };
 type Rights = PreemptionRights;
 
-/** Work as `name: team amount priority`; the incoming work last. Teams of one level below one top, one resource. */
+/** Work as `name: team amount priority`, the incoming work last. All teams are children of one root; one resource. */
 function teams(
   guarantees: readonly number[],
   running: readonly (readonly [team: number, amount: number, priority?: number])[],
@@ -180,7 +180,7 @@ describe.each([
   ["by final share only", byFinalShareOnly],
   ["by advantage", byAdvantage],
 ])("victims %s", (_, selection) => {
-  /** A placement that needs several victims and is monotonic. */
+  /** A placement that needs several victims and is monotonic in them. */
   const settings = fc.record({ world: anyWorld, victimsNeeded: fc.nat({ max: 2 }) });
   const run = (given: { world: World; victimsNeeded: number }): readonly QuotaChoice<Work>[] | null =>
     selection(searchIn(given.world, (victims) => victims.length >= given.victimsNeeded));
@@ -195,7 +195,8 @@ describe.each([
         if (victims === null) return;
         for (const victim of victims) tree.remove(victim.team, victim.candidate.amounts);
         expect(tree.hasRoomFor(incoming.team, incoming.amounts)).toBe(true);
-        // Some victims are eligible only for work that ends inside its guarantee; then that is part of fitting.
+        // Some victims are eligible only for work that ends inside its guarantee; for them this is part of the
+        // condition `fits`.
         const isWithin = (): boolean => tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
         const mustStayWithin = selection === byAdvantage && isWithin();
         for (const victim of victims) {

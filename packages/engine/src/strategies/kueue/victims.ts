@@ -8,11 +8,11 @@ import type { QuotaTree } from "../../quota/tree.ts";
 import { minimise } from "../../preemption/minimise.ts";
 import type { Search } from "../../preemption/strategy.ts";
 
-/** Work that could be stopped. `Candidate` is whatever the caller keeps of it; the search reads only this. */
+/** Running work that could be evicted. `Candidate` is the caller's own data; the search reads only these fields. */
 export interface QuotaVictimCandidate {
   readonly priority: number;
   readonly submittedAtMs: number;
-  /** By resource, as in the quota tree, in which it is counted. */
+  /** Amounts by resource, in the order of the quota tree that counts them. */
   readonly amounts: readonly number[];
 }
 
@@ -23,16 +23,16 @@ export interface Incoming {
   readonly priority: number;
   readonly submittedAtMs: number;
   readonly amounts: readonly number[];
-  /** The resources for lack of which it waits: only work that holds some of these helps. */
+  /** Resources that the request lacks: only work that holds one of them is a useful victim. */
   readonly needed: readonly number[];
 }
 
 export interface PreemptionRights {
-  /** In its own team. `lowerOrNewerEqual` also reaches work of its own priority that was submitted later. */
+  /** Victims in the own team. `lowerOrNewerEqual` also includes work of equal priority that was submitted later. */
   readonly within: "never" | "lowerPriority" | "lowerOrNewerEqual";
-  /** In teams that hold more than their guarantee. */
+  /** Victims in teams that hold more than their guarantee. */
   readonly reclaim: "never" | "lowerPriority" | "any";
-  /** While its own team borrows: work of lower priority than its own, at most `priorityMax`; absent: never. */
+  /** While its own team borrows: victims of lower priority than its own, at most `priorityMax`; absent: none. */
   readonly whileBorrowing?: { readonly priorityMax?: number };
 }
 
@@ -40,28 +40,28 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   readonly tree: QuotaTree;
   readonly incoming: Incoming;
   readonly rights: PreemptionRights;
-  /** Eligible victims of a team (a leaf), in eviction order. Called only for teams that may lose. */
+  /** Eligible victims of a team (a leaf), in eviction order. Called only for teams from which work may be taken. */
   candidatesOf(team: number): readonly Candidate[];
-  /** Which of two candidates goes first: a total order, the one by which `candidatesOf` is sorted. */
+  /** The eviction order of two candidates: total; `candidatesOf` is sorted by it. */
   order(left: Candidate, right: Candidate): number;
-  /** Whether the incoming work has a real place once these are gone. Asked only when the quotas allow it. */
+  /** Whether the incoming work has a placement without these victims. Called only when the quotas allow it. */
   fits(victims: readonly QuotaChoice<Candidate>[]): boolean;
 }
 
-/** Ground of an eviction. */
+/** Reason of an eviction. */
 export type VictimReason =
-  /** Both belong to one team, and the team's own rule decides. */
+  /** Both belong to one team, and the team's own rule allows it. */
   | { readonly kind: "withinTeam" }
-  /** The incoming work stays inside a guarantee of its own or of its side of the tree; the victim does not. */
+  /** The incoming work stays inside a guarantee of its team or its side of the tree; the victim does not. */
   | { readonly kind: "reclaimGuarantee" }
-  /** Both sides borrow; the shares are those of the two branches just below the lowest team above both. */
+  /** Both sides borrow; the shares are those of the two branches just below their lowest common ancestor. */
   | {
       readonly kind: "reclaimShare";
       readonly incomingShare: Share;
       readonly holderShareBefore: Share;
       readonly holderShareAfter: Share;
     }
-  /** The incoming work's team borrows, and may, against work of low enough priority. */
+  /** The incoming work's team borrows, and its rule allows taking work of this priority. */
   | { readonly kind: "reclaimWhileBorrowing" };
 
 export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
@@ -73,8 +73,8 @@ export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
 export type Borrowing = "mayBorrow" | "withinGuarantee";
 
 /**
- * The candidates of one team that hold something needed and may be taken by the rule, looked at no further than they are
- * asked for: most searches end after a few of many thousands.
+ * The candidates of one team that hold a needed resource and may be taken by the rule. They are read lazily: most
+ * searches end after a few of many thousands.
  */
 export class TeamCandidates<Candidate extends QuotaVictimCandidate> {
   readonly team: number;
@@ -94,7 +94,7 @@ export class TeamCandidates<Candidate extends QuotaVictimCandidate> {
     return this.#listed[this.#position];
   }
 
-  /** Takes the head, which must be there. */
+  /** Takes the first candidate; there must be one. */
   pop(): Candidate {
     const candidate = this.#listed[this.#position];
     invariant(candidate !== undefined, `team ${this.team} has no candidate left`);
@@ -122,12 +122,12 @@ function holdsAnyOf(amounts: readonly number[], resources: readonly number[]): b
   return false;
 }
 
-/** The resources of which the incoming work wants anything. */
+/** The resources that the incoming work requests. */
 export function askedFor(incoming: Incoming): readonly number[] {
   return incoming.amounts.flatMap((amount, resource) => (amount > 0 ? [resource] : []));
 }
 
-/** Whether the quotas allow the incoming work now, with victims taken out of the tree. */
+/** Whether the quotas allow the incoming work now, with the victims taken out of the tree. */
 export function hasQuota<Candidate extends QuotaVictimCandidate>(
   { tree, incoming }: VictimSearch<Candidate>,
   borrowing: Borrowing,
@@ -137,7 +137,10 @@ export function hasQuota<Candidate extends QuotaVictimCandidate>(
   return mayStart && tree.hasRoomFor(incoming.team, incoming.amounts);
 }
 
-/** Victims with which the quotas allow the incoming work. They are out of the tree; the rule that took them puts them back. */
+/**
+ * Victims without which the quotas allow the incoming work. They are out of the tree; the rule that took them puts them
+ * back.
+ */
 export interface QuotaAttempt<Candidate extends QuotaVictimCandidate> {
   readonly victims: QuotaChoice<Candidate>[];
   readonly borrowing: Borrowing;
@@ -150,9 +153,9 @@ export type QuotaSearch<Candidate extends QuotaVictimCandidate> = Search<
 >;
 
 /**
- * The search over the attempts of a rule. It puts back, from the last but one to the first, every victim without which there is still
- * room. As room only grows with every victim, the list is minimal by inclusion (where the work must stay inside its guarantee, that is
- * part of having room).
+ * The search over the attempts of a rule. From the last but one to the first, it puts back every victim without which
+ * the work still fits. Since more victims never make it fit worse, the list is minimal by inclusion. Where the work
+ * must stay inside its guarantee, that is part of fitting.
  */
 export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -176,7 +179,7 @@ export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   },
 });
 
-/** Ends a search: its victims return to the tree. */
+/** Ends a search: puts its victims back into the tree. */
 export function restore<Candidate extends QuotaVictimCandidate>(
   tree: QuotaTree,
   victims: readonly QuotaChoice<Candidate>[],

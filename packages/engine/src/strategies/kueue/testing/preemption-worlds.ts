@@ -12,7 +12,7 @@ export interface Work extends QuotaVictimCandidate {
 export interface World {
   readonly spec: QuotaSpec;
   readonly tree: QuotaTree;
-  /** Running work, all of which was admitted within the quotas. */
+  /** Running work; all of it was admitted within the quotas. */
   readonly work: readonly Work[];
   readonly incoming: Incoming;
   readonly rights: PreemptionRights;
@@ -39,7 +39,7 @@ const rights: fc.Arbitrary<PreemptionRights> = fc
     ...(priorityMax === null ? {} : { whileBorrowing: { priorityMax } }),
   }));
 
-/** Worlds in which work asks for the first resource alone, or for all three. */
+/** Worlds in which the incoming work requests the first resource alone, or all three. */
 function worldsWith(maskOf: (amounts: readonly number[]) => readonly number[]): fc.Arbitrary<World> {
   return fc
     .record({
@@ -73,7 +73,7 @@ export const anyWorld: fc.Arbitrary<World> = worldsWith((amounts) => amounts);
 
 export const worldOfOneResource: fc.Arbitrary<World> = worldsWith(([first = 0]) => [first, 0, 0]);
 
-/** The search that a world asks for, lower priorities first, then by name. `fits` on top of the quotas. */
+/** The search of a world: lower priorities first, then by name. `fits` is checked in addition to the quotas. */
 export function searchIn(world: World, fits: VictimSearch<Work>["fits"]): VictimSearch<Work> {
   const order = (left: Work, right: Work): number => left.priority - right.priority || left.name - right.name;
   const sorted = world.work.toSorted(order);
