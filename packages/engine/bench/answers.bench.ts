@@ -127,7 +127,7 @@ function ask(bench: Bench): Record<string, unknown> {
   const cpus: number[] = [];
   const kinds = new Map<string, number>();
   for (const id of asked) {
-    // The best of some runs is what it takes; the others are what else the machine does.
+    // The minimum of some runs is the cost of the answer; the rest is other load of the machine.
     const runs = Array.from({ length: REPEATS }, () =>
       measured(() => ({ verdict: explain(bench.engine, id), changes: smallestChanges(bench.engine, id) })),
     );

@@ -1,4 +1,4 @@
-/** What is bounded stays bounded, and what falls out at the bound falls out oldest first. */
+/** Bounded tables stay bounded, and the oldest entry is removed first. */
 import { describe, expect, it } from "vitest";
 import {
   ANSWERS_KEPT,
@@ -49,7 +49,8 @@ describe("bounds", () => {
       engine,
       Array.from({ length: count }, (_, index) => submit(`w${index}`)),
     );
-    // The last submitted ends first, so that order of ending and order of submission differ.
+    // The workload that was submitted last ends first, so that the order of ending differs from the order of
+    // submission.
     groups.push(
       ...receive(
         engine,
@@ -151,7 +152,7 @@ describe("the contract of the driver", () => {
     expect(() => engine.receive([], 0)).toThrow("receive before advance");
     engine.advance();
     expect(engine.receive([], 0).group).toBeNull();
-    // Nothing was recorded, so there is nothing to wait for.
+    // Nothing was recorded, so there is no group to sync.
     expect(engine.receive([], 0).group).toBeNull();
   });
 

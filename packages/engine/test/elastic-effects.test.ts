@@ -1,4 +1,4 @@
-/** What executors are asked about gangs that grow and shrink, and which of their answers count. */
+/** Effects about gangs that grow and shrink, and the reports that the engine accepts for them. */
 import { describe, expect, it } from "vitest";
 import { attemptId, presets } from "../src/index.ts";
 import type { Effect, Policy } from "../src/index.ts";
@@ -7,7 +7,9 @@ import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 
 const elastic = attemptId("w1.1");
 
-/** An elastic gang on a local pool has grown to all four accelerators, and runs; its owners ask for two of them. */
+/**
+ * An elastic gang in a local pool that has grown to all four accelerators and runs; another team reclaims two of them.
+ */
 function scene(checkpointOnRequest: boolean): { readonly drive: Drive; readonly asked: readonly Effect[] } {
   const drive = new Drive();
   drive.receive(

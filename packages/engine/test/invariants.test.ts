@@ -1,4 +1,4 @@
-/** Tests of the test: a state or an index that is wrong in one place must be found, and named. */
+/** Tests of the checks themselves: a state or an index with one error must be reported with a specific finding. */
 import { describe, expect, it } from "vitest";
 import { attemptId, nodeId, teamName, workloadId } from "../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
@@ -15,7 +15,7 @@ import { applied, command, node, pool, site, spec, team } from "./lab/make.ts";
 const submit = (name: string, changes: Parameters<typeof spec>[1] = {}): Input =>
   command({ kind: "submitWorkload", spec: spec(name, changes) });
 
-/** Two nodes with work of a team on them, an array half done, a retry in back-off, and work that waits. */
+/** Two nodes with running work of a team, a half-finished array, a retry in its back-off, and waiting work. */
 function populated(): Engine {
   const drive = new Drive();
   drive.receive(
@@ -60,7 +60,7 @@ const classes = (world: World): QueueBucket[] => [...world.queue.classes()];
 const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
 const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
-/** What is done to the world, and a word of the finding that must come of it. */
+/** An error that is put into the world, and a word of the finding that must report it. */
 const mutants: readonly (readonly [name: string, wrong: (world: World) => void, finding: RegExp])[] = [
   ["a free bit flipped", (world) => slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is filed as free/],
   ["a bit too many", (world) => slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is filed as free/],

@@ -1,6 +1,6 @@
 /**
- * Scenario files: blocks of lines, `----`, and what they brought about. Read them like prose. `npm test -- -u scenarios`
- * writes them anew; the difference is then reviewed like any other.
+ * Scenario files: blocks of input lines, `----`, and the expected outcome. `npm test -- -u scenarios` rewrites them;
+ * the difference is then reviewed like any other.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { Stage } from "./scenarios/stage.ts";
 const folder = path.join(import.meta.dirname, "scenarios");
 const files = readdirSync(folder).filter((name) => name.endsWith(".scenario.txt"));
 
-/** The same text with what its input lines bring about under each `----`. */
+/** The same text with the actual outcome of the input lines under each `----`. */
 function played(text: string): string {
   const stage = new Stage();
   const blocks = text.trimEnd().split(/\n\n+/);

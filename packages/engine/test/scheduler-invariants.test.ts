@@ -1,4 +1,7 @@
-/** Tests of the test for what plans, promises, quotas and wishes bring: whatever is wrong in one place must be found, and named. */
+/**
+ * Tests of the checks for plans, nominations, quotas and constraints: a state with one error must be reported with a
+ * specific finding.
+ */
 import { describe, expect, it } from "vitest";
 import { attemptId, nodeId, presets, teamName, workloadId } from "../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
@@ -20,7 +23,10 @@ const guaranteed = (name: string, guarantee: Team["guarantee"]): Team => ({
   guarantee: guarantee ?? {},
 });
 
-/** Teams that borrow of each other, an elastic gang that shrinks, and a place promised to whom it shrinks for. */
+/**
+ * Teams that borrow from each other, an elastic gang that shrinks, and a nomination for the request for which it
+ * shrinks.
+ */
 function shrinking(): { readonly engine: Engine; readonly ready: Ready } {
   const drive = new Drive();
   const kai = presets.get("kai") as Policy;
@@ -42,7 +48,7 @@ function shrinking(): { readonly engine: Engine; readonly ready: Ready } {
   return { engine: drive.engine, ready };
 }
 
-/** Under the default policy: work that runs firmly, work that grows, and work behind a protected start. */
+/** Under the default policy: non-preemptible work, growing work, and work behind a protected start. */
 function protecting(): Engine {
   const drive = new Drive();
   drive.receive(
@@ -56,7 +62,10 @@ function protecting(): Engine {
   return drive.engine;
 }
 
-/** Work goes past the first of the queue, which is promised the place that was protected for it afterwards; its second task waits. */
+/**
+ * Work overtakes the head of the queue. The head is then nominated for the place that was protected for it; its second
+ * task waits.
+ */
 function nominatedAfterwards(): { readonly engine: Engine; readonly ready: Ready } {
   const drive = new Drive();
   const policy = presets.get("default") as Required<Policy>;

@@ -6,7 +6,7 @@ import { applied, command, node, pool, site, spec } from "../lab/make.ts";
 
 const MINUTE_MS = 60_000;
 
-/** One node that is away from the second minute on, and work that would run into that. */
+/** A node with a maintenance window from the second minute on, and work that would run into the window. */
 function beforeMaintenance(): Drive {
   const drive = new Drive();
   const entry: CalendarEntry = {

@@ -1,6 +1,6 @@
 /**
- * A stated change really starts the work, every time, and nothing smaller of its kind does; a kind that is not stated has
- * nothing that does. `HEADROOM_RUNS=10` looks ten times as hard.
+ * Every stated change really starts the work, and no smaller change of its kind does. If no change of a kind is stated,
+ * none of that kind starts the work. `HEADROOM_RUNS=10` runs ten times as many cases.
  */
 import { describe, expect, it } from "vitest";
 import { CHANGE_KINDS, smallestChanges } from "../../src/index.ts";
@@ -11,9 +11,12 @@ import type { PendingCase } from "./pending-cases.ts";
 import { everyChange, smallerThan } from "./smaller.ts";
 
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
-/** Enough for each kind to come up in one case of twenty within two deviations; more with `HEADROOM_RUNS`. */
+/**
+ * Number of cases. Each kind then occurs in at least one case of twenty, within two standard deviations; more with
+ * `HEADROOM_RUNS`.
+ */
 const CASES = 2000 * runs;
-/** Of these everything smaller is tried as well. */
+/** Number of cases in which every smaller change is tried. */
 const BRUTE_FORCE_CASES = 1600 * runs;
 
 function* cases(count: number): Generator<PendingCase> {

@@ -1,4 +1,4 @@
-/** Repeatable choices (mulberry32): the same seed gives the same case on every machine. */
+/** Reproducible random choices (mulberry32): the same seed gives the same case on every machine. */
 export class Dice {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Dice {
     this.#state = seed | 0;
   }
 
-  /** 0 to `sides` - 1. */
+  /** A whole number from 0 to `sides` - 1. */
   roll(sides: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -14,7 +14,7 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % sides;
   }
 
-  /** `least` to `most`, both of them possible. */
+  /** A whole number from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + this.roll(most - least + 1);
   }

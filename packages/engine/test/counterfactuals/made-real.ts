@@ -1,6 +1,6 @@
 /**
- * Makes a change real, without the code that states it: by the commands and observations of an ordinary life, on an engine
- * of its own. Says whether the work then starts, at once or when those who were asked to leave have left.
+ * Makes a stated change real without the code that states it: by commands and observations, on an engine of its own.
+ * Tells whether the work then starts, at once or after terminating work has ended.
  */
 import { nodeId, restoreEngine } from "../../src/index.ts";
 import type {
@@ -46,7 +46,7 @@ export function madeReal({ engine: live, nowMs, workloadId }: PendingCase, chang
   return isPlaced(rounds, target) ? "startsAfterOthersLeft" : "isNominated";
 }
 
-/** A task of it that runs and is moved does not start by that. */
+/** A running task of the workload that is migrated does not count as a start. */
 function isPlaced(rounds: readonly Ready[], id: WorkloadId): boolean {
   const events = rounds.flatMap((round) => round.events);
   const moves = new Set(
@@ -70,12 +70,12 @@ const again = (isRunning: boolean, workloadId: WorkloadId, spec: WorkloadSpec): 
   command({ kind: "submitWorkload", spec }),
 ];
 
-/** Of an array, the tasks that have not started. */
+/** For an array: only the tasks that have not started. */
 function stillToDo({ spec, nextTask, retries }: Workload): WorkloadSpec {
   return spec.kind === "batch" ? { ...spec, taskCount: spec.taskCount - nextTask + retries.length } : spec;
 }
 
-/** What is submitted instead; `null`: the work stays as it is. */
+/** The spec to submit instead; `null`: the spec stays the same. */
 function changed(spec: WorkloadSpec, change: Change): WorkloadSpec | null {
   const gang = (amounts: Partial<GangSpec>): WorkloadSpec => ({ ...spec, gang: { ...spec.gang, ...amounts } });
   switch (change.kind) {

@@ -1,4 +1,4 @@
-/** How many nodes would start something, where that is more than the sums let hope. */
+/** Number of further nodes that start a workload, in cases where the sums of free resources suggest fewer. */
 import { describe, expect, it } from "vitest";
 import { nodeId, presets, smallestChanges, workloadId } from "../../src/index.ts";
 import type { Input, Policy } from "../../src/index.ts";
@@ -7,7 +7,7 @@ import { applied, command, node, pool, site, spec } from "../lab/make.ts";
 
 const NODES = 20;
 
-/** Nodes full of work that could leave, though not for others of the same team and priority. */
+/** Nodes full of preemptible work, which work of the same team and priority cannot preempt. */
 function lent(type: string, amounts: { readonly accelerators: number; readonly coresMilli: number }): Drive {
   const drive = new Drive();
   const gang = { workers: 1, ...amounts };

@@ -1,7 +1,7 @@
 /**
- * Generated worlds in which something waits: a small fleet with a fabric, labels and two accelerator types, a team tree with
- * limits and guarantees, running work, and work that asks for more than there is in one of many ways. Made from a seed
- * alone; every world has come to rest.
+ * Generated worlds in which a workload waits: a small fleet with a fabric, labels and two accelerator types, a tree of
+ * teams with limits and guarantees, running work, and work that cannot start for one of many reasons. A world depends
+ * on its seed alone and has come to rest.
  */
 import { createEngine, nodeId, presets, siteName, waitingTaskCount } from "../../src/index.ts";
 import type { Engine, Input, NodeSpec, Policy, Pool, Team, WorkloadId, WorkloadSpec } from "../../src/index.ts";
@@ -10,7 +10,7 @@ import { Dice } from "./dice.ts";
 import { GIB_MIB, HOUR_MS, MICRO_USD, situations } from "./situations.ts";
 import type { Changes, Situation } from "./situations.ts";
 
-/** A driver that checks nothing: the worlds of the properties do that. */
+/** A driver without checks: the worlds of the property tests have them. */
 class Life {
   readonly engine = createEngine();
   nowMs = 0;
@@ -88,11 +88,11 @@ function teamsOf(dice: Dice, { guarantees = 3, limits = 6, ...of }: Situation): 
   ];
 }
 
-/** One team in six limits what any one user may hold: there is only one. */
+/** One team in six has a user limit; all work belongs to one user. */
 const withUserLimit = (dice: Dice, of: Team): Team =>
   dice.roll(6) === 0 ? { ...of, userLimit: { accelerators: dice.between(1, 6), cores: 40_000 } } : of;
 
-/** Work of the kind that fills a fleet. */
+/** A spec for work that fills the fleet. */
 function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): WorkloadSpec {
   const { gang, ...changes } = fill?.(dice) ?? {};
   return spec(`run${index}`, {
@@ -112,7 +112,10 @@ function runningSpec(dice: Dice, index: number, fill?: Situation["fill"]): Workl
   });
 }
 
-/** Dealt in turn, so that some hundred cases have each of them as often as its weight says; the worlds are drawn. */
+/**
+ * Situations are dealt in turn according to their weights, so that some hundred cases contain each of them; the worlds
+ * are random.
+ */
 const weighted = situations.flatMap((situation) => Array.from({ length: situation.weight }, () => situation));
 
 function waitingSpec(dice: Dice, name: string, constraint: Changes): WorkloadSpec {
@@ -126,7 +129,7 @@ function waitingSpec(dice: Dice, name: string, constraint: Changes): WorkloadSpe
   });
 }
 
-/** `null`: nothing waits there for want of anything that could change. */
+/** The case of a seed; `null`: no workload waits in it for something that could change. */
 export function pendingCase(seed: number): PendingCase | null {
   const dice = new Dice(seed);
   const life = new Life();
@@ -134,7 +137,7 @@ export function pendingCase(seed: number): PendingCase | null {
   const nodes = nodesOf(dice);
   const pools = situation.pools?.(dice) ?? {};
   const site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
-  // Drawn apart, so that everything else is as it is without.
+  // A generator of its own, so that the other random choices stay the same.
   const userDice = new Dice(seed * 7919);
   life.receive(
     applied({
@@ -173,7 +176,7 @@ function submit(life: Life, of: WorkloadSpec, thenMs: number): void {
   life.passTo(life.nowMs + thenMs);
 }
 
-/** What was launched runs, and what was asked to leave leaves, until nobody is asked for anything. */
+/** Reports launched attempts as running and stopped attempts as ended, until the engine requests nothing more. */
 function markClean(life: Life): void {
   for (let round = 0; round < 20; round++) {
     const due = answers(life.engine);
@@ -183,7 +186,7 @@ function markClean(life: Life): void {
   throw new Error("it does not come to rest");
 }
 
-/** What executors would report of what they were asked for. */
+/** The reports with which executors would answer the requests in the state. */
 export function answers({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const { id: attemptId, stop, terminating, startedAtMs } = attempt;

@@ -1,6 +1,6 @@
 /**
- * Ways of asking for more than there is, each with the world in which that is likely to be what keeps work waiting. What comes
- * of it is drawn: a situation may as well leave nothing waiting, or something for quite another reason.
+ * Situations in which a workload cannot start, each with a world in which that reason is likely. The outcome is random:
+ * a situation may leave no workload waiting, or one that waits for another reason.
  */
 import { poolName } from "../../src/index.ts";
 import type { CalendarEntry, NodeSpec, Pool, Team } from "../../src/index.ts";
@@ -15,29 +15,29 @@ export type Changes = NonNullable<Parameters<typeof spec>[1]>;
 type Budget = NonNullable<Team["budget"]>;
 
 export interface Situation {
-  /** The more often, the harder it is to bring about. */
+  /** Frequency of the situation: larger for situations that rarely come about. */
   readonly weight: number;
   readonly policies: readonly string[];
-  /** Work that runs, at most. */
+  /** Maximum number of running workloads. */
   readonly running: number;
-  /** One team of so many states a guarantee of that size, or a limit; 0: none does. */
+  /** One of this many teams states a guarantee (or limit) of this size; 0: none does. */
   readonly guarantees?: number;
   readonly guarantee?: (dice: Dice) => number;
   readonly limits?: number;
   readonly limit?: (dice: Dice) => number;
-  /** What a team may use up over time. */
+  /** The budget of a team. */
   readonly budget?: (dice: Dice) => Budget;
-  /** What is planned. */
+  /** Entries of the calendar. */
   readonly calendar?: (dice: Dice) => readonly CalendarEntry[];
-  /** So many nodes are drained, before anything runs. */
+  /** Number of nodes that are drained before any work runs. */
   readonly drained?: (dice: Dice) => number;
-  /** It is the first of what waits that is asked about, not the last. */
+  /** The case asks about the first waiting workload instead of the last. */
   readonly asksFirst?: true;
-  /** What the pool of each type says. */
+  /** Fields of the pool of each type. */
   readonly pools?: (dice: Dice) => Readonly<Record<string, Partial<Pool>>>;
-  /** What each piece of running work is like. */
+  /** Fields of each running workload. */
   readonly fill?: (dice: Dice) => Changes;
-  /** Who waits already. */
+  /** Fields of work that waits already. */
   readonly before?: (nodes: readonly NodeSpec[]) => Changes;
   readonly target: (dice: Dice) => Changes;
 }
@@ -49,11 +49,11 @@ const powerAt = (
 ): CalendarEntry => ({ kind: "tariff", name, when: { kind: "once", startMs, endMs }, ...figures });
 
 const any = ["default", "default", "default", "easy", "conservative", "fifo", "sjf"];
-/** Nobody who waits already is in the way. */
+/** Policies under which waiting work does not block the work behind it. */
 const skipping = ["default", "fifo-skip", "fifo-skip"];
 const unbounded = { guarantees: 0, limits: 0 };
 
-/** More than is free. */
+/** Requests for more resources than are free. */
 const shortfalls: readonly Situation[] = [
   {
     weight: 1,
@@ -90,7 +90,7 @@ const shortfalls: readonly Situation[] = [
   },
 ];
 
-/** Wishes that what is free does not meet. */
+/** Constraints that the free capacity does not meet. */
 const constraints: readonly Situation[] = [
   {
     weight: 18,
@@ -131,7 +131,7 @@ const constraints: readonly Situation[] = [
   },
 ];
 
-/** Where work may be, whoever is there. */
+/** Constraints on where work may run, regardless of other work. */
 const places: readonly Situation[] = [
   {
     weight: 12,
@@ -180,7 +180,7 @@ const places: readonly Situation[] = [
   },
 ];
 
-/** Nodes that are there and take no work. */
+/** Nodes that exist and take no work. */
 const unused: readonly Situation[] = [
   {
     weight: 16,
@@ -195,7 +195,7 @@ const unused: readonly Situation[] = [
   },
 ];
 
-/** What somebody else has, or has a right to. */
+/** Capacity that another team holds or is entitled to. */
 const rights: readonly Situation[] = [
   {
     weight: 7,
@@ -251,7 +251,7 @@ const rights: readonly Situation[] = [
   },
 ];
 
-/** It is not its time, or its team's money has run out. */
+/** The start time has not come, or the team's budget is used up. */
 const times: readonly Situation[] = [
   { weight: 9, policies: any, running: 3, ...unbounded, target: () => ({ hold: true }) },
   {

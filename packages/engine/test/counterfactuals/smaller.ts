@@ -1,4 +1,6 @@
-/** Every change of a kind that is smaller than a stated one, or, where none is stated, every one there is: by counting them up. */
+/**
+ * Enumerates every change of a kind that is smaller than a stated one, or every change of the kind if none is stated.
+ */
 import { clockOf, minWorkersOf } from "../../src/index.ts";
 import type {
   AntiAffinityTerm,
@@ -12,7 +14,7 @@ import type {
   WorkloadSpec,
 } from "../../src/index.ts";
 
-/** Whole numbers from one to the other, without either. */
+/** Whole numbers between both, exclusive. */
 const between = (low: number, high: number): readonly number[] =>
   Array.from({ length: Math.max(0, high - low - 1) }, (_, index) => low + 1 + index);
 
@@ -22,14 +24,14 @@ const FAR_MS = 2000 * 3_600_000;
 const SAMPLES = 12;
 const ENDS = 8;
 
-/** Every set of some of these but none. */
+/** All subsets except the empty one. */
 const setsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
   all.reduce<readonly (readonly Of[])[]>((sets, each) => [...sets, [each], ...sets.map((set) => [...set, each])], []);
 
 const drainedOf = ({ nodes }: Engine["state"]): readonly NodeId[] =>
   [...nodes.values()].filter(({ draining }) => draining).map(({ id }) => id);
 
-/** None at all, and every whole GPU-hour or dollar below. */
+/** No limit, and every whole GPU-hour or dollar below the stated one. */
 const raises = (from: number, to: number, resource: LargerBudget["resource"]): readonly number[] => {
   const unit = resource === "gpuHours" ? 1 : MICRO_USD;
   return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
@@ -123,17 +125,22 @@ const CERTAINLY_SIMULATED = 24;
 
 type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
 
-/** As many as are certainly tried: beyond, somebody ahead may start who then is in the way. */
+/**
+ * Amounts below the stated one, up to the number that is certainly tried: with more, work ahead in the queue may start
+ * and be in the way.
+ */
 function amountsBelow({ from, to }: Amount): readonly number[] {
   return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_SIMULATED);
 }
 
-/** So much more of an amount is tried: up to all that can wait ahead. */
+/** Increments of an amount, up to what all waiting work ahead could need. */
 const MORE = [1, 2, 3, 4, 5, 6, 8, 12, 20, 40];
 
 type State = Engine["state"];
 
-/** Accelerators of a type, or of any, that work of the team, and of every team below it, has or is promised. */
+/**
+ * Accelerators of a type, or of any type, that work of the team and of all teams below it holds or is nominated for.
+ */
 function heldUnder(state: State, name: Team["name"], type: string): number {
   const held = [...state.attempts.values(), ...state.nominations.values()].map(
     ({ workloadId, acceleratorType, workers }) => {
@@ -145,7 +152,10 @@ function heldUnder(state: State, name: Team["name"], type: string): number {
   return held.reduce((sum, each) => sum + each, 0);
 }
 
-/** Limits that are reached, larger and larger, for all who could be ahead as well; stated guarantees for what it asks itself. */
+/**
+ * Larger values of limits that are reached, also for work ahead in the queue; larger values of stated guarantees for
+ * the request itself.
+ */
 function largerAmounts(state: State, { team: own, gang }: WorkloadSpec): readonly Change[] {
   const asked = minWorkersOf(gang) * gang.accelerators;
   const grown = (amounts: Team["limit"]): readonly { resource: string; from: number; to: number }[] =>
@@ -167,7 +177,7 @@ const isUsedUp =
   ({ name }: Team): boolean =>
     accounts.get(name)?.crossed?.percent === 100;
 
-/** Ends one by one, as many as are certainly tried, and all there are. */
+/** The first expected ends one by one, as many as are certainly tried, and then all. */
 function firstEnds({ attempts, nowMs }: Engine["state"]): readonly Change[] {
   const [any] = attempts.values();
   if (any === undefined) return [];
@@ -175,7 +185,7 @@ function firstEnds({ attempts, nowMs }: Engine["state"]): readonly Change[] {
   return [...counts].map((count) => ({ kind: "afterEnds", count, workloadId: any.workloadId, expectedAtMs: nowMs }));
 }
 
-/** Nodes like each that there is, up to as many as hold all of it. */
+/** Copies of each existing node, up to as many as hold the whole gang. */
 function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: WorkloadSpec): readonly Change[] {
   if (gang.taskGroups !== undefined || gang.shareMilli !== undefined || gang.profile !== undefined) return [];
   const times = (there: number, asked: number): number =>
@@ -193,7 +203,7 @@ function joining({ nodes }: Engine["state"], { gang, acceleratorTypes }: Workloa
   });
 }
 
-/** All values of the kinds whose values can be counted on one hand. */
+/** All values of the kinds that have only a few possible values. */
 export function everyChange(engine: Engine, spec: WorkloadSpec): readonly Change[] {
   const { state } = engine;
   const { gang, spread, fabric, nodeSelector, acceleratorTypes } = spec;

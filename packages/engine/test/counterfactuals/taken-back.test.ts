@@ -1,4 +1,4 @@
-/** A round that was tried and taken back leaves nothing: indexes, state and what is decided next are as if it had not been. */
+/** A tried and undone round leaves no trace: indexes, state and later decisions are as if it had not run. */
 import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
 import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
@@ -23,7 +23,7 @@ function indexFindings(engine: Engine, nowMs: number): readonly string[] {
   return findings.list;
 }
 
-/** All that can be told of a state, in its order; its clock alone may have moved. */
+/** The comparable content of a state, in its order, without its clock. */
 const contentOf = (engine: Engine): unknown => {
   const { sequence, submittedCount, endedCount, demand, runTimes, nominations, attempts, workloads } =
     worldOf(engine).state;
@@ -43,7 +43,7 @@ const contentOf = (engine: Engine): unknown => {
   ];
 };
 
-/** The same work once more, in place of what waits. */
+/** The same work submitted once more, in place of the waiting workload. */
 function inPlaceOf({ state }: Engine, id: WorkloadId): readonly Input[] {
   const workload = state.workloads.get(id);
   if (workload === undefined) throw new Error(`no workload ${id}`);
@@ -66,7 +66,7 @@ describe("a round that was tried", () => {
       if (!undo()) continue;
       count++;
       for (const { kind } of batch.events.slice(taken.length)) kinds.add(kind);
-      // A fork knows nothing of what has ended: that is all that is found, here as there.
+      // A fork does not know ended work; both sides have this one finding.
       expect(indexFindings(simulated, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
       expect(simulated.digest(), `seed ${seed}`).toBe(other.digest());
       expect([...worldOf(simulated).state.nominations.keys()]).toEqual([...worldOf(other).state.nominations.keys()]);
@@ -90,7 +90,7 @@ describe("a round that was tried", () => {
       const [simulated, other] = [forkEngine(engine), forkEngine(engine)];
       const first = tryFor(isSubmitted ? null : workloadId, simulated, inputs, nowMs);
       if (!first.undo()) continue;
-      // One after the other, newest first.
+      // Undone one after the other, newest first.
       const second = tryFor(null, simulated, exitsOf(simulated, 1), nowMs);
       if (!second.undo() || !second.undoInputs() || !first.undoInputs()) continue;
       count++;

@@ -1,4 +1,7 @@
-/** How much larger an amount of a team would have to be, with others of the team waiting ahead and work that could leave beside. */
+/**
+ * The amount by which a team's limit or guarantee must grow, with waiting work of the team ahead and preemptible work
+ * beside it.
+ */
 import { describe, expect, it } from "vitest";
 import { presets, smallestChanges, workloadId } from "../../src/index.ts";
 import type { Change, Policy, Team } from "../../src/index.ts";
@@ -15,7 +18,7 @@ const borrowing: Policy = {
 type Work = Parameters<typeof spec>[1];
 const accelerators = (count: number): Work => ({ gang: { workers: 1, accelerators: count, coresMilli: 0 } });
 
-/** One node of eight accelerators; work of team `t` is `w1`, `w2`, … in order. */
+/** One node with eight accelerators; work of team `t` is named `w1`, `w2`, … in order. */
 function fleet(changes: Partial<Team>, work: readonly Work[], policy = byDefault): Drive {
   const drive = new Drive();
   drive.receive(

@@ -1,4 +1,4 @@
-/** The files of `test/history`: journals as groups of JSON lines, snapshots beside them, and what they must come to. */
+/** Files of `test/history`: journals as groups of JSON lines, snapshots beside them, and the expected digests. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { JournalGroup } from "../../src/index.ts";
@@ -13,7 +13,10 @@ export interface HistoryFile {
   readonly groupsBeforeSnapshot: number;
 }
 
-/** What every journal comes to under the current code. The journals never change; this may, with a reason. */
+/**
+ * The digest that each journal has under the current code. The journals never change; a digest may, for a stated
+ * reason.
+ */
 export const recordedDigests = (): Readonly<Record<string, string>> =>
   JSON.parse(readFileSync(digestsFile, "utf8")) as Record<string, string>;
 
@@ -32,7 +35,7 @@ export function historyFiles(): readonly HistoryFile[] {
     });
 }
 
-/** Refuses to touch what is recorded already. */
+/** Writes the files of a journal; refuses to overwrite recorded ones. */
 export function writeHistory(
   name: string,
   life: { readonly groups: readonly JournalGroup[]; readonly snapshot: string; readonly digest: string },

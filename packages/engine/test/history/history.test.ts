@@ -1,4 +1,4 @@
-/** A journal of every state of the format, replayed for ever; and what is refused, with which words. */
+/** Replays one journal of every version of the format. Also tests which journals are refused, and the messages. */
 import { describe, expect, it } from "vitest";
 import { EVENT_VERSIONS, chainAfter, createEngine, replayEngine, restoreEngine } from "../../src/index.ts";
 import { checkInvariants } from "@headroom/engine-oracle";
@@ -62,7 +62,7 @@ describe("recorded journals", () => {
 describe("a journal that cannot be read", () => {
   const { groups } = recordLife();
   const refusal = (damaged: readonly JournalGroup[]) => () => replayEngine(createEngine(), damaged);
-  /** Puts another text in place of the first group's, with a chain that is right for it. */
+  /** Replaces the text of the first group, with a correct chain. */
   const withText = (text: string, count = 1): readonly JournalGroup[] => {
     const engine = createEngine();
     return [{ firstSequence: 1, count, text, chain: chainAfter(engine.state.chain, text) }];

@@ -1,4 +1,6 @@
-/** Of the recorded life: what is taken from somebody by right, in every way in which it may leave, stay or move. */
+/**
+ * Part of the recorded life: evictions and nominations, with every way in which an attempt can end, stay or migrate.
+ */
 import { nodeId, presets } from "../../src/index.ts";
 import type { Input, Policy, Team, WorkloadId } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
@@ -6,7 +8,7 @@ import { applied, command, node, pool, team } from "../lab/make.ts";
 import { shapePolicy } from "../shapes/shape-policy.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
-/** Holds, conditions, elastic gangs, plans that evict, and places that are promised, kept and withdrawn. */
+/** Holds, dependencies, elastic gangs, plans with evictions, and nominations that are made, kept and withdrawn. */
 export function plan(drive: Drive): void {
   const guaranteed = (name: string, accelerators: number): Team => ({ ...team(name), guarantee: { accelerators } });
   drive.nowMs += 1_000;
@@ -33,7 +35,7 @@ export function plan(drive: Drive): void {
   drive.receive(exited(`${idOf("held")}.1`, code(0, 0)));
   drive.receive(command({ kind: "releaseWorkload", workloadId: idOf("follows") }));
   drive.receive(exited(`${idOf("follows")}.1`, code(0, 0)));
-  // Two loans are taken back for a guarantee; the second claimant gives up before its place is free.
+  // A guarantee evicts two opportunistic attempts; the second preemptor is cancelled before its place is free.
   const opportunisticJob = {
     team: "links",
     gang: { accelerators: 8 },
@@ -51,7 +53,10 @@ export function plan(drive: Drive): void {
   shrink(drive, acceleratorTypes);
 }
 
-/** An elastic gang grows, is asked to shrink for somebody, and goes on with what it keeps; work moves to make room. */
+/**
+ * An elastic gang grows, is shrunk for another workload, and continues with its remaining workers; other work migrates
+ * to consolidate idle accelerators.
+ */
 function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   for (const workload of drive.engine.state.workloads.values())
     if (workload.endedAtMs === null) drive.receive(command({ kind: "stopWorkload", workloadId: workload.id }));
@@ -62,7 +67,7 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
   const elastic = [...drive.engine.state.attempts.values()].find(({ terminating }) => terminating !== undefined);
   if (elastic !== undefined) drive.receive({ kind: "workersLeft", attemptId: elastic.id });
   drive.receive({ kind: "tick" });
-  // It has grown into what its partner leaves, or so it seems.
+  // The gang has grown into the capacity that its partner released.
   const partner = [...drive.engine.state.attempts.values()].find(
     ({ acceleratorType, id }) => acceleratorType === acceleratorTypes[0] && id !== elastic?.id,
   );
@@ -76,7 +81,7 @@ function shrink(drive: Drive, acceleratorTypes: readonly string[]): void {
     });
 }
 
-/** What is to leave a node writes a checkpoint first, or not in time. */
+/** Attempts on a drained node write a checkpoint before they end; one does not do so in time. */
 export function save(drive: Drive): void {
   const policy = presets.get("default") as Policy;
   const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), checkpointTimeoutMs: 60_000 };
@@ -96,7 +101,7 @@ export function save(drive: Drive): void {
   drive.passTo(drive.nowMs + 61_000);
 }
 
-/** A gang loses a node and goes on with another in its place. */
+/** A gang loses a node and continues on another. */
 export function replace(drive: Drive): void {
   const nodes = ["r1", "r2", "r3"].map((id): Input => ({ kind: "nodeSeen", node: node(id, "R900") }));
   drive.receive(applied({ pools: [pool("R900")] }), ...nodes);
@@ -110,7 +115,7 @@ export function replace(drive: Drive): void {
   drive.receive({ kind: "workersJoined", attemptId: found.id });
 }
 
-/** Of two pieces of work in one team's cells the lesser goes on as a loan of what others leave idle. */
+/** Two workloads use the cells of one team; the one with lower priority continues as opportunistic work. */
 export function relabel(drive: Drive): void {
   const owner: Team = {
     ...team("zellen"),
@@ -127,7 +132,10 @@ export function relabel(drive: Drive): void {
   drive.receive(submit("greater", { ...ask, priority: 5 }));
 }
 
-/** What guests hold too much lies on both nodes: for the owner of one, two of them leave and the third, within its claim, moves. */
+/**
+ * Other teams' work above its entitlement is on both nodes. For the owner of one node two attempts are evicted, and the
+ * third, within its entitlement, migrates.
+ */
 export function clearNode(drive: Drive): void {
   const type = "M975";
   const owned = (name: string): Team => ({ ...team(name), guarantee: { [type]: 4 } });

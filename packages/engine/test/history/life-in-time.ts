@@ -1,11 +1,11 @@
-/** Of the recorded life: what time brings, and what is foreseen of it. */
+/** Part of the recorded life: events that time alone causes, and forecasts. */
 import { attemptId, nodeId, presets, teamName } from "../../src/index.ts";
 import type { Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, spec, team } from "../lab/make.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
-/** Windows come and go, schedules run, budgets are used up and renewed. */
+/** Windows open and close, schedules run, budgets are used up and renewed. */
 export function keepTime(drive: Drive): void {
   const hour = 3_600_000;
   const window = (name: string) => ({ name, startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour });
@@ -55,7 +55,7 @@ export function keepTime(drive: Drive): void {
   drive.passTo(drive.nowMs + 32 * 24 * hour);
 }
 
-/** One makes what another waits for and a third finds when it comes. */
+/** One workload produces an artifact that a waiting workload needs and a later one finds. */
 function produce(drive: Drive): void {
   const gang = { accelerators: 0 };
   drive.receive(
@@ -71,7 +71,7 @@ function produce(drive: Drive): void {
   drive.receive(exited(maker.id, code(0, 0)));
 }
 
-/** Cheap power comes, goes again before the work has started, and is waited for no longer than may be. */
+/** A cheap tariff begins and ends before the work has started; the work waits no longer than its deadline allows. */
 function waitForPower(drive: Drive, hour: number): void {
   const when = { kind: "once", startMs: drive.nowMs + hour, endMs: drive.nowMs + 2 * hour } as const;
   const startWindow = { microUsdPerKwhMax: 100_000, gramsPerKwhMax: 200, latestStartMs: drive.nowMs + 3 * hour };
@@ -87,7 +87,10 @@ const range = (first: number, last: number): readonly number[] =>
 
 const hoursOfDay = range(0, 23);
 
-/** Accelerators are divided: parts lie beside each other, one waits for two that are asked to leave, and who waits is told. */
+/**
+ * MIG devices: slices are placed beside each other, one workload waits for two that are terminating, and the queue
+ * explains it.
+ */
 export function divide(drive: Drive): void {
   drive.receive(
     applied({ sites: [site], pools: [{ ...pool("M900"), mig: "H100-80GB" }] }),
@@ -107,7 +110,7 @@ export function divide(drive: Drive): void {
     if (stop !== null) drive.receive(exited(id, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
 }
 
-/** By two runs of a kind the next is predicted; it runs longer, and then longer than its walltime. */
+/** Two runs of a kind give a prediction. The next run exceeds it, and then its walltime. */
 export function predict(drive: Drive): void {
   const easy = presets.get("easy") as Policy;
   const backfill = { reserve: "head", depth: 1, assumedWalltimeMs: 3_600_000, predictFrom: 2 } as const;
@@ -126,7 +129,7 @@ export function predict(drive: Drive): void {
   drive.receive({ kind: "tick" });
 }
 
-/** Power is foreseen step by step, and work waits for the cheapest and the cleanest of it. */
+/** Power tariffs as a forecast series; work waits for the cheapest and for the cleanest period. */
 export function foresee(drive: Drive): void {
   const hour = 3_600_000;
   const when = {
@@ -143,7 +146,7 @@ export function foresee(drive: Drive): void {
   drive.receive({ kind: "tick" });
 }
 
-/** An expected end moves, and accelerators become idle and busy again. */
+/** An expected end moves, and accelerators change between idle and busy. */
 export function report(drive: Drive): void {
   drive.receive(applied({ pools: [pool("R100")] }), { kind: "nodeSeen", node: node("r1", "R100") });
   drive.receive(submit("tells", { gang: { accelerators: 8 }, acceleratorTypes: ["R100"] }));
@@ -157,7 +160,7 @@ export function report(drive: Drive): void {
   drive.receive({ kind: "idleChangesReported", changes: [[id, null]] });
 }
 
-/** An executor registers, and again with other capabilities. */
+/** An executor registers twice, with different capabilities. */
 export function register(drive: Drive): void {
   const capabilities = { checkpointOnRequest: true, resize: true, replaceWorkers: false, logs: true };
   drive.receive({ kind: "executorSeen", executor: { id: "zweiter", kind: "local", capabilities } });

@@ -1,4 +1,4 @@
-/** Short ways to write down what the recorded life is fed. */
+/** Short builders for the inputs of the recorded life. */
 import { attemptId } from "../../src/index.ts";
 import type { Command, Input, WorkerExit } from "../../src/index.ts";
 import { command, spec } from "../lab/make.ts";

@@ -1,11 +1,11 @@
-/** Of the recorded life: where work lies, what keeps it there and what makes it go elsewhere. */
+/** Part of the recorded life: placement, and what makes work stay on its nodes or move. */
 import { gangOfGroups, nodeId, presets, teamName } from "../../src/index.ts";
 import type { AttemptId, Command, Input, Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, site, team } from "../lab/make.ts";
 import { code, exited, running, submit } from "./life-lines.ts";
 
-/** A gang of unlike groups starts, grows, makes room and is promised its place again. */
+/** A gang with unlike task groups starts, grows, shrinks for another workload, and is nominated for its old place. */
 export function placeGroups(drive: Drive): void {
   drive.receive(
     command({ kind: "setPolicy", policy: presets.get("default") as Policy }),
@@ -32,7 +32,7 @@ export function placeGroups(drive: Drive): void {
   drive.receive(exited(tenant, { kind: "signalled", worker: 0, signal: "SIGTERM" }));
 }
 
-/** Three of four accelerators are busy; their memory use is reported or not. */
+/** Three of four accelerators are busy, with and without a reported peak of memory. */
 const uses = (id: AttemptId, peakMemoryMib: number | null): Input => ({
   kind: "utilizationReported",
   attemptId: id,
@@ -43,7 +43,7 @@ const uses = (id: AttemptId, peakMemoryMib: number | null): Input => ({
   capacityMib: peakMemoryMib === null ? null : 81_920,
 });
 
-/** When everybody has gone, what is idle is gathered: of two that lie apart one moves to the other. */
+/** Defragmentation: when no other work is left, one of two attempts on different nodes migrates to the other's node. */
 export function gather(drive: Drive): void {
   const { state } = drive.engine;
   for (const { id, endedAtMs } of Array.from(state.workloads.values()))
@@ -72,7 +72,7 @@ export function gather(drive: Drive): void {
   for (const id of attemptsOf("antiAffinity")) drive.receive(exited(id, code(0, 0)));
 }
 
-/** Data may be worked on here and not there, and a pool is said to hold them. */
+/** Data rules: data may be processed in one place and not in another, and a pool is declared to hold them. */
 export function keepData(drive: Drive): void {
   const holds = ["s3://korpus"];
   drive.receive(
@@ -93,7 +93,9 @@ export function keepData(drive: Drive): void {
   drive.receive(submit("secret too", { gang: { accelerators: 8 }, acceleratorTypes: ["F600"], data }));
 }
 
-/** One of three nodes is a spare; who loses a node with its gang takes it, the node that comes back is the next. */
+/**
+ * One of three nodes is a hot spare. A gang that loses a node gets it; the node that returns becomes the next spare.
+ */
 export function keepHotSpares(drive: Drive): void {
   const { state } = drive.engine;
   for (const { id, endedAtMs } of Array.from(state.workloads.values()))
@@ -108,7 +110,7 @@ export function keepHotSpares(drive: Drive): void {
   const idOf = (): AttemptId => [...state.attempts.keys()].at(-1) as AttemptId;
   drive.receive(running(idOf()));
   drive.receive(lost("n23"));
-  // Between the end of the first attempt and the start of the next it is known how many workers it lost.
+  // Between the end of the first attempt and the start of the next, the number of lost workers is recorded.
   drive.receive(exited(idOf(), { kind: "signalled", worker: 0, signal: "SIGTERM" }));
   drive.receive(seen("n23"));
   drive.receive(lost("n23"));
@@ -117,7 +119,7 @@ export function keepHotSpares(drive: Drive): void {
   drive.receive(kept(2));
 }
 
-/** A node goes at a known instant, and the worker on it goes on elsewhere before. */
+/** A node leaves at an announced time, and its worker migrates before. */
 export function heedNotice(drive: Drive): void {
   const nodes = ["n31", "n32", "n33"].map((id): Input => ({ kind: "nodeSeen", node: node(id, "K900") }));
   drive.receive(applied({ pools: [pool("K900")] }), ...nodes);
@@ -129,7 +131,7 @@ export function heedNotice(drive: Drive): void {
   drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n32"), detail: "taken back" });
 }
 
-/** What has to leave nodes in time says for what: a window, a reservation, a notice and why it was given. */
+/** Work that must leave nodes in time names the reason: a window, a reservation, or a notice with its cause. */
 export function makeWay(drive: Drive): void {
   const ids = ["n41", "n42", "n43"];
   const nodes = ids.map((id): Input => ({ kind: "nodeSeen", node: node(id, "L950") }));

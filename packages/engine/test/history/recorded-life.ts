@@ -1,6 +1,6 @@
 /**
- * A life of a control plane in which everything happens that a journal can hold: every kind of event, and of each the
- * variants that its fields allow. It is recorded once for every state of the format (`record.ts`).
+ * A history of a control plane that contains every kind of event and the variants of its fields. It is recorded once
+ * for every version of the format (`record.ts`).
  */
 import { attemptId, nodeId, presets, teamName, workloadId } from "../../src/index.ts";
 import type { JournalGroup, Policy } from "../../src/index.ts";
@@ -13,7 +13,7 @@ import { code, exited, running, submit } from "./life-lines.ts";
 
 export interface RecordedLife {
   readonly groups: readonly JournalGroup[];
-  /** A snapshot taken in mid-life and the number of groups before it. */
+  /** A snapshot from the middle, and the number of groups before it. */
   readonly snapshot: { readonly text: string; readonly groupCount: number };
   readonly digest: string;
 }
@@ -50,7 +50,7 @@ export function recordLife(): RecordedLife {
   return { groups, snapshot, digest: drive.engine.digest() };
 }
 
-/** Ended work runs again: of an array, the tasks that were given up. */
+/** Ended work runs again; of an array, the tasks that were given up. */
 function runAgain(drive: Drive): void {
   const free = { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] };
   drive.receive(submit("again", { ...free, taskCount: 2 }));
@@ -90,7 +90,7 @@ function build(drive: Drive): void {
   );
 }
 
-/** Everything that goes well, or badly by its own doing. */
+/** Work that succeeds, or fails by its own fault. */
 function work(drive: Drive): void {
   const gang = { workers: 2, accelerators: 4, coresMilli: 1500, memoryMib: 2048 };
   const retries = { max: 2, backoffMs: 100, backoffMaxMs: 150 };
@@ -154,7 +154,7 @@ function suffer(drive: Drive): void {
   drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n2"), detail: "power" });
 }
 
-/** Teams and policies change under what runs and waits. */
+/** Teams and policies change while work runs and waits. */
 function govern(drive: Drive): void {
   for (const [name, policy] of presets) {
     drive.nowMs += 10;

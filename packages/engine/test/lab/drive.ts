@@ -1,4 +1,4 @@
-/** The smallest driver: what it is handed is durable at once, and every batch is checked. */
+/** The smallest driver: every group counts as durable at once, and every batch is checked. */
 import { createEngine, restoreEngine } from "../../src/index.ts";
 import { checkBatch, checkInvariants } from "@headroom/engine-oracle";
 import type { Engine, Input, JournalGroup, Ready } from "../../src/index.ts";
@@ -22,7 +22,7 @@ export class Drive {
     return ready;
   }
 
-  /** Lets time pass up to an instant, waking the engine wherever it asks to be; not yet at that instant itself. */
+  /** Advances time to an instant (exclusive), and wakes the engine whenever it has asked for that. */
   passTo(untilMs: number): Ready[] {
     const rounds: Ready[] = [];
     for (let wake = this.engine.nextWakeAtMs(); wake !== null && wake < untilMs; wake = this.engine.nextWakeAtMs()) {

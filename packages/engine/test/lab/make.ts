@@ -1,4 +1,4 @@
-/** Short ways to write down what tests feed the engine: every field has the value that says least. */
+/** Short builders for the inputs of tests: every field has its most neutral value. */
 import { commandId, nodeId, poolName, siteName, teamName } from "../../src/index.ts";
 import type { Command, GangSpec, NodeSpec, Pool, Site, Team, WorkloadSpec } from "../../src/index.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Generated lives of teams with budgets: what an account says is the sum over the journal, counted here without it; what is
- * recorded as used up is; and a replay and a restart keep the same books. `Drive` checks every invariant besides.
+ * Generated lives of teams with budgets. An account equals the sum over the journal, which is computed here
+ * independently; recorded events say when a budget is used up; a replay and a restart give the same accounts. `Drive`
+ * checks every invariant too.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -13,9 +14,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const PARENTS: Readonly<Record<string, string | null>> = { lab: null, "lab/a": "lab", "lab/b": "lab", other: null };
 const NAMES = Object.keys(PARENTS);
-/** Micro-dollars for an hour of an accelerator. */
+/** Micro-dollars for one accelerator-hour. */
 const PRICE = 2_500_000;
-/** Far more often than budgets of four teams could ask to be looked at within twenty days. */
+/** Upper bound of wake-ups: far more than the budgets of four teams can need in twenty days. */
 const WAKES_MAX = 1000;
 
 const budget = fc
@@ -45,13 +46,15 @@ const move = fc.oneof(
 );
 type Move = typeof move extends fc.Arbitrary<infer Made> ? Made : never;
 
-/** What the journal says of one team since its budget was declared: an attempt counts from its placing to its end. */
+/**
+ * The journal's facts about one team since its budget was declared: an attempt counts from its placement to its end.
+ */
 class Books {
   readonly #running = new Map<string, { readonly team: string; readonly gpus: number; sinceMs: number }>();
   readonly #specs = new Map<string, { readonly team: string; readonly gpus: number }>();
   readonly #periods = new Map<string, Budget["period"]>();
   readonly #spent = new Map<string, number>();
-  /** Accelerator-hours by team and day in UTC. */
+  /** Accelerator-hours by team and day (UTC). */
   readonly #days = new Map<string, Map<number, number>>();
   readonly #sinceMs = new Map<string, number>();
   #nowMs = 0;
@@ -75,7 +78,7 @@ class Books {
     }
   }
 
-  /** In steps that end where days and months do. */
+  /** Advances in steps that end at the ends of days and months. */
   passTo(untilMs: number): void {
     while (this.#nowMs < untilMs) {
       const at = new Date(this.#nowMs);
@@ -98,7 +101,7 @@ class Books {
     days.set(day, (days.get(day) ?? 0) + hours);
   }
 
-  /** The mean since the day a week ago began, or since the budget was declared; `null`: for less than an hour. */
+  /** The mean since the start of the day a week ago, or since the budget was declared; `null`: less than an hour. */
   perDay(name: string): number | null {
     const firstDay = Math.floor(this.#nowMs / DAY_MS) - 7;
     const sinceMs = Math.max(firstDay * DAY_MS, this.#sinceMs.get(name) ?? this.#nowMs);
@@ -187,7 +190,7 @@ class Play {
     const { gpuHours, microUsd } = engine.state.teams.get(teamName(name))?.budget ?? {};
     const isOver =
       counted >= (gpuHours ?? Number.POSITIVE_INFINITY) || counted * PRICE >= (microUsd ?? Number.POSITIVE_INFINITY);
-    // To the millisecond, at most 16 accelerators for one more.
+    // Times are exact to one millisecond of at most 16 accelerators.
     const slack = (16 * 1) / HOUR_MS;
     const isNearly = Math.abs(counted - (gpuHours ?? (microUsd ?? 0) / PRICE)) <= slack;
     if (!isNearly) expect(account.isSpent, `${name}: ${counted}`).toBe(isOver);

@@ -1,6 +1,7 @@
 /**
- * Generated worlds with windows of every kind: nothing is placed that may run into a window that is not for it, whatever still
- * runs is asked to leave in time, and a replay and a restart know the same calendar. `Drive` checks every invariant besides.
+ * Generated worlds with windows of every kind: no work is placed that may run into a window from which it is excluded,
+ * running work is asked to stop in time, and a replay and a restart know the same calendar. `Drive` checks every
+ * invariant too.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -150,7 +151,10 @@ class Play {
     }
   }
 
-  /** After every round: who might still be there when a window begins was asked to leave, early enough for its grace. */
+  /**
+   * After every round: attempts that could still run when a window begins were asked to stop early enough for their
+   * grace period.
+   */
   #look({ atMs }: Ready): void {
     const { state } = this.drive.engine;
     for (const item of state.calendar.values()) {

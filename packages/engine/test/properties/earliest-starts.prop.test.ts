@@ -1,4 +1,4 @@
-/** On a fleet that nobody else uses, work starts at the very instant before which it is said not to start, whatever windows there are. */
+/** On a fleet without other work, a workload starts exactly at its stated earliest start, whatever windows exist. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { EarliestStarts } from "../../src/index.ts";
@@ -12,7 +12,7 @@ const NODES = ["a1", "a2", "h1", "h2", "h3"].map((id) =>
   node(id, id.startsWith("a") ? "A100" : "H100", { acceleratorCount: 4 }),
 );
 
-/** Fewer than the ends that are tried at most. */
+/** Fewer windows than the maximum number of ends that are tried. */
 const calendar = fc
   .array(
     fc.record({
@@ -40,7 +40,7 @@ const work = fc
   })
   .map((asked) => spec("asked", asked));
 
-/** Wakes the engine until something runs. */
+/** Wakes the engine until an attempt runs. */
 function passToStart(drive: Drive): void {
   for (let wake = drive.engine.nextWakeAtMs(); wake !== null; wake = drive.engine.nextWakeAtMs()) {
     if (drive.engine.state.attempts.size > 0) return;
@@ -57,7 +57,7 @@ it("beside windows alone, work starts when it is said to at the earliest", () =>
       drive.receive(applied({ sites: [site], pools: TYPES.map(pool) }), ...seen);
       drive.receive(applied({ calendar: windows }));
       drive.passTo(afterMin * MINUTE_MS);
-      // Two nodes hold no more.
+      // The capacity of two nodes.
       const { workers, accelerators } = asked.gang;
       fc.pre(workers * accelerators <= 8 || asked.acceleratorTypes.join() !== "A100");
       drive.receive(command({ kind: "submitWorkload", spec: asked }));

@@ -1,4 +1,4 @@
-/** What must hold in every generated world, whatever its policy and whatever happens in it. */
+/** Properties of every generated world, under every policy and story. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -18,12 +18,12 @@ import { Story, obedience } from "./play.ts";
 import { moves, steps, worlds } from "./worlds.ts";
 import type { World } from "./worlds.ts";
 
-/** `HEADROOM_RUNS=100` looks a hundred times as hard. */
+/** `HEADROOM_RUNS=100` runs a hundred times as many cases. */
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
-/** The same worlds in every run; another `HEADROOM_SEED` looks at others. */
+/** Every run uses the same worlds; another `HEADROOM_SEED` gives other worlds. */
 fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 
-/** Reads the story's inputs off one engine, so that others can be fed the same. */
+/** Records the inputs that a story gives to one engine, so that other engines get the same inputs. */
 function batchesOf(
   world: World,
 ): readonly { readonly inputs: readonly Input[]; readonly nowMs: number; readonly ready: Ready }[] {
@@ -44,20 +44,20 @@ function batchesOf(
   return batches;
 }
 
-/** Tasks that a batch evicted for good; those that move go on elsewhere. */
+/** Tasks that a batch evicted without migrating them. */
 const evictedTasks = ({ events }: Ready): readonly string[] =>
   events.flatMap((event) => {
     const isEviction = event.kind === "attemptStopRequested" && ["preempted", "reclaimed"].includes(event.reason);
     return isEviction ? [event.attemptId.replace(/\.\d+$/, "")] : [];
   });
 
-/** Whatever was asked to leave leaves, and time passes, until nothing is to come; false: it never ends. */
+/** Ends all terminating attempts and advances time until nothing more is due; false: that never happens. */
 function markClean(drive: Drive, story: Story, onReady: (ready: Ready, byTime: boolean) => void): boolean {
   for (let round = 0; round < 300; round++) {
     const left = obedience(drive.engine);
     const wake = drive.engine.nextWakeAtMs();
     if (left.length === 0 && wake === null) return true;
-    // Past use fades in many small steps: a driver that sleeps through most of them sees the same end.
+    // Usage history decays in many small steps; a driver that skips most of them reaches the same state.
     const sleepMs = 10 * (drive.engine.state.policy.teams?.usageHalfLifeMs ?? 0);
     if (left.length === 0) drive.nowMs = Math.max(drive.nowMs, wake ?? 0) + sleepMs;
     const ready = drive.receive(...(left.length > 0 ? left : [{ kind: "tick" as const }]));
@@ -67,7 +67,7 @@ function markClean(drive: Drive, story: Story, onReady: (ready: Ready, byTime: b
   return false;
 }
 
-/** The world after its story, every batch of it checked. */
+/** The world after its story; every batch was checked. */
 function lived(world: World): { readonly drive: Drive; readonly story: Story } {
   const drive = new Drive();
   const story = new Story();
@@ -130,7 +130,7 @@ describe("in every generated world", () => {
         for (const { inputs, nowMs, ready } of batchesOf(world)) {
           engine = restoreEngine(engine.snapshot());
           expect(said(receive(engine, inputs, nowMs))).toBe(said(ready));
-          // Promises that are forgotten are withdrawn by the next round.
+          // Under these policies the next round withdraws unused nominations.
           if (waivedInvariants(engine.state.policy).has(5)) continue;
           const anew = restoreEngine(engine.snapshot());
           expect(anew.receive([{ kind: "tick" }], nowMs).events).toEqual([]);
@@ -175,7 +175,7 @@ describe("in every generated world", () => {
         const waived = waivedInvariants(drive.engine.state.policy);
         const evicted = new Set<string>();
         const isClean = markClean(drive, story, (ready, byTime) => {
-          // Who may start or leave by now that could not before is another condition.
+          // Time may have made other work eligible to start or to be evicted: that is a new condition.
           if (byTime) evicted.clear();
           for (const task of evictedTasks(ready)) {
             expect(waived.has(8) || !evicted.has(task), `${task} is evicted twice before rest`).toBe(true);
@@ -224,7 +224,7 @@ describe("in every generated world", () => {
     fc.assert(
       fc.property(worlds, fc.nat({ max: 10_000 }), (world, partMs) => {
         const { drive } = lived(world);
-        // Promises that are forgotten are withdrawn by the next round, whatever wakes it.
+        // Under these policies the next round withdraws unused nominations, whatever its cause.
         if (waivedInvariants(drive.engine.state.policy).has(5)) return;
         const wake = drive.engine.nextWakeAtMs();
         drive.nowMs =
@@ -364,7 +364,7 @@ function wordsOf(event: Event): readonly string[] {
   return event.kind === "workloadEnded" ? [event.kind, event.reason.kind] : [event.kind];
 }
 
-/** What befell a gang of groups, on one type or on several. */
+/** Events of a gang with task groups, on one or several types; `null`: no such event. */
 function inGroups(event: Event): string | null {
   if (event.kind === "gangGrown") return event.workers[0]?.taskGroup === undefined ? null : "grown:groups";
   if (event.kind !== "gangPlaced" || event.workers[0]?.taskGroup === undefined) return null;
@@ -372,7 +372,7 @@ function inGroups(event: Event): string | null {
   return isMixed ? "placed:unlike-groups" : "placed:groups";
 }
 
-/** All but what only a pool that changes its type, an unknown site or a million workloads bring about. */
+/** All kinds except those that need a pool with a changed type, an unknown site, or a million workloads. */
 const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded
@@ -389,7 +389,7 @@ const everything = `
   .trim()
   .split(/\s+/);
 
-/** The same value with the fields of every record in the opposite order. */
+/** The same value with the fields of every record in reverse order. */
 function turnedOver<T>(value: T): T {
   if (Array.isArray(value)) return value.map(turnedOver) as T;
   if (value === null || typeof value !== "object") return value;

@@ -43,7 +43,7 @@ function randomSpec(luck: Luck, name: string): WorkloadSpec {
   return spec(name, { team: luck.pick(["a", "b", "c"]), priority, gang, ...said });
 }
 
-/** The same inputs for every drive of a world, up to where it divides. */
+/** The same inputs for every drive of a world, up to the point where the drives differ. */
 function prepared(seed: number, policy: Policy): { readonly drive: Drive; readonly luck: Luck } {
   const luck = new Luck(seed);
   const drive = new Drive();
@@ -66,7 +66,10 @@ function prepared(seed: number, policy: Policy): { readonly drive: Drive; readon
   return { drive, luck };
 }
 
-/** The round that takes in new work; answers the team's work that it started or promised a place, and that is refused for a guarantee. */
+/**
+ * Runs the round with the new work; returns the team's workloads that it started or nominated, and those that it
+ * refused because of the guarantee.
+ */
 function lastRound(
   seed: number,
   guarantee: number | null,
@@ -103,7 +106,7 @@ describe("a guarantee", () => {
       const worse = [...without.given].filter((id) => refused.has(id));
       expect(worse, `seed ${seed}, guarantee ${guarantee}`).toEqual([]);
     }
-    // The worlds are not empty: most rounds start something.
+    // The test is not vacuous: most rounds start work.
     expect(started).toBeGreaterThan(WORLDS);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Parts of divided accelerators against somebody who tries everything. Devices are lists of eight booleans here, and what may begin
- * where is written down anew: the second opinion shares nothing with the packed digits that the engine counts in.
+ * MIG slices, against exhaustive search. Devices are lists of eight booleans here, and the valid positions are declared
+ * again: this second implementation shares nothing with the packed digits of the engine.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -31,12 +31,12 @@ const openStarts = (device: Device, profile: Profile): number[] =>
   reservedTopology[profile].starts.filter((start) => isOpen(device, profile, start));
 const taking = (device: Device, profile: Profile, start: number): Device =>
   device.map((taken, slice) => taken || covers(profile, start).includes(slice));
-/** Over all profiles, at how many positions a part could still begin. */
+/** Number of positions at which a further slice could begin, over all profiles. */
 const positions = (device: Device): number =>
   profiles.reduce((sum, profile) => sum + openStarts(device, profile).length, 0);
 const isDivided = (device: Device): boolean => device.includes(true);
 
-/** Whether all of these fit on devices that stand empty, by trying every position for one after the other. */
+/** Whether all slices fit on empty devices, by trying every position for each. */
 function fitTogether(wanted: readonly Profile[], devices: readonly Device[]): boolean {
   const [first, ...rest] = wanted;
   if (first === undefined) return true;
@@ -58,7 +58,7 @@ function fleetOf(deviceCount: number): Drive {
 const submitted = (profile: Profile, more: Parameters<typeof spec>[1] = {}): Input =>
   command({ kind: "submitWorkload", spec: spec("part", { ...more, gang: { accelerators: 1, profile } }) });
 
-/** The devices as what runs lies on them; every part begins where it may and none overlaps another. */
+/** The devices with the slices of running work; every slice begins at a valid position, and no two overlap. */
 function devicesOf({ state }: Engine, deviceCount: number): Device[] {
   const devices = Array.from({ length: deviceCount }, () => empty);
   for (const { workers, workloadId } of state.attempts.values())
@@ -153,7 +153,7 @@ describe("parts of accelerators", () => {
   }, 60_000);
 });
 
-/** Every list of up to so many of them, in every order. */
+/** Every list of at most this many profiles, in every order. */
 function* orderedLists(of: readonly Profile[], longest: number): Generator<readonly Profile[]> {
   if (longest === 0) return;
   for (const first of of) {

@@ -1,4 +1,4 @@
-/** Past use against books that are kept from the journal alone, with exponentials; and what it may bring about. */
+/** Compares usage history with an exact computation from the journal by exponentials, and tests its effects. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEngine, decayedUsageOf, presets, replayEngine, teamName } from "../../src/index.ts";
@@ -34,7 +34,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: "restart" as const }) },
 );
 
-/** What every team held on average, by integrating exactly. */
+/** Mean usage of every team, by exact integration. */
 class Books {
   readonly #running = new Map<string, { readonly team: string; readonly gpus: number }>();
   readonly #teams = new Map<string, { readonly team: string; readonly gpus: number }>();
@@ -112,7 +112,8 @@ class Play {
     this.books.passTo(atMs);
     for (const name of NAMES) {
       const held = decayedUsageOf(this.drive.engine, teamName(name))?.accelerators ?? Number.NaN;
-      // It lags by at most a step of a sixteenth of a half-life, in which sixteen accelerators move it by less than one.
+      // The recorded average lags by at most one step, a sixteenth of a half-life, in which sixteen accelerators change
+      // it by less than one.
       expect(Math.abs(held - this.books.average(name)), `${name}: ${held}`).toBeLessThan(
         16 * (1 - 2 ** (-1 / 16)) + 0.02,
       );

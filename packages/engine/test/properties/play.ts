@@ -1,4 +1,4 @@
-/** Plays a generated story: turns its moves into inputs against the state at hand. */
+/** Plays a generated story: turns its moves into inputs that fit the present state. */
 import { attemptId, commandId, nodeId, poolName, siteName, teamName, workloadId } from "../../src/index.ts";
 import type { DataPlace, Pool } from "../../src/index.ts";
 import type { AttemptId, Command, Engine, Input, NodeSpec, Ready, Site, Tariff, WorkerExit } from "../../src/index.ts";
@@ -8,23 +8,23 @@ import type { Move, NodeGene, Step, World } from "./worlds.ts";
 
 const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 
-/** The accelerators of a pool: divided into parts, or not. */
+/** The accelerators of a pool, divided by MIG or not. */
 const withMig = (type: (typeof types)[number], isDivided: boolean): Pick<Pool, "mig"> =>
   isDivided && type !== "" ? { mig: `${type}-80GB` } : {};
 
-/** A place that says nothing of data has no such field. */
+/** Data fields of a site or pool; none if it states no data rule. */
 const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
   data === undefined || Object.keys(data).length === 0 ? {} : { data };
 
-/** A pool that keeps no spares has no such field. */
+/** Hot spares of a pool; no field if it keeps none. */
 const withHotSpares = (hotSpares = 0): { readonly hotSpares?: number } => (hotSpares === 0 ? {} : { hotSpares });
 
-/** What a story needs to know of its past: attempts that were ever placed. Shared by engines that run in step. */
+/** The past that a story needs: all attempts that were ever placed. Shared by engines that run in step. */
 export class Story {
   readonly #everPlaced: AttemptId[] = [];
   #commandCount = 0;
 
-  /** Site, pools, teams and nodes of the world, and its policy, as a first batch. */
+  /** The first batch: site, pools, teams, nodes and policy of the world. */
   capacityEpoch({ policy, nodes, teams, data, hotSpares, isDivided }: World): readonly Input[] {
     const pools = types.map((type, index) => ({
       ...pool(type),
@@ -59,7 +59,7 @@ export class Story {
       case "hold":
       case "release": {
         const id = workloadId(`w${move.pick % (state.submittedCount + 2)}`);
-        // Nobody releases what has ended: it runs again.
+        // Ended work cannot be released; it runs again instead.
         const isOver = move.kind === "release" && (state.workloads.get(id)?.endedAtMs ?? null) !== null;
         if (isOver) return [this.#command({ kind: "rerunWorkload", workloadId: id })];
         return [this.#command({ kind: move.kind === "hold" ? "holdWorkload" : "releaseWorkload", workloadId: id })];
@@ -116,7 +116,7 @@ export class Story {
     }
   }
 
-  /** To be called with every batch that was decided. */
+  /** Must be called with every batch. */
   remember({ events }: Ready): void {
     for (const event of events) if (event.kind === "gangPlaced") this.#everPlaced.push(event.attemptId);
   }
@@ -167,8 +167,8 @@ export class Story {
   }
 }
 
-/** The same names are always submitted by the same user. */
-/** Step by step from the tariff's beginning on, now dearer, now cheaper. */
+/** Work of one name is always submitted by the same user. */
+/** A forecast in steps from the tariff's beginning on, with rising and falling prices. */
 function forecastOf(
   name: string,
   { startMs, endMs }: { startMs: number; endMs: number },
@@ -204,7 +204,7 @@ function nodeOf(gene: NodeGene, index: number): NodeSpec {
   };
 }
 
-/** What a well-behaved executor reports when it was asked to stop or to shrink something. */
+/** The reports of a correct executor that was asked to stop or shrink attempts. */
 export function obedience({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const exit: WorkerExit = { kind: "signalled", worker: 0, signal: "SIGTERM" };
@@ -216,12 +216,12 @@ export function obedience({ state }: Engine): readonly Input[] {
   });
 }
 
-/** Now and then a node that nobody knows. */
+/** Sometimes a node that does not exist. */
 function nodeAt({ state }: Engine, pick: number): NodeSpec["id"] {
   return nodeId(`n${pick % (state.nodes.size + 1)}`);
 }
 
-/** A known node as it is, or changed, or a new one. */
+/** A known node, unchanged or changed, or a new node. */
 function seenAgain({ state }: Engine, { pick, node }: Move & { readonly kind: "seen" }): NodeSpec {
   const index = pick % (state.nodes.size + 1);
   const known = state.nodes.get(nodeId(`n${index}`));

@@ -1,4 +1,4 @@
-/** Random policies: any combination of the knobs, those that imitate somebody and those that nobody would choose. */
+/** Random policies: any combination of the knobs, with and without strategies of other systems. */
 import fc from "fast-check";
 import type {
   BackfillRules,
@@ -51,7 +51,7 @@ const backfill: fc.Arbitrary<BackfillRules> = fc
     depth: fc.integer({ min: 1, max: 3 }),
     assumedWalltimeMs: fc.constantFrom(2000, 100_000),
   })
-  // Nothing is drawn for it, so that the worlds of before are what they were.
+  // Derived without a further random draw, so that the generated worlds stay the same.
   .map((rules) => (rules.depth === 1 ? rules : { ...rules, predictFrom: rules.depth - 1 }));
 
 const fabric = fc.constantFrom<NonNullable<Policy["fabric"]>>("fullest", "fewest", "balanced");
@@ -113,7 +113,7 @@ export const policies: fc.Arbitrary<Policy> = fc
     const known = Object.fromEntries(
       Object.entries(policy).filter(([, knob]) => knob !== undefined),
     ) as unknown as Policy;
-    // Derived from what was drawn: one draw more would change all that come after it.
+    // Derived from earlier draws: a further draw would change all later ones.
     const keeps = known.order.length % 3;
     if (keeps > 0) Object.assign(known, { retryInPlaceMs: keeps === 1 ? 60_000 : 450 });
     if (known.eviction !== undefined && known.order.length % 2 === 0)

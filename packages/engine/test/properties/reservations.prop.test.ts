@@ -1,4 +1,7 @@
-/** Protected starts, found with a look or two at the indexes, are those that a plain search finds, which tries every expected end. */
+/**
+ * Protected starts that are found with a few index look-ups equal those of a plain search that tries every expected
+ * end.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createEngine, restoreEngine } from "../../src/index.ts";
@@ -21,11 +24,14 @@ import type { GangSpec, WorkerAllocation } from "../../src/model/workload.ts";
 import { Story } from "./play.ts";
 import { worlds } from "./worlds.ts";
 
-/** `HEADROOM_RUNS=100` looks a hundred times as hard. */
+/** `HEADROOM_RUNS=100` runs a hundred times as many cases. */
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
 fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 
-/** What the request would find now, kept out of the places of those who start before it would end. */
+/**
+ * The placement that the request would get now, without the places of reservations that begin before the request would
+ * end.
+ */
 function plainPlacement(
   world: World,
   request: PlacementRequest,
@@ -40,8 +46,9 @@ function plainPlacement(
 }
 
 /**
- * The same where each node counts as free what it has free at its tightest instant up to the end of the request: reservations are
- * booked from now on, and running work may give back what they need before they start. Every start of a reservation is tried.
+ * The placement when each node counts as free what it has free at its tightest instant up to the end of the request.
+ * Reservations are booked from now on, and running work may release the resources before they start. Every start of a
+ * reservation is tried.
  */
 function placedOnCredit(
   world: World,
@@ -95,7 +102,7 @@ function placedOnCredit(
   return placement;
 }
 
-/** Every instant at which running work or a reservation is expected to end is tried, each on indexes made for it alone. */
+/** Tries every instant at which running work or a reservation is expected to end, each with new indexes. */
 function plainStart(
   world: World,
   request: PlacementRequest,
@@ -120,14 +127,17 @@ function plainStart(
   return null;
 }
 
-/** What the indexes say otherwise than the state; while no round has looked, what has come due since. */
+/** Differences between indexes and state. Entries that came due since the last round are no error. */
 function wrongWith(world: World, nowMs: number): readonly string[] {
   const findings = new Findings();
   checkIndexes(findings, world, nowMs);
   return findings.list;
 }
 
-/** Asks for everything that waits, in the round's order, as a round would in which nothing can start. Answers how many were protected. */
+/**
+ * Asks for every waiting request in the round's order, as a round in which nothing can start. Returns the number of
+ * protected starts.
+ */
 function compare(engine: Engine, nowMs: number): number {
   const world = worldOf(engine);
   world.calendar.nowMs = nowMs;
@@ -177,7 +187,7 @@ describe("protected starts", () => {
       }),
       { numRuns: 100 * runs },
     );
-    // Equal answers say something only where there were some.
+    // Equal results are meaningful only if there were enough of them.
     expect(protectedCount).toBeGreaterThan(200 * runs);
     expect(severalCount).toBeGreaterThan(30 * runs);
   });

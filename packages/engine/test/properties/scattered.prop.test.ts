@@ -1,6 +1,7 @@
 /**
- * What teams hold above their claims lies scattered, as it comes to lie where small work starts and ends: whoever is guaranteed nodes
- * whole gets them all the same, and a fleet in which work leaves and moves for that comes to rest.
+ * Work of other teams above their entitlement is scattered over the nodes, as it becomes where small work starts and
+ * ends. A team that is guaranteed whole nodes still gets them, and the fleet comes to rest after the evictions and
+ * migrations.
  */
 import { describe, expect, it } from "vitest";
 import { presets } from "../../src/index.ts";
@@ -29,11 +30,11 @@ interface World {
   readonly nodes: number;
 }
 
-/** Guests' work all over the fleet, some of which has ended at random. */
+/** Work of other teams all over the fleet, part of which has ended at random. */
 function scattered(dice: Dice, guest: () => Changes): World {
   const drive = new Drive();
   const nodes = dice.between(3, 8);
-  // The guarantees together equal the fleet; the owner's is more than half a node.
+  // The guarantees add up to the fleet; the owner's guarantee is more than half a node.
   const own = dice.between(1, nodes - 1) * GPUS;
   const first = dice.between(0, nodes * GPUS - own);
   drive.receive(
@@ -67,7 +68,7 @@ function markClean({ drive }: World, first: readonly Event[]): readonly Event[] 
   const told: Event[] = [...first];
   for (let round = 0; round < 100; round++) {
     const stopping = [...drive.engine.state.attempts.values()].filter(({ stop }) => stop !== null);
-    // Who is asked for a checkpoint first does not write one.
+    // Attempts that are asked for a checkpoint do not write one.
     if (stopping.length > 0) told.push(...drive.passTo(drive.nowMs + 121_000).flatMap(({ events }) => events));
     for (const attempt of stopping) told.push(...drive.receive(exits(attempt)).events);
     for (const attempt of drive.engine.state.attempts.values())
@@ -81,7 +82,7 @@ function markClean({ drive }: World, first: readonly Event[]): readonly Event[] 
   return told;
 }
 
-/** Who is evicted for good; who moves goes on. */
+/** Attempts evicted without migration. */
 const evictedBy = (events: readonly Event[]): readonly string[] =>
   events.flatMap((event) =>
     event.kind === "attemptStopRequested" && event.reason === "reclaimed"
@@ -89,7 +90,7 @@ const evictedBy = (events: readonly Event[]): readonly string[] =>
       : [],
   );
 
-/** The owner's work, in pieces of whole nodes, and whatever that brought about until all was at rest. */
+/** Submits the owner's work in pieces of whole nodes; returns all events until the fleet is at rest. */
 function ask(world: World, pieces: readonly number[]): readonly Event[] {
   return pieces.flatMap((workers, at) => {
     const gang = { accelerators: GPUS, workers };
@@ -107,7 +108,7 @@ const ownNodes = ({ drive }: World): number =>
 
 const saving = { checkpointOnRequest: true as const };
 
-/** Gangs, some of which can shrink, and shares, of several priorities. */
+/** Gangs (some of them elastic) and fractions, of several priorities. */
 function anyKind(dice: Dice): Changes {
   const workers = dice.pick([1, 1, 2, 3]);
   const gang =
@@ -160,7 +161,7 @@ describe("what is scattered", () => {
       waited += waiting(world).length;
     }
     expect(moved).toBeGreaterThan(15);
-    // What is in large pieces, or kept by its right in the last places that are left, cannot always be given.
+    // Large attempts, and attempts within their team's guarantee on the last possible places, cannot always be moved.
     expect(waited / asked).toBeLessThan(0.1);
   });
 

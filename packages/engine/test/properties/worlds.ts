@@ -1,7 +1,7 @@
 /**
- * Generated worlds: a fleet of unlike nodes, a team tree with limits, any combination of the policy's knobs, and a story of
- * commands, observations and signals in batches, with late, repeated and nonsensical ones among them. A story is data; what
- * it means is decided against the state at hand (`moves.ts`), so a shrunk story still makes sense.
+ * Generated worlds: a fleet of unlike nodes, a tree of teams with limits, any combination of the policy's knobs, and a
+ * story: batches of commands, observations and signals, some of them late, repeated or meaningless. A story is data
+ * that is interpreted against the present state (`play.ts`), so a shrunk story is still valid.
  */
 import fc from "fast-check";
 import { gangOfGroups } from "../../src/index.ts";
@@ -33,23 +33,23 @@ export interface NodeGene {
   readonly workersMax: number | null;
 }
 
-/** One thing that happens. `pick` chooses among whatever there is by then; `late` prefers what is over. */
+/** One step of a story. `pick` selects among the entities that exist by then; `late` prefers ended ones. */
 export type Move =
   | { readonly kind: "submit"; readonly spec: WorkloadSpec; readonly key: number | null }
   | { readonly kind: "stop" | "removeTeam" | "resume" | "lost" | "hold" | "release"; readonly pick: number }
   | { readonly kind: AttemptNews; readonly pick: number; readonly late: boolean }
-  /** What was asked to leave has left. */
+  /** An attempt that was asked to stop has stopped. */
   | { readonly kind: "obey"; readonly pick: number }
   | { readonly kind: "exit"; readonly pick: number; readonly late: boolean; readonly codes: readonly number[] }
   | { readonly kind: "drain"; readonly pick: number; readonly requeue: boolean }
   | { readonly kind: "apply"; readonly teams: readonly Team[]; readonly workloads: readonly WorkloadSpec[] }
   | { readonly kind: "policy"; readonly policy: Policy }
-  /** The site, or the pool of a type, says otherwise which data may be worked on and which lie there. */
+  /** The site, or the pool of a type, changes its data rules and its stored data. */
   | { readonly kind: "data"; readonly pick: number; readonly data: DataPlace }
   | { readonly kind: "seen"; readonly pick: number; readonly node: NodeGene | null }
-  /** A tariff from now on, for so long. */
+  /** A tariff that begins now and lasts this long. */
   | { readonly kind: "tariff"; readonly pick: number; readonly microUsdPerKwh: number; readonly lastsMs: number }
-  /** The pool of a type keeps so many spares from now on; 0: none. */
+  /** The pool of a type keeps this many hot spares from now on; 0: none. */
   | { readonly kind: "hotSpares"; readonly pick: number; readonly hotSpares: number }
   | { readonly kind: "tick" };
 
@@ -64,11 +64,11 @@ export interface World {
   readonly policy: Policy;
   readonly nodes: readonly NodeGene[];
   readonly teams: readonly Team[];
-  /** Of the pool of each type; and of the site, last. */
+  /** Data rules of the pool of each type, and of the site (last). */
   readonly data: readonly DataPlace[];
-  /** How many spares the pool of each type keeps. */
+  /** Number of hot spares that the pool of each type keeps. */
   readonly hotSpares: readonly number[];
-  /** Whether accelerators may be divided by profiles. */
+  /** Whether accelerators may be divided into MIG slices. */
   readonly isDivided: boolean;
   readonly steps: readonly Step[];
 }
@@ -91,7 +91,7 @@ const preemption: fc.Arbitrary<Rights> = fc.record({
   reclaim: fc.constantFrom<Rights["reclaim"]>("never", "lowerPriority", "any"),
 });
 
-/** What teams may say besides their limit; what is left out is left out of the record, too. */
+/** Optional fields of a team besides its limit; a field that is left out is left out of the record too. */
 const teamShare: fc.Arbitrary<Partial<Team>> = fc
   .record({
     guarantee: oneIn(2, amounts(8)),
@@ -110,7 +110,7 @@ function defined<T extends object>(record: T): Defined<T> {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
-/** A parent is any other team, so that some sets make circles and some name what is not there. */
+/** The parent is any other team, so some sets of teams contain cycles and some name a missing parent. */
 const anyTeam: fc.Arbitrary<Team> = fc
   .tuple(fc.constantFrom(...teamNames), fc.constantFrom(null, null, ...teamNames), limits, teamShare)
   .map(([name, parent, limit, more]) => ({ ...team(name, parent, limit), ...more }));
@@ -151,10 +151,10 @@ const spread: fc.Arbitrary<SpreadSpec> = fc.record({
   maxPerDomain: fc.constantFrom(1, 2),
 });
 
-/** Of devices that all have the same, and one that none has. */
+/** Profiles that all divisible devices support, and one that none supports. */
 const profiles = fc.constantFrom("1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb", "1g.5gb");
 
-/** Whole accelerators, or a part of one; some gangs are elastic. */
+/** Workers with whole accelerators or a part of one; some gangs are elastic. */
 const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
   .record({
     workers: fc.constantFrom(1, 1, 1, 2, 3, 4),
@@ -174,7 +174,7 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
     ...(least > 0 && least < gang.workers && curve !== null ? { throughputMilli: curve.slice(0, gang.workers) } : {}),
   }));
 
-/** Unlike workers that start together, each kind with its own least, types and place. */
+/** Task groups with unlike workers that start together, each with its own minimum, types and constraints. */
 const groups: fc.Arbitrary<readonly TaskGroup[]> = fc
   .array(
     fc
@@ -301,7 +301,7 @@ const specs: fc.Arbitrary<WorkloadSpec> = fc
     const keeps = away === undefined ? {} : { antiAffinity: away };
     const plain = { ...near, gang: { ...near.gang, ...keeps } };
     if (unlike === undefined) return plain;
-    // What of a gang shares a domain is said group by group.
+    // In a gang with task groups, each group states its slices itself.
     const { slices: _slices, ...together } = plain.fabric ?? {};
     const { fabric: _fabric, ...rest } = plain;
     const asWhole = Object.keys(together).length === 0 ? {} : { fabric: together };
@@ -368,7 +368,7 @@ export const steps = (maxLength: number): fc.Arbitrary<readonly Step[]> =>
       waitMs: fc.constantFrom(0, 0, 1, 399, 400, 1000, 5000),
       moves: fc.array(moves, { minLength: 1, maxLength: 3 }),
     }),
-    // Long stories: short ones come of shrinking, and little happens in them.
+    // Long stories only: shrinking produces short ones, and little happens in a short story.
     { maxLength, size: "max" },
   );
 
@@ -388,7 +388,10 @@ const anyWorlds: fc.Arbitrary<World> = fc.record({
   steps: steps(40),
 });
 
-/** Where no accelerator may be divided, nearly all who ask for parts would wait for ever and keep others waiting: they ask for whole ones. */
+/**
+ * Without MIG devices, nearly all requests for slices would wait forever and block other work: they request whole
+ * accelerators instead.
+ */
 export const worlds: fc.Arbitrary<World> = anyWorlds.map((world) =>
   world.isDivided
     ? world

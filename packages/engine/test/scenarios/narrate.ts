@@ -1,4 +1,4 @@
-/** Events, refusals and verdicts as a person would say them, one line each. */
+/** Describes events, refusals and verdicts in one line each. */
 import { acceleratorCount, taskCountOf } from "../../src/index.ts";
 import type {
   Prediction,
@@ -17,7 +17,7 @@ import type {
 } from "../../src/index.ts";
 import { durationText } from "./words.ts";
 
-/** Remembers which attempt is whose, since an ended attempt is no longer in the state. */
+/** Remembers the workload of each attempt, since an ended attempt is no longer in the state. */
 export class Narrator {
   readonly #attempts = new Map<AttemptId, string>();
   readonly #names = new Map<WorkloadId, string>();
@@ -280,7 +280,7 @@ export function resultText(result: CommandResult): string {
   return `applied: ${changes.join(", ")}`;
 }
 
-/** `kind field=value field=value`, with what says nothing left out. */
+/** `kind field=value field=value`, without fields that have their neutral value. */
 function fieldsText(record: { readonly kind: string; readonly [field: string]: unknown }): string {
   const fields = Object.entries(record).flatMap(([field, value]) => {
     if (field === "kind" || field === "code" || value === null || (Array.isArray(value) && value.length === 0))

@@ -1,6 +1,7 @@
 /**
- * Plays a scenario. Each line is one batch at the current instant; `a && b` puts two inputs into one batch. Between lines,
- * `at 10s` lets time pass and wakes the engine where it asks for it, up to but not at that instant; `tick` wakes it there.
+ * Plays a scenario. Each line is one batch at the current time; `a && b` puts two inputs into one batch. Between lines,
+ * `at 10s` advances time and wakes the engine whenever it has asked for that, up to but not at that instant; `tick`
+ * wakes it there.
  */
 import {
   attemptId,
@@ -45,7 +46,7 @@ export class Stage {
   readonly #narrator = new Narrator();
   #specs = new Map<string, WorkloadSpec>();
 
-  /** What the line brought about, one line each. */
+  /** The outcome of the line, one line for each event. */
   play(line: string): readonly string[] {
     const [verb = ""] = line.split(/\s+/, 1);
     const rest = line.slice(verb.length).trim();
@@ -61,7 +62,7 @@ export class Stage {
       if (reply.kind === "rejected") lines.push(refusalText(reply.rejection));
       else if (lines.length === 0 || reply.result.kind === "applied") lines.push(resultText(reply.result));
     }
-    // The fleet's site and pools are scenery.
+    // The definitions of site and pools are left out of the output.
     const said = lines.filter((line) => !/^(site|pool) \S+ defined$|^applied: site dc/.test(line));
     return said.map((line) => `${durationText(ready.atMs).padStart(6)}  ${line}`);
   }
@@ -91,7 +92,7 @@ export class Stage {
       const wake = this.#drive.engine.nextWakeAtMs();
       return [`next wake-up: ${wake === null ? "none" : durationText(wake)}`];
     },
-    // Time passes, and nobody is there to notice.
+    // Time advances while no control plane runs.
     down: (rest) => {
       this.#drive.nowMs = durationMs(rest);
       this.#drive.restart();
@@ -152,7 +153,7 @@ export class Stage {
     return found;
   }
 
-  /** `a`, `a task=3`, or an attempt's own id: the way to speak of one that has ended. */
+  /** `a`, `a task=3`, or an attempt's id, which also names an ended attempt. */
   #attempt({ plain, fields }: Words): AttemptId {
     const name = plain[0] ?? "";
     if (/^w\d+\./.test(name)) return attemptId(name);
@@ -263,7 +264,7 @@ export class Stage {
     return /^w\d+$/.test(name) ? workloadId(name) : this.#workload(name).id;
   }
 
-  /** The first mention of a type brings its pool with it. */
+  /** The first use of a type defines its pool. */
   #nodes(rest: string): readonly Input[] {
     const specs = rest.split("|").map((part) => nodeOf(wordsOf(part)));
     const types = new Set(specs.map(({ type }) => type));
@@ -313,7 +314,10 @@ export class Stage {
     return documents;
   }
 
-  /** `nightly at=3:00 concurrency=forbid deadline=8h | a gpus=2`: a deadline, `notBefore` and `latest` of the schedule count from when it was due; `at=:30` is every hour, `days=1,15` of the month, `weekdays=0`. */
+  /**
+   * `nightly at=3:00 concurrency=forbid deadline=8h | a gpus=2`: a deadline, `notBefore` and `latest` of the schedule
+   * count from the due time. `at=:30` is every hour, `days=1,15` are days of the month, `weekdays=0` is Sunday.
+   */
   #schedule(rest: string): Schedule {
     const [head = "", body = ""] = rest.split("|").map((each) => each.trim());
     const { plain, fields } = wordsOf(head);
@@ -331,7 +335,7 @@ export class Stage {
     return { name: plain[0] ?? "", times, spec: this.#spec(body), ...fromDueOf(fields), concurrency };
   }
 
-  /** `a again` is the spec under which `a` was written down last. */
+  /** `a again` is the spec with which `a` was last declared. */
   #spec(rest: string): WorkloadSpec {
     const words = wordsOf(rest);
     const [name = "", again] = words.plain;
@@ -405,7 +409,10 @@ function startWindowOf(fields: Words["fields"]): Partial<WorkloadSpec> {
   };
 }
 
-/** `night at=22 lasts=8h price=80 carbon=120`, or once with `from=1h until=2h`, or a forecast with `from=1h step=1h prices=80,90`; `site=dc1`. */
+/**
+ * `night at=22 lasts=8h price=80 carbon=120`; once: `from=1h until=2h`; a forecast: `from=1h step=1h prices=80,90`.
+ * `site=dc1` limits it to a site.
+ */
 function tariffOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
   const [at, site, price, carbon] = [fields.get("at"), fields.get("site"), fields.get("price"), fields.get("carbon")];
@@ -442,7 +449,7 @@ function tariffOf(text: string): CalendarEntry {
   };
 }
 
-/** `a,b:failed,c:any`: a name alone is to have succeeded; `model@train`, `model@`: what is produced. */
+/** `a,b:failed,c:any`: a name alone must succeed. `model@train`, `model@`: an artifact. */
 function aftersOf(text: string): readonly AfterSpec[] {
   return text.split(",").map((each) => {
     const [workload = "", on = "ok"] = each.split(":");
@@ -464,7 +471,7 @@ function maintenanceOf(text: string): CalendarEntry {
   };
 }
 
-/** `demo gpus=16 team=a from=2h until=4h`, with `type=`, `nodes=` and `users=` as may be. */
+/** `demo gpus=16 team=a from=2h until=4h`; `type=`, `nodes=` and `users=` are optional. */
 function reservationOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
   const [owner, gpus, type] = [fields.get("team"), fields.get("gpus"), fields.get("type")];

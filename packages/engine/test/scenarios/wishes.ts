@@ -1,4 +1,7 @@
-/** What work, nodes, teams and policies may say beyond the plain: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`, `backfill.depth=3`. */
+/**
+ * Optional fields of work, nodes, teams and policies: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`,
+ * `backfill.depth=3`.
+ */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
   AntiAffinityFrom,
@@ -20,8 +23,8 @@ import type { Words } from "./words.ts";
 type Fields = Words["fields"];
 
 /**
- * `min=2` of an elastic gang, `curve=1000,1900` what 1 and 2 workers get done, `share=500` thousandths of one accelerator, `profile=1g.10gb` a part of one,
- * `groups=` of one with unlike workers.
+ * `min=2`: an elastic gang. `curve=1000,1900`: throughput of 1 and 2 workers. `share=500`: thousandths of one
+ * accelerator. `profile=1g.10gb`: a MIG slice. `groups=`: a gang with unlike workers.
  */
 export function gangConstraints(fields: Fields): Partial<GangSpec> {
   const groups = fields.get("groups");
@@ -35,7 +38,10 @@ export function gangConstraints(fields: Fields): Partial<GangSpec> {
   };
 }
 
-/** `decode:2-4x8+500@H200|H100~leaf`: at least 2 and at most 4 workers of 8 accelerators and half a core, on these types, within a leaf; `~2ofleaf`: two at a time. */
+/**
+ * `decode:2-4x8+500@H200|H100~leaf`: 2 to 4 workers of 8 accelerators and half a core each, on these types, within a
+ * leaf; `~2ofleaf`: two in each leaf.
+ */
 function groupOf(text: string): TaskGroup {
   const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(?:(\d+)of)?(\w+))?$/.exec(
     text,
@@ -76,7 +82,7 @@ export function constraintsOf(fields: Fields): Partial<WorkloadSpec> {
   };
 }
 
-/** `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` a label, `~` a level. */
+/** `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` precedes a label, `~` a level. */
 function antiAffinityOf(fields: Fields): Pick<GangSpec, "antiAffinity"> {
   const [sets, antiAffinity] = [fields.get("sets"), fields.get("antiAffinity")];
   if (sets === undefined && antiAffinity === undefined && !fields.has("alone")) return {};
@@ -102,7 +108,7 @@ function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
   return { data: { ...inputs, ...(rule === undefined ? {} : { rule }) } };
 }
 
-/** `mig=H100-80GB`: how the accelerators of a pool may be divided. */
+/** `mig=H100-80GB`: the MIG device of a pool. */
 export const migOf = (fields: Fields): { readonly mig?: MigDevice } =>
   fields.has("mig") ? { mig: fields.get("mig") as MigDevice } : {};
 
@@ -136,7 +142,7 @@ function fabricOf(fields: Fields): FabricSpec | null {
   };
 }
 
-/** `leaf=l1` is its place in the fabric; `zone=a rack=r1` are labels. */
+/** `leaf=l1` is a place in the fabric; `zone=a rack=r1` are labels. */
 export function nodeConstraints(fields: Fields): Partial<NodeSpec> {
   const labels = [...fields].filter(([name]) => name === "zone" || name === "rack");
   return {
@@ -156,7 +162,7 @@ export function teamShareOf(fields: Fields): Partial<Team> {
   };
 }
 
-/** `defragment.during=2`: every day from two to three. */
+/** `defragment.during=2`: every day from 02:00 to 03:00. */
 function duringHour(hour: number): NonNullable<DefragmentRules["during"]> {
   const upTo = (from: number, to: number): number[] =>
     Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -170,7 +176,10 @@ function knobOf(name: string, text: string): unknown {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** A preset, with knobs changed: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo phases=place,grow`. */
+/**
+ * A preset with changed knobs: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo
+ * phases=place,grow`.
+ */
 export function policyOf({ plain, fields }: Words): Policy {
   const preset = presets.get(plain[0] ?? "");
   if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);

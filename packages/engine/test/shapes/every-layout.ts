@@ -1,11 +1,11 @@
 /**
- * What a small fleet's teams own, decided by trying every layout: which accelerators are whose, as sets of bits. Knows nothing
- * of how the engine lays out shapes.
+ * Decides by trying every layout which accelerators of a small fleet belong to which team, as sets of bits. Independent
+ * of the engine's layout code.
  */
 import { acceleratorIndices, isGuaranteedWork } from "./guaranteed-work.ts";
 import type { Engine, Node, ReservedTopology } from "../../src/index.ts";
 
-/** Work of a team that has to lie in its cells, or room that is asked for: so many workers of so many accelerators. */
+/** Work that must lie in its team's cells, or a request: a number of workers with a number of accelerators each. */
 export interface Held {
   readonly team: string;
   readonly bits: number;
@@ -23,7 +23,7 @@ export interface Cell {
 }
 export interface SmallFleet {
   readonly cells: readonly Cell[];
-  /** Bits of each node. */
+  /** Accelerators of each node, as bits. */
   readonly nodes: readonly number[];
   readonly firstBit: ReadonlyMap<string, number>;
 }
@@ -61,7 +61,7 @@ export function smallFleet(nodes: readonly Node[], levels: readonly string[]): S
   return { cells: all, nodes: nodeBits, firstBit };
 }
 
-/** Guaranteed work that runs or is promised a place, worker by worker. */
+/** Guaranteed work that runs or is nominated, worker by worker. */
 export function heldIn({ state }: Engine, { firstBit }: SmallFleet): Held[] {
   const held: Held[] = [];
   const placed = [...state.attempts.values()].filter((attempt) => isGuaranteedWork(state, attempt));
@@ -84,7 +84,10 @@ interface Owned {
 
 export type Shapes = readonly { readonly team: string; readonly shape: ReservedTopology }[];
 
-/** Whether all shapes have cells of their own, with the work of each team inside its team's, and room there for what is asked. */
+/**
+ * Whether all reserved topologies have cells of their own, with the work of each team and the requested workers inside
+ * their team's cells.
+ */
 export function canLayOut(
   fleet: SmallFleet,
   reservedTopology: Shapes,

@@ -2,7 +2,7 @@ import type { Attempt, Nomination, ReadonlyState } from "../../src/index.ts";
 
 export { acceleratorIndices } from "../../src/index.ts";
 
-/** As the rule is stated: of priority 0 or above, not relabelled, and not taken by a plan. */
+/** Guaranteed work by definition: of priority 0 or above, not relabelled, and no victim of a plan. */
 export function isGuaranteedWork({ workloads }: ReadonlyState, work: Attempt | Nomination): boolean {
   if (
     "stop" in work &&

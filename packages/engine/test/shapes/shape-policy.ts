@@ -1,6 +1,6 @@
 import type { Policy } from "../../src/index.ts";
 
-/** Work from priority 0 on keeps to its team's shapes; everything else uses what is idle. */
+/** Work with a priority of 0 or above uses its team's reserved topology; other work is opportunistic. */
 export const shapePolicy = (lazyPreemption: boolean): Policy => ({
   name: "reservedTopology",
   strategy: lazyPreemption ? "hived" : "hived-eager",

@@ -1,4 +1,4 @@
-/** Teams that own shapes get what they own, whatever else happens: in small fleets, against every layout that there could be. */
+/** Teams get the topology that is reserved for them: in small fleets, compared with every possible layout. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { siteName } from "../../src/index.ts";
@@ -9,13 +9,16 @@ import { canLayOut, heldIn, smallFleet } from "./every-layout.ts";
 import type { Shapes, SmallFleet } from "./every-layout.ts";
 import { shapePolicy } from "./shape-policy.ts";
 
-/** `HEADROOM_RUNS=100` looks a hundred times as hard. */
+/** `HEADROOM_RUNS=100` runs a hundred times as many cases. */
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
 
 const levels = ["chain", "rack"];
 const teams = ["a", "b", "c"];
 
-/** A chain of two racks of two nodes of two pairs, and one of a rack of two nodes of two accelerators. */
+/**
+ * Two chains: two racks of two nodes with two pairs of accelerators each, and one rack of two nodes with two
+ * accelerators each.
+ */
 const nodes = [
   ...["r1", "r1", "r2", "r2"].map((rack, index) =>
     node(`n${index}`, "G", { fabric: ["x", rack], acceleratorCount: 4, acceleratorGroups: [2] }),
@@ -78,7 +81,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   }),
 });
 
-/** Executors that do at once what they are asked for. */
+/** Executors that carry out every request at once. */
 function observe(drive: Drive, effect: Effect): Observation[] {
   const { attemptId } = effect;
   if (effect.kind === "launchGang") return [{ kind: "attemptRunning", attemptId }];
@@ -94,7 +97,7 @@ function observe(drive: Drive, effect: Effect): Observation[] {
   ];
 }
 
-/** The world until nothing more happens; `check` looks at it after every batch. */
+/** Runs the world until nothing more happens; `check` is called after every batch. */
 function markClean(drive: Drive, inputs: readonly Input[], check: () => void): void {
   let next = inputs;
   for (let round = 0; round < 60; round++) {
@@ -139,7 +142,7 @@ function inputsOf(drive: Drive, move: Move, index: number): Input[] {
   ];
 }
 
-/** Work at rest that its team's shapes would hold, and that waits. */
+/** Waiting work at rest that would fit into its team's reserved topology. */
 function waitingInside({ engine: { state }, engine }: Drive, fleet: SmallFleet, reservedTopology: Shapes): string[] {
   const held = heldIn(engine, fleet);
   return [...state.workloads.values()].flatMap(({ id, spec: { team: name, priority, gang }, phase }) => {
@@ -182,9 +185,9 @@ describe("reservedTopology", () => {
         }),
         { numRuns: 40 * runs },
       );
-      // A property over worlds in which nothing is scarce would say nothing.
+      // The test is not vacuous: some work waits, and some is evicted.
       expect(Math.min(waited, evicted)).toBeGreaterThan(0);
-      // Rarer than the others: one world in twenty.
+      // Rarer: about one world in twenty.
       if (runs >= 5) expect(relabelled).toBeGreaterThan(0);
     },
     120_000 * runs,

@@ -1,4 +1,4 @@
-/** What teams that own shapes see, case by case. */
+/** Reserved topology, case by case. */
 import { describe, expect, it } from "vitest";
 import { explain, nodeId, siteName, workloadId } from "../../src/index.ts";
 import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";
@@ -13,7 +13,7 @@ const aNode = (count: number, more: Partial<ReservedTopology> = {}): ReservedTop
   ...more,
 });
 
-/** Nodes of four accelerators, in pairs, and teams with their shapes; under a lazy policy. */
+/** Nodes with four accelerators in pairs, and teams with reserved topology, under lazy preemption. */
 function opened(nodeCount: number, reservedTopology: Readonly<Record<string, readonly ReservedTopology[]>>): Drive {
   const drive = new Drive();
   const teams = Object.entries(reservedTopology).map(([name, owned]): Team => ({

@@ -1,7 +1,8 @@
 /**
- * Evictions where teams own cells. What a team is guaranteed and does not hold is taken from work that uses idle accelerators,
- * whoever's it is. Where it holds all that it owns, work of higher priority takes the cells of lower priority in the same team:
- * under a lazy policy the latter then goes on as work that uses what is idle, unless it is in the way.
+ * Evictions under HiveD's rules, where teams own cells. Guaranteed work that fits in unused cells of its team evicts
+ * opportunistic work from them. If the team's cells are all in use, work of higher priority takes the cells of
+ * lower-priority work in the same team. With lazy preemption that work continues as opportunistic work, unless it is in
+ * the way.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { AttemptId } from "../../model/ids.ts";
@@ -141,8 +142,8 @@ function placeOn(world: World, preemptor: QueueBucket, { layer, relabelled }: Ce
 }
 
 /**
- * A plan that evicts opportunistic work from a place. Of the given attempts it evicts those in the way, or all if
- * preemption is not lazy.
+ * A plan that evicts opportunistic work from a place. It evicts the given attempts that are in the way, or all of them
+ * if preemption is not lazy.
  */
 function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]): Plan | null {
   const { world } = batch;

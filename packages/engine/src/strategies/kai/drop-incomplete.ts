@@ -1,4 +1,7 @@
-/** Gangs that lost workers, fell below their minimum and are promised none end whole: what is left of them holds accelerators to no use. */
+/**
+ * Ends gangs that lost workers, fell below their minimum and have no nomination for replacements: their remaining
+ * workers hold accelerators without making progress.
+ */
 import type { Batch } from "../../batch/batch.ts";
 import { requestStop } from "../../transitions/stop-attempt.ts";
 import { minWorkersOf } from "../../model/workload.ts";

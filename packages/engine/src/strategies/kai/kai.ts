@@ -241,8 +241,8 @@ const isSame = (left: VictimUnit, right: VictimUnit): boolean =>
   left.attempt === right.attempt && left.keeps === right.keeps && left.upTo === right.upTo;
 
 /**
- * Waiting requests in order. Of each team only the best request is considered until it was served, because most of the
- * others never are.
+ * Waiting requests in order. For each team only the best request is considered until it was served, because most other
+ * requests never are.
  */
 class InLine implements Turns {
   readonly first: readonly QueueBucket[];

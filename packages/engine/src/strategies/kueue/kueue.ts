@@ -1,6 +1,7 @@
 /**
- * Kueue's preemption, with fair sharing and without: teams beyond their guarantee give to teams within it, or less beyond it. Victims
- * are chosen on the quota tree; here the choice is made among running work, with a real place for the preemptor.
+ * Kueue's preemption, with and without fair sharing: teams above their guarantee give capacity to teams within theirs,
+ * or to teams that exceed theirs by less. The quota tree chooses the victims among running work, and the preemptor
+ * needs a real placement.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { compareOrdinals } from "../../model/workload.ts";

@@ -1,6 +1,7 @@
 /**
- * Single workers that their team is guaranteed take the place of the fewest others on one node, whose teams hold more than they
- * are guaranteed of something that is asked for, unless those could take it back by the same rule.
+ * Preemption of Volcano's capacity plugin. A request of one worker within its team's guarantee evicts the fewest
+ * attempts on one node. Victims belong to teams above their guarantee of a requested resource. A victim is excluded if
+ * it could preempt the new work by the same rule.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { partsOf } from "../../model/gang.ts";
@@ -42,7 +43,7 @@ export const volcano: PreemptionStrategy<Plan> = {
   },
 };
 
-/** For at least one resource that is asked for and that the guarantee states. */
+/** Whether the request stays within the guarantee of at least one requested resource that the guarantee states. */
 function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
   const node = teamUse.node(team);
   return COMPARED.some((position) => {
@@ -55,11 +56,11 @@ function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount):
 
 interface VolcanoChoice {
   readonly victims: readonly Attempt[];
-  /** Every smaller choice was tried. */
+  /** Whether every smaller set of victims was tried. */
   readonly isSmallest: boolean;
 }
 
-/** Victims on one node: smaller sets before larger ones, and otherwise in order of name. */
+/** Searches victims on one node: smaller sets before larger ones, otherwise by name. */
 const searchOn = (batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Search<VolcanoChoice, Plan, Plan> => ({
   candidates: choicesOn(batch, preemptor, slot),
   simulate: ({ victims }) => planWith(batch.world, preemptor, victims),
@@ -71,7 +72,9 @@ const searchOn = (batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Search<
   },
 });
 
-/** Sets of victims that are tried on one node: all sets of twelve attempts or fewer, the smallest sets of more. */
+/**
+ * Maximum number of sets that are tried on one node: all sets of up to twelve attempts, and the smallest sets of more.
+ */
 const TRIES_MAX = 4096;
 
 function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Generator<VolcanoChoice> {
@@ -85,7 +88,7 @@ function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Gener
     })
     .toSorted((left, right) => compareText(nameOf(left), nameOf(right)) || left.placedSequence - right.placedSequence)
     .filter((attempt) => mayGive(world, preemptor, attempt));
-  // If it does not fit without all of them, no choice among them helps.
+  // If evicting all of them does not make the request fit, no subset does.
   const all = donors.map((attempt) => ({ attempt, keeps: 0 }));
   if (simulateWithout(world, all, () => findPlacement(world, preemptor.request, "releasing")) === null) return;
   let left = TRIES_MAX;
@@ -96,11 +99,11 @@ function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Gener
     }
   }
   if (left > 0) return;
-  // Too many to try every set: one after the other until it fits.
+  // There are too many sets to try all: victims are added one by one until the request fits.
   for (let count = 1; count <= donors.length; count++) yield { victims: donors.slice(0, count), isSmallest: false };
 }
 
-/** All choices of so many items, in their order. */
+/** All subsets of this size, in order. */
 function* choicesOf<Item>(items: readonly Item[], count: number, from = 0): Generator<readonly Item[]> {
   if (count === 0) return yield [];
   for (let at = from; at <= items.length - count; at++)
@@ -121,7 +124,7 @@ function planWith(world: World, preemptor: QueueBucket, chosen: readonly Attempt
   });
 }
 
-/** With the plan carried out the victim would stay within its guarantee, and the beneficiary's team would not. */
+/** Whether the victim, after the plan, would be within its team's guarantee while the preemptor's team is not. */
 function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadId, workers }: Attempt): boolean {
   const { spec } = workloadOf(world, workloadId);
   const again = world.teamUse.amountOfParts(partsOf(spec.gang, workers), () => "");
@@ -129,8 +132,8 @@ function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadI
 }
 
 /**
- * The team holds more than it is guaranteed of something that is asked for, and nobody above it, up to the team that both lie
- * below, is guaranteed what it holds.
+ * Whether the team holds more than its guarantee of a requested resource, and no team above it, below the lowest common
+ * ancestor of both, holds only what it is guaranteed.
  */
 function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -145,7 +148,10 @@ interface Exchange {
   readonly given: Amount;
 }
 
-/** Of a type that would be given, or else of all that is asked for, the team is guaranteed as much as it holds. */
+/**
+ * Whether the team holds no more than its guarantee of the type that would be freed, or else of every requested
+ * resource.
+ */
 function holdsByRight({ used, guarantee }: TeamNode, { request, given }: Exchange): boolean {
   const isCovered = (position: number): boolean =>
     (used[position] ?? 0) <= (guarantee[position] ?? Number.NEGATIVE_INFINITY);
@@ -157,7 +163,7 @@ function holdsByRight({ used, guarantee }: TeamNode, { request, given }: Exchang
   });
 }
 
-/** The team holds more than it is guaranteed of something that is asked for. */
+/** Whether the team holds more than its guarantee of a requested resource. */
 function isAboveGuarantee({ teamUse }: World, team: TeamName, request: Amount): boolean {
   const node = teamUse.node(team);
   return COMPARED.some(
