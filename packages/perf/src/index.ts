@@ -38,6 +38,8 @@ export { deriveCalibration, type Calibration, type ServingCalibration } from "./
 export { acceleratorOfDevice } from "./calibration/device-names.ts";
 export { readProfile, type CalibrationProfile, type ProfileReading } from "./calibration/profile.ts";
 export * from "./correction/fleet-correction.ts";
+export * from "./correction/fleet-report.ts";
+export * from "./correction/measured-steps.ts";
 export * from "./correction/slow-runs.ts";
 export * from "./failures/checkpoint-interval.ts";
 export * from "./failures/domains.ts";
@@ -62,6 +64,7 @@ export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
 export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";
 export { describePlan } from "./sizing/plan-text.ts";
+export { predictRun, type PlacedRun, type RunPrediction } from "./sizing/run-prediction.ts";
 export { sizeSubmission, throughputOf, type SubmissionCheck, type SubmissionSizing } from "./sizing/submission.ts";
 export { sizeTraining, type TrainingReport } from "./sizing/training.ts";
 export * from "./sizing/training-defaults.ts";

@@ -23,6 +23,7 @@ import type {
 import type { LogChunk, WorkloadUsage } from "./output.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { Policy, PolicyChoice, PolicySet } from "./policy.ts";
+import type { FleetPredictions, WorkloadModelInput, WorkloadPredictions } from "./predictions.ts";
 import type { Replay, ReplayAccepted, ReplayQuestionInput } from "./replay.ts";
 import type { ScheduleList, ScheduleRemoved } from "./schedule.ts";
 import type { SizingAnswer, SizingQuestionInput } from "./sizing.ts";
@@ -167,6 +168,12 @@ export interface HeadroomClient {
   usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
   /** What its attempts reported, those that reported first foremost; a page holds 20 attempts unless `limit` says otherwise. */
   metrics(id: string, query?: MetricsQuery, options?: CallOptions): Promise<Page<AttemptMetrics>>;
+  /** Names the model that the workload trains, instead of one that was named before. */
+  declareModel(id: string, model: WorkloadModelInput, options?: CommandOptions): Promise<WorkloadAccepted>;
+  /** Predicted and measured steps of its attempts. */
+  predictions(id: string, options?: CallOptions): Promise<WorkloadPredictions>;
+  /** Predictions beside measured runs of the fleet, and the correction that follows from them. */
+  fleetPredictions(options?: CallOptions): Promise<FleetPredictions>;
   status(options?: CallOptions): Promise<Status>;
   /** A link that signs a browser in, once. `notSupported` where there is no server. */
   createLoginLink(options?: CommandOptions): Promise<LoginLink>;

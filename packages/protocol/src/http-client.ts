@@ -236,6 +236,9 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     logs: (id, { signal, ...query } = {}) => http.stream(o.logs, { params: { id }, query, options: { signal } }),
     usage: (id, options) => http.call(o.usage, { params: { id }, options }),
     metrics: (id, query, options) => http.call(o.metrics, { params: { id }, query: { ...query }, options }),
+    declareModel: (id, body, options) => http.call(o.declareModel, { params: { id }, body, options }),
+    predictions: (id, options) => http.call(o.predictions, { params: { id }, options }),
+    fleetPredictions: (options) => http.call(o.fleetPredictions, { options }),
     status: (options) => http.call(o.status, { options }),
     createLoginLink: (options) => http.call(o.createLoginLink, { options }),
   };

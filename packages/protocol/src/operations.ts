@@ -24,6 +24,7 @@ import { logChunk, workloadUsage } from "./output.ts";
 import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
+import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
 import type { ProblemCode } from "./problems.ts";
 import { replay, replayAccepted, replayQuestion } from "./replay.ts";
 import { scheduleList, scheduleRemoved } from "./schedule.ts";
@@ -270,6 +271,23 @@ export const operations = {
       problems: ["unknownWorkload", "invalidCursor", "overloaded"],
     },
   ),
+  declareModel: operation(
+    "PUT /v1/workloads/{id}/model",
+    "Name the model that it trains, so that measured steps stand beside predictions",
+    workloadAccepted,
+    {
+      permission: "workloads.write",
+      params: byId,
+      body: workloadModel,
+      problems: ["unknownWorkload", "overloaded"],
+    },
+  ),
+  predictions: operation(
+    "GET /v1/workloads/{id}/predictions",
+    "Predicted and measured steps of its attempts",
+    workloadPredictions,
+    { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded"] },
+  ),
   workloadHistory: operation(
     "GET /v1/workloads/{id}/history",
     "What happened to it, and by what right; of one attempt alone",
@@ -448,6 +466,12 @@ export const operations = {
     permission: "sizing.read",
     body: sizingQuestion,
   }),
+  fleetPredictions: operation(
+    "GET /v1/predictions",
+    "Predictions beside measured runs by accelerator type and model family, and the correction that follows",
+    fleetPredictions,
+    { permission: "workloads.read", problems: ["overloaded"] },
+  ),
   events: operation("GET /v1/events", "Everything recorded, from a sequence on, as a stream", eventEnvelope, {
     permission: "events.read",
     query: eventQuery,

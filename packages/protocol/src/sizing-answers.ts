@@ -180,6 +180,9 @@ export const trainingAnswer = z
     evidence: z
       .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
       .meta({ description: "How far measured runs are from this one; the interval widens with the distance." }),
+    family: z
+      .enum(["dense", "experts", "adapters"])
+      .meta({ description: "Models whose prediction errors are alike: corrections hold for one family." }),
     correction: numbers("factor", "runCount", "typeRunCount").meta({
       description: "What all times are multiplied by, as the fleet's own runs have shown; 1 without such runs.",
     }),

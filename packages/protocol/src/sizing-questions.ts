@@ -168,6 +168,32 @@ const parallelPlan = z.strictObject({
   recomputation: z.enum(["none", "selective", "partial", "full"]).optional(),
 });
 
+const corrected = { runCount: integer(0, 1_000_000), logFactor: z.number().min(-3).max(3) };
+
+export const fleetCorrection = z
+  .strictObject({
+    kind: z.literal("fleet-correction"),
+    version: z.literal(1),
+    types: z
+      .array(
+        z.strictObject({
+          acceleratorType: label,
+          ...corrected,
+          families: z
+            .array(z.strictObject({ family: z.enum(["dense", "experts", "adapters"]), ...corrected }))
+            .max(3)
+            .readonly(),
+        }),
+      )
+      .max(1000)
+      .readonly(),
+  })
+  .meta({
+    id: "FleetCorrection",
+    description:
+      "What a fleet's own runs have shown: by accelerator type and model family the logarithm of measured over predicted time, shrunk towards none.",
+  });
+
 export const trainingQuestion = z
   .strictObject({
     kind: z.literal("training"),
@@ -207,6 +233,9 @@ export const trainingQuestion = z
         .optional()
         .meta({ description: "What is left out is chosen as users of the stack would, within memory." }),
       profile,
+      correction: fleetCorrection
+        .nullish()
+        .meta({ description: "Left out: that of this fleet's own measured runs. `null`: none." }),
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),
       restartSeconds: positive.default(300),

@@ -17,6 +17,7 @@ import { registerMachine } from "../src/machine-registration.ts";
 import { ReplayService } from "../src/replay/replay-service.ts";
 import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
+import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
 import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
 import { BusyExecutor } from "./busy-executor.ts";
@@ -51,6 +52,15 @@ const plane = {
   executors: new Map<ExecutorId, Executor>([[executor.id, executor]]),
   gate: new Gate({ token, hostNames: [], nowMs: () => Date.now() }),
   sizing: new SizingService(),
+  measuredRuns: new MeasuredRunService({
+    file: path.join(config.home, "measured-runs.db"),
+    rules: measuredRunDefaults,
+    driver,
+    telemetry,
+    log,
+    nowMs: () => Date.now(),
+    tellOwner: () => Promise.resolve(),
+  }),
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
@@ -74,6 +84,7 @@ async function answer(message: unknown): Promise<void> {
   if (message === "end") tellParent(await stop());
   if (message !== "close") return;
   await app.close();
+  await plane.measuredRuns.close();
   await plane.sizing.close();
   await plane.forecast.close();
   await driver.close();

@@ -21,7 +21,10 @@ import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
 import { registerMachine, watchInventory } from "./machine-registration.ts";
+import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
+import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
 import { OperationalError } from "@headroom/platform";
+import { slowRunMessage } from "./notifications/message.ts";
 import { Notifier } from "./notifications/notifier.ts";
 import type { NotificationRule } from "./notifications/rules.ts";
 import { choosePolicy } from "./policy-choice.ts";
@@ -56,6 +59,8 @@ export interface ControlPlaneOptions {
   readonly retention?: Partial<RetentionRules>;
   /** For how long, and in how many bytes, what attempts report is kept; default: 30 days, 1 GiB. */
   readonly telemetry?: Partial<TelemetryRules>;
+  /** How often, and over which times, steps are measured; default: every minute, 5 s at least. */
+  readonly measuredRuns?: Partial<MeasuredRunRules>;
   /** Start although the journal lost its end, or its recorded inputs are damaged; default: refuse. */
   readonly acceptsJournalLoss?: boolean;
   /** Which events are sent to whom; default: none. */
@@ -122,13 +127,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     });
     await telemetry.restore(await driver.read(({ state }) => [...state.attempts.keys()]));
     const token = auth === "off" ? null : loadToken(home);
-    const plane = controlPlane(options, { driver, telemetry, executors, token, log, address: () => url });
-    await choosePolicy(driver, options.policy);
-    await registerMachine(driver, executors);
-    api = createApi({ plane, consoleDir: options.consoleDir ?? null });
-    url = await listen(api, host, port);
-    for (const executor of executors) executor.begin(driver);
-    const stopWatching = watchInventory(driver, executors, log);
     const notifier = new Notifier({
       driver,
       rules: options.notifications ?? [],
@@ -136,6 +134,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
       log,
       ...(options.notificationPausesMs === undefined ? {} : { retryPausesMs: options.notificationPausesMs }),
     });
+    const plane = controlPlane(options, { driver, telemetry, executors, notifier, token, log, address: () => url });
+    await choosePolicy(driver, options.policy);
+    await registerMachine(driver, executors);
+    api = createApi({ plane, consoleDir: options.consoleDir ?? null });
+    url = await listen(api, host, port);
+    for (const executor of executors) executor.begin(driver);
+    const stopWatching = watchInventory(driver, executors, log);
     notifier.start();
     announce(home, url);
     return running({ home, url, token, plane, api, executors, notifier, stopWatching });
@@ -152,13 +157,14 @@ interface Opened {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
   readonly executors: readonly Executor[];
+  readonly notifier: Notifier;
   readonly token: string | null;
   readonly log: DriverLog;
   address(): string;
 }
 
-function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opened: Opened): ControlPlane {
-  const { driver, telemetry, executors, token, log } = opened;
+function controlPlane({ home, host, hostNames = [], measuredRuns }: ControlPlaneOptions, opened: Opened): ControlPlane {
+  const { driver, telemetry, executors, notifier, token, log } = opened;
   const nowMs = (): number => Date.now();
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   return {
@@ -167,6 +173,15 @@ function controlPlane({ home, host, hostNames = [] }: ControlPlaneOptions, opene
     executors: new Map(executors.map((executor) => [executor.id, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
+    measuredRuns: new MeasuredRunService({
+      file: path.join(home, "measured-runs.db"),
+      rules: { ...measuredRunDefaults, ...measuredRuns },
+      driver,
+      telemetry,
+      log,
+      nowMs,
+      tellOwner: async (run) => notifier.send(slowRunMessage(run, driver.status().sequence, nowMs())),
+    }),
     capacity: new CapacityService({ home, driver, log, nowMs }),
     forecast: new ForecastService({ driver, nowMs }),
     replays: new ReplayService(sqliteAddress(journalDirectory(home))),
@@ -194,6 +209,7 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
   const close = async (): Promise<void> => {
     stopWatching();
     await notifier.close();
+    await plane.measuredRuns.close();
     plane.capacity.close();
     await api.close();
     // Only while the directory is locked: afterwards the file may belong to another process.

@@ -27,6 +27,7 @@ export * from "./policy-text.ts";
 export * from "./policy-view.ts";
 export * from "./prediction-text.ts";
 export * from "./rejection-view.ts";
+export * from "./slow-run-text.ts";
 export * from "./spec-terms.ts";
 export * from "./status-view.ts";
 export * from "./team-budget.ts";

@@ -3,6 +3,7 @@ import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type CommandContext } from "../command.ts";
 import type { LoadedDocument } from "../documents/load-documents.ts";
 import { confirm } from "../output/confirm.ts";
+import type { SubmittedWorkload } from "../size/declare-models.ts";
 import type { ModelledWorkload } from "../size/submission-check.ts";
 import { withProgress } from "../output/progress.ts";
 import { printable } from "../terminal.ts";
@@ -90,6 +91,8 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
     const workloads = await Promise.all(request.workloads.map((spec) => withThroughput(spec, sizing)));
     const submitted = { ...request, workloads };
     const done = await placed(loaded, withProgress(context.terminal.stderr, "Applying", client.apply(submitted)));
+    const { declareModels } = await import("../size/declare-models.ts");
+    await declareModels(context, client, submittedModels(loaded, done));
     if (isJson) context.print(JSON.stringify({ ...done, ...told, ...offered }, null, 2));
     else showDone(context, done);
     return isComplete ? exitCode.ok : exitCode.failed;
@@ -101,6 +104,16 @@ function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan
   const isNew = ({ spec }: ModelledWorkload): boolean =>
     changes.some(({ kind, name, action }) => kind === "workload" && name === spec.name && action !== "unchanged");
   return loaded.flatMap(({ document }) => (document.kind === "workload" ? [document] : [])).filter(isNew);
+}
+
+/** Changes of workloads are in the order of the request. */
+function submittedModels(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): SubmittedWorkload[] {
+  const documents = loaded.flatMap(({ document }) => (document.kind === "workload" ? [document] : []));
+  const own = changes.filter(({ kind }) => kind === "workload");
+  return documents.flatMap((each, index) => {
+    const { workloadId = null, action } = own[index] ?? {};
+    return workloadId === null || action === "unchanged" ? [] : [{ ...each, workloadId }];
+  });
 }
 
 async function placed(loaded: readonly LoadedDocument[], work: Promise<ApplyPlan>): Promise<ApplyPlan> {

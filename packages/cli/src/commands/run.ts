@@ -85,6 +85,8 @@ export const runCommand = defineCommand<RunCommandOptions>({
       return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }
     const { workloadId } = await client.submitWorkload(spec);
+    const { declareModels } = await import("../size/declare-models.ts");
+    await declareModels(context, client, [{ ...document, workloadId }]);
     const told = sizing.length === 0 ? {} : { sizing };
     if (given.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));
     else context.note(`submitted ${spec.name} (${workloadId})`);

@@ -44,6 +44,8 @@ export const showCommand = defineCommand<ShowCommandOptions>({
         context.print("", `${paint("yellow", "unused")}  ${printable(sentence)}`);
     const rejected = await rejectedLinesOfWorkload(client, workload, paint);
     if (rejected.length > 0) context.print("", ...rejected);
+    const { predictionLines } = await import("../output/prediction-lines.ts");
+    context.print(...predictionLines(await client.predictions(id), paint));
     if (workload.attempts.length > 0) context.print("", ...attemptTable(workload, nowMs, terminal.stdout, paint));
     return exitCode.ok;
   },

@@ -2,6 +2,7 @@ import { exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption, type OptionDefinition } from "../command.ts";
 import type { CatalogueOptions } from "../size/size-catalogue.ts";
 import type { FailureOptions } from "../size/size-failures.ts";
+import type { FleetOptions } from "../size/size-fleet.ts";
 import type { NetworkOptions } from "../size/size-network.ts";
 import type { ServingOptions } from "../size/size-serving.ts";
 import type { StorageOptions } from "../size/size-storage.ts";
@@ -44,6 +45,12 @@ const trainingOptions: readonly OptionDefinition[] = [
   { flags: "--sequence <tokens>", description: "tokens per sequence (default: of the model's recipe)" },
   { flags: "--batch <sequences>", description: "sequences per optimizer step (default: of the model's recipe)" },
   { flags: "--tokens <count>", description: "tokens of the whole run: 15T" },
+  {
+    flags: "--correction <file>",
+    description:
+      "correct by the runs of a fleet: a file of `size --fleet --export`, or none (default: the connected fleet)",
+    complete: "file",
+  },
   { flags: "--precision <format>", description: "bf16 (default), fp8, mxfp8, nvfp4 …: operands of the linear layers" },
   {
     flags: "--stack <name>",
@@ -243,7 +250,7 @@ const catalogueCommand = defineCommand<CatalogueOptions>({
   },
 });
 
-export const sizeCommand = defineCommand({
+export const sizeCommand = defineCommand<FleetOptions>({
   name: "size",
   summary: "Size training and serving: time, memory, network, storage, failures",
   commands: [
@@ -255,10 +262,26 @@ export const sizeCommand = defineCommand({
     failuresCommand,
     catalogueCommand,
   ],
-  run(context) {
+  details: `Examples:
+  headroom size --fleet
+  headroom size --fleet --export correction.json`,
+  options: [
+    { flags: "--fleet", description: "compare predictions with the measured runs of the connected fleet" },
+    {
+      flags: "--export <file>",
+      description: "with --fleet: write the correction, for --correction on another machine",
+      complete: "file",
+    },
+    jsonOption,
+  ],
+  async run(context, { options }) {
+    if (options.fleet === true) {
+      const { runSizeFleet } = await import("../size/size-fleet.ts");
+      return runSizeFleet(context, options);
+    }
     context.note(
       "Choose what to size: train, finetune, serve, network, storage, failures or catalogue. See `headroom size --help`.",
     );
-    return Promise.resolve(exitCode.usage);
+    return exitCode.usage;
   },
 });

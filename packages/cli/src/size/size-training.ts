@@ -4,6 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { plural } from "../output/amounts.ts";
 import { settings, wholeNumber } from "../simulate/amount-options.ts";
+import { usedCorrection } from "./fleet-correction.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, numberFormat } from "./model-options.ts";
 import { given, positive, positiveDuration, quantity } from "./quantities.ts";
 import { storageTiers } from "./size-storage.ts";
@@ -36,6 +37,7 @@ export interface TrainingOptions {
   readonly checkpointRate?: string;
   readonly tier?: readonly string[];
   readonly offer?: readonly string[];
+  readonly correction?: string;
   readonly json?: true;
 }
 
@@ -51,7 +53,8 @@ export async function runSizeTraining(
   kind: TrainingKind,
 ): Promise<ExitCode> {
   const perf = await import("@headroom/perf");
-  const open = await questionOf(context, options, kind);
+  const used = await usedCorrection(context, options.correction);
+  const open = { ...(await questionOf(context, options, kind)), correction: used?.correction };
   const { accelerator } = open;
   if (accelerator === undefined) return showComparison(context, perf.compareTraining(open), options.json === true);
   const completed = perf.completeTraining({ ...open, accelerator });
@@ -65,7 +68,7 @@ export async function runSizeTraining(
     return exitCode.unsatisfied;
   }
   if (options.json !== true && "answer" in completed)
-    context.print(...batchLines(completed), ...(await trainingLines(answer, context)));
+    context.print(...batchLines(completed), ...(await trainingLines(answer, context, used?.kinds)));
   return exitCode.ok;
 }
 

@@ -1,11 +1,19 @@
 /** Checks workloads that name their model with the performance model before they are submitted. */
-import type { Impossible, StorageTier, SubmissionCheck, SubmissionSizing, TrainingReport } from "@headroom/perf";
+import type {
+  FleetCorrection,
+  Impossible,
+  StorageTier,
+  SubmissionCheck,
+  SubmissionSizing,
+  TrainingReport,
+} from "@headroom/perf";
 import type { HeadroomClient, ModelRequest, WorkloadSpec } from "@headroom/protocol";
 import { THROUGHPUT_SIZES_MAX } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { tableLines } from "../output/table.ts";
 import { printable } from "../terminal.ts";
+import { correctionOf, type UsedCorrection } from "./fleet-correction.ts";
 import { catalogueFile, jsonFile, modelChoice } from "./model-options.ts";
 import { percentText, significant } from "./quantities.ts";
 
@@ -31,10 +39,12 @@ export async function checkModels(
   workloads: readonly ModelledWorkload[],
 ): Promise<readonly WorkloadSizing[]> {
   const answers: WorkloadSizing[] = [];
+  let used: UsedCorrection | null | undefined;
   for (const { spec, model } of workloads) {
     if (model === undefined) continue;
     const types = spec.acceleratorTypes.length > 0 ? spec.acceleratorTypes : await typesOfFleet(client);
-    answers.push(await sizingOf(context, { spec, model }, types));
+    used ??= await correctionOf(client).catch(() => null);
+    answers.push(await sizingOf(context, { spec, model }, types, used?.correction));
   }
   return answers;
 }
@@ -65,12 +75,13 @@ async function sizingOf(
   context: CommandContext,
   { spec, model }: Required<ModelledWorkload> & { readonly model: ModelRequest },
   acceleratorTypes: readonly string[],
+  correction: FleetCorrection | undefined,
 ): Promise<WorkloadSizing> {
   const { sizeSubmission } = await import("@headroom/perf");
   const { gang } = spec;
   const minWorkers = gang.minWorkers ?? gang.workers;
   const checks = sizeSubmission({
-    training: await trainingOf(context, model),
+    training: { ...(await trainingOf(context, model)), correction },
     acceleratorTypes,
     acceleratorsPerWorker: gang.accelerators,
     workers: gang.workers,
@@ -80,7 +91,7 @@ async function sizingOf(
   return { workload: spec.name, team: spec.team, acceleratorsPerWorker: gang.accelerators, isElastic, checks };
 }
 
-async function trainingOf(context: CommandContext, model: ModelRequest): Promise<SubmissionSizing["training"]> {
+export async function trainingOf(context: CommandContext, model: ModelRequest): Promise<SubmissionSizing["training"]> {
   const { deliveredShare } = await import("@headroom/perf");
   const tiers = tiersOf(model);
   const writes = tiers.flatMap(({ writeGbPerS }) => writeGbPerS ?? []);
@@ -190,6 +201,9 @@ function reportLines({ memory, plan, step, ...report }: TrainingReport, describe
     `  plan     ${describePlan(plan)}${report.chosen.length > 0 ? ` (chosen: ${report.chosen.join(", ")})` : " (given)"}`,
     `  step     ${significant(step.seconds)} s (80%: ${significant(step.interval.lowSeconds)} to ` +
       `${significant(step.interval.highSeconds)}), ${significant(report.tokensPerS)} tokens/s`,
+    ...(report.correction.typeRunCount === 0
+      ? []
+      : [`  fleet    its own runs correct the step by a factor of ${report.correction.factor.toFixed(3)}`]),
     ...(report.run === undefined ? [] : [`  run      ${significant(report.run.days)} days with failures`]),
     `  network  ${percentText(report.network.networkShare)} of the time`,
     `  storage  reads ${significant(demand.readGbPerS)} GB/s at a start, writes ${significant(demand.writeGbPerS)} GB/s`,

@@ -1,5 +1,6 @@
 /** A training report for people: time and memory with their breakdown, and scaling. */
 import type { CompletedTraining, TrainingReport } from "@headroom/perf";
+import type { FleetPredictions } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
 import { plural, shortDuration } from "../output/amounts.ts";
 import { pairLines, tableLines } from "../output/table.ts";
@@ -7,7 +8,11 @@ import { percentText, significant } from "./quantities.ts";
 
 const gib = 2 ** 30;
 
-export async function trainingLines(report: TrainingReport, context: CommandContext): Promise<string[]> {
+export async function trainingLines(
+  report: TrainingReport,
+  context: CommandContext,
+  kinds: FleetPredictions["kinds"] = [],
+): Promise<string[]> {
   const { describePlan } = await import("@headroom/perf");
   const { memory, failures } = report;
   const pairs = pairLines(
@@ -24,6 +29,7 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
         `${significant(report.step.seconds)} s (80%: ${significant(report.step.interval.lowSeconds)} to ` +
           `${significant(report.step.interval.highSeconds)})`,
       ],
+      ...correctionPairs(report, kinds),
       [
         "throughput",
         `${significant(report.tokensPerS)} tokens/s, ${significant(report.tokensPerSPerAccelerator)} per accelerator, ` +
@@ -54,6 +60,23 @@ export async function trainingLines(report: TrainingReport, context: CommandCont
     ...(report.launch === null ? [] : ["", "Start it with (on every node):", `  ${report.launch}`]),
     ...warningLines(report, context),
   ];
+}
+
+/** The correction by the fleet's own runs and what it does to their error; empty without such runs. */
+function correctionPairs(
+  { correction, accelerator, family }: TrainingReport,
+  kinds: FleetPredictions["kinds"],
+): [string, string][] {
+  const { factor, runCount, typeRunCount } = correction;
+  if (typeRunCount === 0) return [];
+  const kind = kinds.find((each) => each.acceleratorType === accelerator && each.family === family);
+  const effect =
+    kind === undefined
+      ? ""
+      : `; mean error of this kind ${percentText(kind.uncorrectedError)}, corrected ${percentText(kind.correctedError)}`;
+  const ground =
+    runCount > 0 ? `${plural(runCount, "run")} of this kind` : `${plural(typeRunCount, "run")} of the type`;
+  return [["corrected", `times ${factor.toFixed(3)}, by ${ground} in the fleet${effect}`]];
 }
 
 /** One line for each accelerator that holds it, and the names of those that do not. */

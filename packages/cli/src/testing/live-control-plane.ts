@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { startControlPlane, type RunningControlPlane } from "@headroom/server";
+import { startControlPlane, type ControlPlaneOptions, type RunningControlPlane } from "@headroom/server";
 import { headroom as run, type Said, type Surroundings } from "./recorded-terminal.ts";
 
 export interface LiveControlPlane {
@@ -14,12 +14,12 @@ export interface LiveControlPlane {
   close(): Promise<void>;
 }
 
-/** The machine counts as four accelerators of type `slot`. */
-export async function startLive(): Promise<LiveControlPlane> {
+/** The machine counts as four accelerators of type `slot` unless told otherwise. */
+export async function startLive(options: Partial<ControlPlaneOptions> = {}): Promise<LiveControlPlane> {
   const folder = mkdtempSync(path.join(tmpdir(), "headroom-cli-"));
   const home = path.join(folder, "home");
   const local = { accelerators: "declared", slotCount: 4, nodeName: "here" } as const;
-  const plane = await startControlPlane({ home, port: 0, local });
+  const plane = await startControlPlane({ home, port: 0, local, ...options });
   return {
     folder,
     plane,

@@ -111,5 +111,13 @@ export const wasteQuery = (client: HeadroomClient, workload?: string) =>
     queryFn: ({ signal }) => client.waste({ workload }, { signal }),
   });
 
+/** Predicted and measured steps of its attempts. */
+export const predictionsQuery = (client: HeadroomClient, id: string) =>
+  queryOptions({ queryKey: ["predictions", id], queryFn: ({ signal }) => client.predictions(id, { signal }) });
+
+/** Predictions beside measured runs of the fleet, and the correction that follows. */
+export const fleetPredictionsQuery = (client: HeadroomClient) =>
+  queryOptions({ queryKey: ["fleet predictions"], queryFn: ({ signal }) => client.fleetPredictions({ signal }) });
+
 export const usageQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["usage", id], queryFn: ({ signal }) => client.usage(id, { signal }) });

@@ -58,7 +58,15 @@ const nothingKept = (): ProblemError =>
 /** Operations that need a live fleet. */
 const unsupported: Pick<
   HeadroomClient,
-  "logs" | "usage" | "createLoginLink" | "startReplay" | "replay" | "cancelReplay"
+  | "logs"
+  | "usage"
+  | "createLoginLink"
+  | "startReplay"
+  | "replay"
+  | "cancelReplay"
+  | "declareModel"
+  | "predictions"
+  | "fleetPredictions"
 > = {
   // oxlint-disable-next-line require-yield -- a stream that is refused before its first item.
   async *logs() {
@@ -68,6 +76,10 @@ const unsupported: Pick<
   startReplay: () => Promise.reject(nothingKept()),
   replay: () => Promise.reject(nothingKept()),
   cancelReplay: () => Promise.reject(nothingKept()),
+  declareModel: () => Promise.reject(refuse("notSupported", "Simulated work trains no model.")),
+  predictions: () => Promise.resolve({ items: [], unpredicted: "Simulated work trains no model." }),
+  fleetPredictions: () =>
+    Promise.resolve({ correction: { kind: "fleet-correction", version: 1, types: [] }, kinds: [], runs: [] }),
   createLoginLink: () => Promise.reject(refuse("notSupported", "The demo needs no signing in.")),
 };
 

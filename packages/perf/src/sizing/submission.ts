@@ -1,3 +1,4 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
 import { findAccelerator } from "../catalogue/accelerators.ts";
 import { usualNode } from "../catalogue/nodes.ts";
 import { impossible, isImpossible, knownAccelerators, unknownAccelerator, type Impossible } from "./resolve.ts";
@@ -80,22 +81,30 @@ function checkOn(submission: SubmissionSizing, acceleratorType: string): Submiss
     const { reason, nearest } = unknownAccelerator(acceleratorType, known);
     return { kind: "unchecked", reason: `${reason} (nearest: ${nearest})` };
   }
-  // Workers of one accelerator share the usual server; a wider worker that does not divide it has a node of its own size.
-  const usual = usualNode(accelerator).acceleratorCount;
-  const isOwnNode = usual % acceleratorsPerWorker !== 0;
   const counts = workerCounts(minWorkers, workers);
-  const question = (count: number): TrainingSizing => ({
-    ...training,
-    accelerator: acceleratorType,
-    acceleratorCount: count * acceleratorsPerWorker,
-    acceleratorsPerNode: isOwnNode ? acceleratorsPerWorker : undefined,
-  });
+  const question = (count: number): TrainingSizing => workerQuestion(submission, accelerator, count);
   if (minWorkers === workers) return sizeTraining(question(workers));
   const scalingCounts = counts.map((count) => count * acceleratorsPerWorker);
   const answer = sizeTraining({ ...question(workers), scalingCounts });
   if (answer.kind === "training") return elasticAnswer(submission, answer);
   const largest = counts.toReversed().find((count) => sizeTraining(question(count)).kind === "training");
   return largest === undefined ? answer : { ...answer, nearest: `elastic.max ${largest}` };
+}
+
+/** The question for so many workers on one type. */
+export function workerQuestion(
+  { training, acceleratorsPerWorker }: Pick<SubmissionSizing, "training" | "acceleratorsPerWorker">,
+  accelerator: Accelerator,
+  workers: number,
+): TrainingSizing {
+  // Workers of one accelerator share the usual server; a wider worker that does not divide it has a node of its own size.
+  const isOwnNode = usualNode(accelerator).acceleratorCount % acceleratorsPerWorker !== 0;
+  return {
+    ...training,
+    accelerator: accelerator.name,
+    acceleratorCount: workers * acceleratorsPerWorker,
+    acceleratorsPerNode: isOwnNode ? acceleratorsPerWorker : undefined,
+  };
 }
 
 function workerCounts(minWorkers: number, workers: number): readonly number[] {

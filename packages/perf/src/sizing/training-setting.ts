@@ -55,8 +55,8 @@ export interface TrainingSizing {
   readonly stack?: SoftwareStack | undefined;
   readonly plan?: Given<ParallelPlan> | undefined;
   readonly profile?: unknown;
-  /** What runs of the fleet have shown; its accelerator types are names of the catalogue. */
-  readonly correction?: FleetCorrection | undefined;
+  /** What runs of the fleet have shown; its accelerator types are names of the catalogue. `null`: nothing. */
+  readonly correction?: FleetCorrection | null | undefined;
   readonly pricePerAcceleratorHour: number;
   readonly perThousandNodeDays?: number | undefined;
   readonly restartSeconds: number;

@@ -1,5 +1,10 @@
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
-import { correctionFactor, modelFamilyOf, type CorrectionFactor } from "../correction/fleet-correction.ts";
+import {
+  correctionFactor,
+  modelFamilyOf,
+  type CorrectionFactor,
+  type ModelFamily,
+} from "../correction/fleet-correction.ts";
 import { networkWait, type NetworkWait } from "../network/network-wait.ts";
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import { describeRunKind, evidenceFor, runKindOf, type EvidenceReading } from "../training/evidence.ts";
@@ -48,6 +53,8 @@ export interface TrainingReport {
   readonly evidence: EvidenceReport;
   /** What all times are multiplied by, as the fleet's own runs have shown, and how many runs that rests on. */
   readonly correction: CorrectionFactor;
+  /** Of models whose errors are alike. */
+  readonly family: ModelFamily;
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
   /** Model FLOPs (6 per active parameter that multiplies, and causal attention) against the 16-bit peak. */
@@ -131,6 +138,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     step: { seconds: step.seconds, breakdown: step.breakdown, interval: predictionInterval(step, evidence) },
     evidence: evidenceReport(evidence),
     correction,
+    family: modelFamilyOf(job),
     tokensPerS,
     tokensPerSPerAccelerator: tokensPerS / question.acceleratorCount,
     modelFlopsShare: flopsShare(setting, tokensPerS),
@@ -156,7 +164,8 @@ const uncorrected: CorrectionFactor = { factor: 1, runCount: 0, typeRunCount: 0 
 
 function correctionFor({ question, job, system }: TrainingSetting): CorrectionFactor {
   const { correction } = question;
-  if (correction === undefined) return uncorrected;
+  // Rates of the accelerator itself take the place of what other runs of its type have shown.
+  if (correction == null || system.calibration !== undefined) return uncorrected;
   return correctionFactor(correction, system.cluster.node.accelerator.name, modelFamilyOf(job));
 }
 

@@ -8,6 +8,7 @@ import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
 
 export interface ControlPlane {
@@ -16,6 +17,7 @@ export interface ControlPlane {
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;
+  readonly measuredRuns: MeasuredRunService;
   readonly capacity: CapacityService;
   readonly forecast: ForecastService;
   readonly replays: ReplayService;

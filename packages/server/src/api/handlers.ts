@@ -321,7 +321,16 @@ export const handlers: Handlers = {
     return { name, ...(odd.length === 0 ? {} : { warnings: odd }) };
   },
   presets: () => presetsView(),
-  size: ({ sizing }, { body }) => sizing.answer(body),
+  size: ({ sizing, measuredRuns }, { body }) => sizing.answer(measuredRuns.corrected(body)),
+  declareModel: async ({ measuredRuns }, { params: { id }, body }) => {
+    await measuredRuns.declare(id, body);
+    return { workloadId: id };
+  },
+  predictions: async (plane, { params: { id } }) => {
+    await found(plane, ({ state }) => state.workloads.get(id as WorkloadId) ?? null, noWorkload(id));
+    return plane.measuredRuns.predictions(id);
+  },
+  fleetPredictions: ({ measuredRuns }) => measuredRuns.report(),
   status: ({ driver, version, startedAtMs }) =>
     driver.read((engine) =>
       statusView(engine, {

@@ -1,10 +1,11 @@
 /** From an event to what a person is told of it. */
 import type { Engine, Event, TeamName, Workload, WorkloadId } from "@headroom/engine";
-import { eventEnvelope, eventText } from "@headroom/views";
+import { eventEnvelope, eventText, slowRunText } from "@headroom/views";
+import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
 
 export interface NotificationMessage {
-  /** Sequence of the event: the same message sent twice has the same one. */
+  /** Sequence of the event, or for a slow run of the newest one: the same message sent twice has the same one. */
   readonly sequence: number;
   readonly atMs: number;
   readonly kinds: readonly NotificationKind[];
@@ -32,6 +33,13 @@ export function messageOf({ state }: Engine, sequence: number, event: Event): No
     return null;
   const workload = state.workloads.get(workloadIdOf(state, event.attemptId));
   return workload === undefined ? null : { ...common, kinds: ["preempted"], ...about(workload) };
+}
+
+/** No event stands behind it: telemetry is not in the journal. */
+export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): NotificationMessage {
+  const { workloadId: id, workload: name, team, owner: user } = run;
+  const sentence = `${name}: ${slowRunText(run) ?? ""}`;
+  return { sequence, atMs, kinds: ["slow"], team, workload: { id, name, user, phase: "running" }, sentence };
 }
 
 /** An attempt that has ended since is known by its name alone: its workload's id is before the first separator. */

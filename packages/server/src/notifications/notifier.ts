@@ -56,6 +56,18 @@ export class Notifier {
     this.#saver.unref();
   }
 
+  /**
+   * Sends a message that no event stands behind to the rules that ask for it; resolves when it is delivered or given up, and rejects if the
+   * control plane closes before.
+   */
+  async send(message: NotificationMessage): Promise<void> {
+    const wanted = await this.#options.driver.read((engine) =>
+      this.#queues.filter((queue) => isWanted(queue.rule, message, engine)),
+    );
+    await Promise.all(wanted.map((queue) => queue.settled(message)));
+    this.#closing.signal.throwIfAborted();
+  }
+
   /** What is not delivered yet is sent after the next start. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -122,6 +134,12 @@ class RuleQueue {
       );
     }
     this.#delivering ??= this.#deliverAll();
+  }
+
+  /** Resolves when the message no longer waits, or the control plane closes. */
+  async settled(message: NotificationMessage): Promise<void> {
+    this.add(message);
+    await this.#delivering;
   }
 
   oldestWaiting(): number {

@@ -1,7 +1,7 @@
 /** Which events are sent to whom: `notify.yaml` in the state directory, read by `headroom up`. */
 import { z } from "zod";
 
-export const notificationKinds = ["ended", "failed", "preempted", "budget"] as const;
+export const notificationKinds = ["ended", "failed", "preempted", "budget", "slow"] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
 
 const RULES_MAX = 100;
@@ -14,7 +14,7 @@ const rule = z
   .strictObject({
     on: z.array(z.enum(notificationKinds)).min(1).meta({
       description:
-        "`ended`: however; `failed`: without success; `preempted`: for other work; `budget`: a part of it is used up.",
+        "`ended`: however; `failed`: without success; `preempted`: for other work; `budget`: a part of it is used up; `slow`: a run is 15% slower than predicted for its kind.",
     }),
     team: z.string().optional().meta({ description: "Only this team and the teams below it; default: all." }),
     webhook: webhook.optional(),

@@ -1,8 +1,11 @@
 import { accelerators, describePlan, modelNames } from "@headroom/perf";
 import type { SizingQuestion, TrainingReport, TrainingSizing } from "@headroom/perf";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
-import { Facts } from "../../parts/facts.tsx";
+import { useClient } from "../../connect/session.ts";
+import { fleetPredictionsQuery } from "../../data/queries.ts";
+import { Facts, type Fact } from "../../parts/facts.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { AnswerFrame, Notice, NumberTable } from "./answer-frame.tsx";
@@ -64,7 +67,12 @@ function sizingOf(constraint: TrainingForm): TrainingSizing {
 
 export function TrainingPanel(): ReactElement {
   const [constraint, setConstraint] = useState(start);
-  const question = useMemo((): SizingQuestion => ({ kind: "training", training: sizingOf(constraint) }), [constraint]);
+  const { data } = useQuery({ ...fleetPredictionsQuery(useClient()), retry: false });
+  const correction = data?.correction;
+  const question = useMemo(
+    (): SizingQuestion => ({ kind: "training", training: { ...sizingOf(constraint), correction } }),
+    [constraint, correction],
+  );
   const { answer, isBusy } = useSizing(question);
   const set = (part: Partial<TrainingForm>): void => setConstraint((before) => ({ ...before, ...part }));
   return (
@@ -178,6 +186,11 @@ function named<Name extends string>(parts: Readonly<Record<Name, number>>, names
   return (Object.keys(parts) as Name[]).map((name) => ({ name: names[name], amount: parts[name] }));
 }
 
+function correctionFacts({ factor, typeRunCount }: TrainingReport["correction"]): readonly Fact[] {
+  if (typeRunCount === 0) return [];
+  return [{ name: "Corrected", value: `times ${factor.toFixed(3)}, by ${typeRunCount} measured runs of this fleet` }];
+}
+
 function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactElement {
   const { memory, step, failures, storage, run } = report;
   return (
@@ -199,6 +212,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
                 name: "Throughput",
                 value: `${amountText(report.tokensPerS)} tokens/s, ${percentText(report.modelFlopsShare)} of the peak`,
               },
+              ...correctionFacts(report.correction),
               {
                 name: "Memory",
                 value:

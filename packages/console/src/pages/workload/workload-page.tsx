@@ -19,6 +19,7 @@ import { StoryPanel } from "./history/story-panel.tsx";
 import { useHistory } from "./history/use-history.ts";
 import { LogsPanel } from "./logs/logs-panel.tsx";
 import { SpecPanel } from "./spec-panel.tsx";
+import { StepPanel } from "./step-panel.tsx";
 import { UsagePanel } from "./usage-panel.tsx";
 import { FailurePanel } from "./failure-panel.tsx";
 import { WorkloadActions } from "./workload-actions.tsx";
@@ -94,6 +95,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
         {isOver ? null : <WastePanel workloadId={workload.id} />}
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
+        {demo === null && workload.kind === "train" ? <StepPanel workloadId={workload.id} /> : null}
         <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />
         <StoryPanel history={history} />
         {demo === null ? (

@@ -1,0 +1,17 @@
+/** The step of a workload's newest attempt, predicted and measured. */
+import type { WorkloadPredictions } from "@headroom/protocol";
+import { slowRunText, stepComparisonText } from "@headroom/views";
+import { printable } from "../terminal.ts";
+import type { Paint } from "./style.ts";
+
+/** Empty for workloads that name no model. */
+export function predictionLines({ items }: WorkloadPredictions, paint: Paint): string[] {
+  const newest = items[0];
+  if (newest === undefined) return [];
+  const slow = slowRunText(newest);
+  return [
+    "",
+    `${paint("dim", "step")}  ${stepComparisonText(newest)}`,
+    ...(slow === null ? [] : [`${paint("yellow", "slow")}  ${printable(slow)}`]),
+  ];
+}

@@ -1,0 +1,27 @@
+/** Tells the control plane which model submitted workloads train, so that it puts measured steps beside predictions. */
+import type { HeadroomClient, WorkloadModelInput } from "@headroom/protocol";
+import type { CommandContext } from "../command.ts";
+import { printable } from "../terminal.ts";
+import { trainingOf, type ModelledWorkload } from "./submission-check.ts";
+
+export interface SubmittedWorkload extends ModelledWorkload {
+  readonly workloadId: string;
+}
+
+/** The workloads are submitted: a failure is a note and no error. */
+export async function declareModels(
+  context: CommandContext,
+  client: HeadroomClient,
+  workloads: readonly SubmittedWorkload[],
+): Promise<void> {
+  for (const { workloadId, spec, model } of workloads) {
+    if (model === undefined) continue;
+    try {
+      const { correction: _fleet, ...training } = await trainingOf(context, model);
+      await client.declareModel(workloadId, { training: training as WorkloadModelInput["training"] });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      context.note(`warning: ${spec.name} runs without a prediction beside its steps: ${printable(reason)}`);
+    }
+  }
+}

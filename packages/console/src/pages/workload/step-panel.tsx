@@ -1,0 +1,68 @@
+import type { MeasuredRun } from "@headroom/protocol";
+import { slowRunText, stepText } from "@headroom/views";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { useClient } from "../../connect/session.ts";
+import { predictionsQuery } from "../../data/queries.ts";
+import { Panel } from "../../parts/page.tsx";
+
+/** Attempts are measured every minute. */
+const POLL_MS = 30_000;
+const ATTEMPTS_SHOWN_MAX = 5;
+const titles = ["Attempt", "On", "Predicted", "80% range", "Measured", "Difference"];
+
+/** Predicted and measured steps of a workload that names its model; empty for others. */
+export function StepPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
+  const { data } = useQuery({ ...predictionsQuery(useClient(), workloadId), refetchInterval: POLL_MS, retry: false });
+  const runs = data?.items.slice(0, ATTEMPTS_SHOWN_MAX) ?? [];
+  if (runs.length === 0) return null;
+  const slow = runs.flatMap((run) => slowRunText(run) ?? []).slice(0, 1);
+  return (
+    <Panel title="Step time" {...(slow.length === 0 ? {} : { className: "border-l-2 border-l-wait" })}>
+      {slow.map((text) => (
+        <p key={text} className="px-4 pt-3 text-base">
+          {text}.
+        </p>
+      ))}
+      <div className="scroll-thin overflow-x-auto pb-2">
+        <table className="w-full text-left">
+          <thead className="text-xs text-ink-3">
+            <tr>
+              {titles.map((title) => (
+                <th key={title} scope="col" className="px-4 pt-2 font-medium">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map((run) => (
+              <StepRow key={run.attemptId} run={run} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+function StepRow({ run }: { readonly run: MeasuredRun }): ReactElement {
+  const { attemptId, acceleratorType, acceleratorCount, predicted, measured } = run;
+  const share = measured === null ? 0 : Math.round((measured.seconds / predicted.seconds - 1) * 100);
+  return (
+    <tr>
+      <th scope="row" className="px-4 py-1 font-normal">
+        {attemptId}
+      </th>
+      <td className="px-4 py-1">
+        {acceleratorCount} × {acceleratorType}
+      </td>
+      <td className="px-4 py-1">{stepText(predicted.seconds)}</td>
+      <td className="px-4 py-1 text-ink-2">
+        {stepText(predicted.lowSeconds)} to {stepText(predicted.highSeconds)}
+      </td>
+      <td className="px-4 py-1">{measured === null ? "–" : stepText(measured.seconds)}</td>
+      <td className="px-4 py-1">{measured === null ? "–" : `${share > 0 ? "+" : ""}${share}%`}</td>
+    </tr>
+  );
+}

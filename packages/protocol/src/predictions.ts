@@ -1,0 +1,102 @@
+/** Predictions of the performance model beside the measured steps of attempts, for a workload and for the fleet. */
+import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
+import { fleetCorrection, trainingQuestion } from "./sizing-questions.ts";
+
+/** What a workload trains: a question to the performance model without the accelerators, which placement decides. */
+export const workloadModel = z
+  .strictObject({
+    training: trainingQuestion.shape.training.omit({
+      accelerator: true,
+      acceleratorCount: true,
+      acceleratorsPerNode: true,
+      scalingCounts: true,
+      alternatives: true,
+      correction: true,
+    }),
+  })
+  .meta({ id: "WorkloadModel" });
+
+const seconds = z.number().positive();
+const partSeconds = z.object({ compute: z.number(), network: z.number(), storage: z.number() });
+const part = z.enum(["compute", "network", "storage"]);
+const family = z.enum(["dense", "experts", "adapters"]);
+
+export const measuredRun = z
+  .object({
+    attemptId: z.string(),
+    workloadId: z.string(),
+    workload: z.string(),
+    team: z.string(),
+    acceleratorType: z.string().meta({ description: "Name in the catalogue of accelerators." }),
+    family: family.meta({ description: "`experts`: a mixture of experts; `adapters`: LoRA; `dense`: all others." }),
+    acceleratorCount: count,
+    isCalibrated: z
+      .boolean()
+      .meta({ description: "The model has a profile of the accelerator: no correction applies." }),
+    predicted: z
+      .object({
+        seconds: seconds.meta({ description: "Of a step, corrected by the fleet's runs." }),
+        uncorrectedSeconds: seconds,
+        lowSeconds: seconds.meta({ description: "Ends of the 80% interval, corrected." }),
+        highSeconds: seconds,
+        parts: partSeconds,
+      })
+      .meta({ description: "As the model predicts it now." }),
+    measured: z
+      .object({
+        seconds: seconds.meta({ description: "Median step of what the attempt reported." }),
+        steps: count.meta({ description: "Steps behind it." }),
+        parts: partSeconds.nullable().meta({ description: "`null`: the attempt reports no components." }),
+        atMs: instantMs,
+      })
+      .nullable()
+      .meta({ description: "`null`: too few reports so far." }),
+    slow: z
+      .object({
+        expectedSeconds: seconds.meta({ description: "By the other runs of its kind." }),
+        excessShare: z.number(),
+        responsible: part.nullable().meta({ description: "`null`: not known; the attempt reports no components." }),
+        otherRuns: count.meta({ description: "Other measured runs of its kind behind the expectation." }),
+      })
+      .nullable()
+      .meta({ description: "`null`: not more than 15% slower than expected for its kind." }),
+  })
+  .meta({ id: "MeasuredRun" });
+
+export const workloadPredictions = z
+  .object({
+    items: z.array(measuredRun).readonly().meta({ description: "Newest attempt first, at most 100." }),
+    unpredicted: z
+      .string()
+      .nullable()
+      .meta({ description: "Why there is no prediction: no model is named, or the model has no answer." }),
+  })
+  .meta({ id: "WorkloadPredictions" });
+
+export const fleetPredictions = z
+  .object({
+    correction: fleetCorrection,
+    kinds: z
+      .array(
+        z.object({
+          acceleratorType: z.string(),
+          family,
+          runCount: count,
+          factor: z.number().meta({ description: "By which predictions of this kind are multiplied." }),
+          uncorrectedBias: z.number().meta({ description: "Mean of measured over predicted, less one." }),
+          correctedBias: z.number().meta({ description: "The same with each run judged by the others." }),
+          uncorrectedError: z.number().meta({ description: "Mean absolute error of predictions." }),
+          correctedError: z.number(),
+        }),
+      )
+      .readonly(),
+    runs: z.array(measuredRun).readonly().meta({ description: "The newest measured runs, at most 200." }),
+  })
+  .meta({ id: "FleetPredictions" });
+
+export type WorkloadModel = z.output<typeof workloadModel>;
+export type WorkloadModelInput = z.input<typeof workloadModel>;
+export type MeasuredRun = z.output<typeof measuredRun>;
+export type WorkloadPredictions = z.output<typeof workloadPredictions>;
+export type FleetPredictions = z.output<typeof fleetPredictions>;

@@ -1,0 +1,124 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
+import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import { MeasuredRunStore } from "./measured-run-store.ts";
+
+let home: string;
+let live: LiveControlPlane | null = null;
+beforeEach(() => {
+  home = temporaryHome();
+});
+afterEach(async () => {
+  await live?.close();
+  live = null;
+  removeHome(home);
+});
+
+const start = async (): Promise<LiveControlPlane> =>
+  (live = await startLive(home, {
+    local: { slotCount: 2, slotType: "H100", accelerators: "declared" },
+    measuredRuns: { lookEveryMs: 500, windowMinMs: 1_500 },
+    notifications: [{ on: ["slow"], command: `cat > ${home}/told.json` }],
+  }));
+
+/** Five steps in a second, most of each spent on the network. */
+const stepping = `for step in $(seq 400); do
+  echo '{"kind":"progress","step":'$step',"metrics":{"networkSeconds":0.18}}' >> "$HEADROOM_PROGRESS_FILE"; sleep 0.2
+done`;
+const work = (name: string, run: string) =>
+  ({ kind: "train", name, run, gang: { workers: 1, accelerators: 1, coresMilli: 0 } }) as const;
+const training = {
+  model: "llama-3-8b",
+  sequenceLength: 512,
+  globalBatch: 1,
+  method: { kind: "lora", rank: 16 },
+} as const;
+
+it("puts measured steps beside predictions, corrects later ones, and tells the owner of a slow run once", async () => {
+  const { client } = await start();
+  const { workloadId } = await client.submitWorkload(work("tune", stepping));
+  expect((await client.predictions(workloadId)).unpredicted).toContain("names no model");
+  await client.declareModel(workloadId, { training });
+  await expect
+    .poll(async () => (await client.predictions(workloadId)).items[0]?.slow, { timeout: 60_000 })
+    .toMatchObject({ responsible: "network", otherRuns: 0 });
+  const [run] = (await client.predictions(workloadId)).items;
+  expect(run).toMatchObject({
+    workload: "tune",
+    acceleratorType: "H100-SXM-80GB",
+    family: "adapters",
+    acceleratorCount: 1,
+  });
+  expect(run?.measured?.seconds).toBeGreaterThan(0.18);
+  expect(run?.measured?.seconds).toBeLessThan(0.4);
+  expect(run?.predicted.uncorrectedSeconds).toBeLessThan(0.15);
+
+  // One run, however wild, moves a prediction by 3% at most; a question may leave the fleet's runs out.
+  const question = { ...training, accelerator: "H100", acceleratorCount: 1 };
+  const corrected = await client.size({ kind: "training", training: question });
+  const plain = await client.size({ kind: "training", training: { ...question, correction: null } });
+  if (corrected.kind !== "training" || plain.kind !== "training") throw new Error("no plan");
+  expect(plain.correction).toMatchObject({ factor: 1, runCount: 0 });
+  expect(corrected.correction.runCount).toBe(1);
+  expect(corrected.step.seconds / plain.step.seconds).toBeGreaterThan(1.01);
+  expect(corrected.step.seconds / plain.step.seconds).toBeLessThanOrEqual(1.03);
+
+  await expect.poll(() => existsSync(path.join(home, "told.json")), { timeout: 20_000 }).toBe(true);
+  await expect
+    .poll(() => readFileSync(path.join(home, "told.json"), "utf8"), { timeout: 20_000 })
+    .toContain("the network takes most of the difference");
+
+  await live?.close();
+  const again = await start();
+  const { kinds, runs } = await again.client.fleetPredictions();
+  expect(kinds).toMatchObject([{ acceleratorType: "H100-SXM-80GB", family: "adapters", runCount: 1 }]);
+  expect(runs.map((each) => each.workload)).toEqual(["tune"]);
+  expect(again.complaints).toEqual([]);
+});
+
+it("says why there is no prediction, and refuses a workload that it does not know", async () => {
+  const { client } = await start();
+  await expect(client.declareModel("w999", { training })).rejects.toMatchObject({ code: "unknownWorkload" });
+  await expect(client.predictions("w999")).rejects.toMatchObject({ code: "unknownWorkload" });
+  const { workloadId } = await client.submitWorkload(work("vision", "sleep 60"));
+  await client.declareModel(workloadId, { training: { ...training, model: "resnet-50" } });
+  await expect
+    .poll(async () => (await client.predictions(workloadId)).unpredicted, { timeout: 20_000 })
+    .toContain("resnet-50");
+});
+
+it("keeps the newest attempts within its bound, and makes a damaged store new", () => {
+  const file = path.join(home, "measured-runs.db");
+  const store = new MeasuredRunStore(file);
+  const declared = { workloadId: "w1", workload: "one", team: "default", owner: "ann" };
+  store.declare({ ...declared, training: { ...training, model: "llama-3-8b" } as never }, 1);
+  const attempt = {
+    ...declared,
+    placed: { acceleratorType: "H100", acceleratorsPerWorker: 1, workers: 1 },
+    sinceMs: 0,
+    prediction: { kind: "unpredicted", reason: "none" },
+    measured: null,
+    slow: null,
+    slowLooks: 0,
+    isTold: false,
+    hasEnded: true,
+  } as const;
+  for (let index = 0; index < 4_200; index++) store.put({ ...attempt, attemptId: `w1.${index}` }, index);
+  const kept = store.allAttempts();
+  expect([kept.length, kept[0]?.attemptId, kept.at(-1)?.attemptId]).toEqual([4_096, "w1.104", "w1.4199"]);
+  store.close();
+  const damaged = path.join(home, "damaged.db");
+  for (const text of ["not a database at all", ""]) {
+    const made = new MeasuredRunStore(text === "" ? file : damagedFile(damaged, text));
+    expect(made.takeProblems()).toHaveLength(text === "" ? 0 : 1);
+    expect(made.workloadIds()).toEqual(text === "" ? ["w1"] : []);
+    made.close();
+  }
+});
+
+function damagedFile(file: string, text: string): string {
+  writeFileSync(file, text.repeat(100));
+  return file;
+}
