@@ -30,7 +30,7 @@ describe("making a directory", () => {
     writeFileSync(path.join(place, "file"), "");
     expect(() => makeDirectory(path.join(place, "file"))).toThrow("EEXIST");
     expect(() => makeDirectory(path.join(place, "file/below"))).toThrow("ENOTDIR");
-    // Where Node's own `mkdir -p` runs for ever.
+    // Node's own `mkdir -p` loops forever there.
     expect(() => makeDirectory("/proc/headroom/below")).toThrow("ENOENT");
     expect(() => makeDurableDirectory("/proc/headroom/below")).toThrow("ENOENT");
   });

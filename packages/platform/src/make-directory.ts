@@ -20,9 +20,9 @@ export function makeDirectory(directory: string, mode = 0o777): void {
 }
 
 /**
- * As `makeDirectory`, and no power cut takes the directory away: every name on the way to it is on the disk, also one that was
- * found, since whoever made it may have been killed before it was synced. The way ends where this user may make no names, and at
- * a mount point, which was there before anything was mounted.
+ * Like `makeDirectory`, and durable over a power cut: every name on the path is synced, also that of an existing
+ * directory, because its creator may have been killed before syncing. Stops at directories in which this user may not
+ * create names, and at a mount point.
  */
 export function makeDurableDirectory(directory: string, mode?: number): void {
   makeDirectory(directory, mode);

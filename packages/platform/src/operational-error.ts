@@ -1,12 +1,12 @@
 /**
- * A failure of the world (disk, socket, process table, another process), as opposed to an outcome (a value) or a bug
- * (`InvariantError`). `message` is written for the person who has to act: what happened, where, and what to do about it.
+ * A failure of the environment (disk, socket, process table, another process), as opposed to an outcome (a value) or a
+ * bug (`InvariantError`). `message` is written for the person who has to act: what happened, where, and what to do.
  */
 export class OperationalError extends Error {
   override readonly name = "OperationalError";
-  /** In camelCase, like the problem codes of the API (`problemKinds` of the protocol). */
+  /** Code in camelCase, like the problem codes of the API (`problemKinds` of the protocol). */
   readonly code: string;
-  /** True where the same call may succeed later without anybody doing anything. */
+  /** True if the same call may succeed later without any action. */
   readonly retryable: boolean;
 
   constructor(code: string, message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {

@@ -1,4 +1,4 @@
-/** What is odd about what is declared, and is taken as it is all the same. */
+/** Warnings about declared documents that are accepted nevertheless. */
 import { z } from "zod";
 
 export const applyWarning = z

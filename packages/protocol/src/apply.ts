@@ -22,13 +22,16 @@ interface Fault {
   readonly message: string;
 }
 
-/** Teams of one request that contain each other or nest deeper than names may; what lies above them is the engine's to judge. */
+/**
+ * Problems of the teams in one request: cycles, and nesting deeper than names allow. The engine checks teams above
+ * them.
+ */
 function nestingFaults(teams: readonly TeamSpec[]): Fault[] {
   const parents = new Map(teams.map(({ name, parent }) => [name, parent]));
   return teams.flatMap(({ name }, index): Fault[] => {
     const path = [name];
     for (let at = parents.get(name); at !== null && at !== undefined; at = parents.get(at)) {
-      // A circle that it hangs from is told where it is.
+      // A cycle is reported at the teams in it, not at teams below it.
       if (at !== name && path.includes(at)) return [];
       path.push(at);
       if (at === name) return [{ index, message: `must not contain each other: ${path.join(" > ")}` }];

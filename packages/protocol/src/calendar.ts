@@ -1,4 +1,7 @@
-/** The calendar: what is planned for certain times. Declared with `apply`, one name for each entry. */
+/**
+ * The calendar: windows, reservations and tariffs for stated times. Entries are declared with `apply` under unique
+ * names.
+ */
 import { z } from "zod";
 import { calendarEntry, count, instantMs } from "@headroom/spec";
 

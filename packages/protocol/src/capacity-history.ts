@@ -1,4 +1,4 @@
-/** How much of the fleet was used, queued for and out of service lately. */
+/** Recent history of the fleet's capacity: used, queued and out of service. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 

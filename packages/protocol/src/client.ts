@@ -1,7 +1,7 @@
 /**
- * The one way in which console, CLI and tests talk to a control plane. Two transports implement it: HTTP (`http-client.ts`)
- * and messages to a worker (`worker-client.ts`), so that the console does not know whether it shows a live fleet or a
- * simulated one. Every refusal is a thrown `ProblemError`; an aborted call throws the signal's reason.
+ * The interface by which console, CLI and tests use a control plane. It has two transports: HTTP (`http-client.ts`) and
+ * messages to a worker (`worker-client.ts`), so the console does not know whether the fleet is live or simulated. A
+ * refusal is thrown as `ProblemError`; an aborted call throws the signal's reason.
  */
 import type { WorkloadKind, WorkloadSpecInput } from "@headroom/spec";
 import type { CapacityHistory } from "./capacity-history.ts";
@@ -34,7 +34,7 @@ import type { QueuePage, Verdict } from "./verdict.ts";
 import type { WasteList } from "./waste.ts";
 import type { Workload, WorkloadAccepted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
 
-/** The part of the platform's `AbortSignal` that the client uses; the real one fits. */
+/** The part of the platform's `AbortSignal` that the client uses. */
 export interface Abort {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -47,7 +47,7 @@ export interface CallOptions {
 }
 
 export interface CommandOptions extends CallOptions {
-  /** A retry with the same key gets the first answer again. The HTTP transport makes one up where it is left out. */
+  /** A retry with the same key gets the first answer again. If it is absent, the HTTP transport generates a key. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -55,14 +55,14 @@ export interface QueueQuery extends PageRequest {
   /** The team and all teams below it. */
   readonly team?: string | undefined;
   readonly kind?: WorkloadKind | undefined;
-  /** Exactly this name. */
+  /** Exact name. */
   readonly name?: string | undefined;
-  /** Part of the name or the id, case ignored. */
+  /** Part of the name or the id; case is ignored. */
   readonly search?: string | undefined;
 }
 
 export interface QueuePageQuery extends QueueQuery {
-  /** Count what waits and is not in the queue, too: every workload there is is looked at. */
+  /** Also counts waiting work that is not in the queue, by its reason. This reads every workload. */
   readonly holdReason?: boolean | undefined;
 }
 
@@ -73,9 +73,9 @@ export interface ExpectedStartQuery extends PageRequest {
 
 export interface WorkloadQuery extends QueueQuery {
   readonly phase?: WorkloadPhase | undefined;
-  /** Who submitted it. */
+  /** User who submitted the work. */
   readonly actor?: string | undefined;
-  /** A node on which an attempt of it is or was. */
+  /** Node on which an attempt of the workload runs or ran. */
   readonly node?: string | undefined;
   readonly submittedFromMs?: number | undefined;
   /** Default `newest`. */
@@ -83,15 +83,15 @@ export interface WorkloadQuery extends QueueQuery {
 }
 
 export interface LogQuery {
-  /** Default: the newest attempt (of task 0 for a batch); with `follow`, also the ones after it. */
+  /** Default: the newest attempt (of task 0 for a batch); with `follow`, later attempts too. */
   readonly attempt?: string | undefined;
   /** Default: all workers. */
   readonly worker?: number | undefined;
   readonly stream?: "stdout" | "stderr" | undefined;
   readonly follow?: boolean | undefined;
-  /** Only the newest lines of each file; default: from the beginning of what is kept. */
+  /** Number of newest lines of each file; default: everything that is kept. */
   readonly tailLines?: number | undefined;
-  /** Only lines written at or after this instant. */
+  /** Start time: only lines written at or after this instant. */
   readonly sinceMs?: number | undefined;
   readonly signal?: Abort | undefined;
 }
@@ -101,44 +101,44 @@ export interface HeadroomClient {
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
   submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadAccepted>;
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
-  /** Nothing more of it starts; what runs goes on. */
+  /** Holds a workload: no task of it starts; running tasks continue. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
-  /** The tasks of an ended workload that did not succeed run again, behind its earlier attempts. */
+  /** Runs the tasks of an ended workload that did not succeed again, after its earlier attempts. */
   rerunWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   releaseWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   explainWorkload(id: string, options?: CallOptions): Promise<Verdict>;
-  /** The smallest change of each kind that would start it now; each was tried on a fork. */
+  /** The smallest change of each kind that would start the workload now; each was tried on a fork. */
   startingChanges(id: string, options?: CallOptions): Promise<StartingChanges>;
-  /** When it will start, from forward runs on forks; `notWaiting` where it does not wait to start. */
+  /** Expected start, from simulations on forks; `notWaiting` if the workload does not wait for its start. */
   estimateStart(id: string, options?: CallOptions): Promise<StartEstimate>;
-  /** The same of everything that waits, what is expected to start first foremost. */
+  /** Expected starts of all waiting work, earliest first. */
   expectedStarts(query?: ExpectedStartQuery, options?: CallOptions): Promise<Page<ExpectedStart>>;
-  /** What would become of it if it were submitted now; nothing is recorded. */
+  /** Outcome of a submission at this moment; nothing is recorded. */
   forecastWorkload(spec: WorkloadSpecInput, options?: CallOptions): Promise<SubmissionForecast>;
-  /** The next hours beside what they would be; nothing is recorded. */
+  /** The next hours with and without a change; nothing is recorded. */
   whatIf(question: WhatIfQuestionInput, options?: CallOptions): Promise<WhatIfAnswer>;
-  /** The present state as bytes, from which an engine of the same version restores itself. */
+  /** The present state as bytes, from which an engine of the same version can be restored. */
   snapshot(query?: SnapshotQuery, options?: CallOptions): Promise<Snapshot>;
-  /** Begins to decide what was recorded again; ask `replay` how far it is. */
+  /** Starts a replay of recorded work; `replay` returns its progress. */
   startReplay(question: ReplayQuestionInput, options?: CommandOptions): Promise<ReplayAccepted>;
   replay(id: string, options?: CallOptions): Promise<Replay>;
   cancelReplay(id: string, options?: CommandOptions): Promise<ReplayAccepted>;
-  /** What happened to it, from the events; of one attempt where its id is given. */
+  /** Events of a workload, or of one attempt if its id is given. */
   workloadHistory(
     id: string,
     query?: { readonly attempt?: string | undefined },
     options?: CallOptions,
   ): Promise<WorkloadHistory>;
-  /** What waits, in the order in which the policy considers it, each with its dominant reason. */
+  /** Waiting work in the order of the policy, each with its main reason. */
   queue(query?: QueuePageQuery, options?: CallOptions): Promise<QueuePage>;
-  /** `forecast`, with `dryRun`: what would become of the first workloads that it would create. */
+  /** `forecast`, together with `dryRun`: also predicts the outcome of the first workloads that it would create. */
   apply(
     request: ApplyRequestInput,
     options?: CommandOptions & { readonly dryRun?: boolean; readonly forecast?: boolean },
   ): Promise<ApplyPlan>;
-  /** What is held or asked for and not used, as far as was told; of one workload where its id is given. */
+  /** Resources that are held or requested and not used, as far as reported; of one workload if its id is given. */
   waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
-  /** What would be moved now to gather idle accelerators; nothing is. */
+  /** Migrations that would gather idle accelerators now; none is started. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
   fleet(options?: CallOptions): Promise<Fleet>;
   capacityHistory(options?: CallOptions): Promise<CapacityHistory>;
@@ -146,29 +146,34 @@ export interface HeadroomClient {
   getNode(id: string, options?: CallOptions): Promise<Node>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
-  /** Whoever lends the node takes it away then: what runs there is stopped in time or goes on elsewhere. */
+  /** Announces that the node's provider takes it away at a stated time: running work is stopped before or migrates. */
   noticeNode(id: string, request: NoticeRequestInput, options?: CommandOptions): Promise<NoticeAccepted>;
-  /** It stays after all. */
+  /** Withdraws the notice: the node stays. */
   withdrawNotice(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   teams(page?: PageRequest, options?: CallOptions): Promise<Page<Team>>;
   removeTeam(name: string, options?: CommandOptions): Promise<TeamRemoved>;
   schedules(options?: CallOptions): Promise<ScheduleList>;
   removeSchedule(name: string, options?: CommandOptions): Promise<ScheduleRemoved>;
-  /** What is planned, the next first. */
+  /** Calendar entries, the next first. */
   calendar(options?: CallOptions): Promise<CalendarList>;
   removeCalendarEntry(name: string, options?: CommandOptions): Promise<CalendarRemoved>;
   policy(options?: CallOptions): Promise<Policy>;
   setPolicy(choice: PolicyChoice, options?: CommandOptions): Promise<PolicySet>;
   presets(options?: CallOptions): Promise<{ readonly items: readonly Policy[] }>;
-  /** Asks the performance model; nothing of the fleet is read or changed. */
+  /** Asks the performance model; reads and changes nothing of the fleet. */
   size(question: SizingQuestionInput, options?: CallOptions): Promise<SizingAnswer>;
-  /** Durable events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: only what comes. */
+  /**
+   * Recorded events from a sequence on (default 1), then live ones, until aborted. `from: "next"`: live events only.
+   */
   events(query?: { readonly from?: number | "next"; readonly signal?: Abort }): AsyncIterable<EventEnvelope>;
   logs(id: string, query?: LogQuery): AsyncIterable<LogChunk>;
   usage(id: string, options?: CallOptions): Promise<WorkloadUsage>;
-  /** What its attempts reported, those that reported first foremost; a page holds 20 attempts unless `limit` says otherwise. */
+  /**
+   * Metrics that the workload's attempts reported, attempts with the earliest reports first. A page holds 20 attempts
+   * unless `limit` is stated.
+   */
   metrics(id: string, query?: MetricsQuery, options?: CallOptions): Promise<Page<AttemptMetrics>>;
-  /** Names the model that the workload trains, instead of one that was named before. */
+  /** Creates a link that signs in a browser once. `notSupported` without a server. */
   declareModel(id: string, model: WorkloadModelInput, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Predicted and measured steps of its attempts. */
   predictions(id: string, options?: CallOptions): Promise<WorkloadPredictions>;

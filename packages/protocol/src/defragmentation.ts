@@ -1,4 +1,4 @@
-/** What would be moved now to gather what is idle, with what it would cost and what it would gain. */
+/** Migrations that would gather idle accelerators now, with their cost and gain. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 

@@ -1,12 +1,12 @@
-/** Finding a moment in a long journal, with nothing but the stream of events that every client has. */
+/** Finds an instant in a long journal by reading the event stream that every client has. */
 import type { HeadroomClient } from "./client.ts";
 
-/** A second or so over HTTP; whatever has a longer course shows its newest part. */
+/** Takes about a second over HTTP; a longer history shows its newest part. */
 export const EVENTS_SEARCHED_MAX = 50_000;
 
 type EventsClient = Pick<HeadroomClient, "events">;
 
-/** The first sequence whose event is not older than `atMs`, by halving; times never decrease along the journal. */
+/** The first sequence whose event is not older than `atMs`, by bisection; times never decrease along the journal. */
 export async function sequenceAt(client: EventsClient, atMs: number, head: number): Promise<number> {
   let [low, high] = [1, head + 1];
   while (low < high) {
@@ -23,7 +23,7 @@ async function timeOf(client: EventsClient, sequence: number): Promise<number | 
   return null;
 }
 
-/** Where to begin reading: at the submission, or later where that is too long ago. */
+/** Sequence from which to read: the submission, or a later one if the submission is too long ago. */
 export async function firstSequenceToRead(
   client: EventsClient,
   { submittedAtMs, head }: { readonly submittedAtMs: number; readonly head: number },

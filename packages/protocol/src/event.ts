@@ -1,4 +1,4 @@
-/** The journal's events as they are streamed: every fact in the form in which it was recorded, with its sequence. */
+/** The journal's events as they are streamed: every event in its recorded form, with its sequence. */
 import { z } from "zod";
 import { calendarEntry, count, instantMs, pool, schedule, site, teamSpec, workloadSpec } from "@headroom/spec";
 import { applyChange } from "./apply.ts";
@@ -6,7 +6,7 @@ import { artifact, attemptOutcome, closedBy, prediction, stopReason, workerAlloc
 import { policy } from "./policy.ts";
 import { endReason } from "./workload.ts";
 
-/** Every version that was ever written is read; fields that a later one added are optional. */
+/** The schema of an event. It reads every version that was ever recorded; fields of later versions are optional. */
 const fact = <Kind extends string, Shape extends z.ZodRawShape>(
   kind: Kind,
   shape: Shape,
@@ -29,7 +29,7 @@ const nodeSpec = z
 
 const evictionReason = z.enum(["preempted", "reclaimed", "moved", "incomplete"]);
 
-/** By what right somebody's place is taken for another, and how both sides stand without and with it. */
+/** The rule by which a plan evicts a victim, and the shares of both sides before and after. */
 export const evictionPlan = z
   .object({
     workloadId: z.string(),

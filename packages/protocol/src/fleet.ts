@@ -1,4 +1,4 @@
-/** The fleet: what exists, what of it is free, and who holds the rest. */
+/** The fleet: nodes and accelerators, free capacity, and the teams that hold the rest. */
 import { z } from "zod";
 import { count, INSTANT_MS_MAX, instantMs, integer, limits, names, pool, site } from "@headroom/spec";
 import { pageOf } from "./page.ts";

@@ -1,6 +1,6 @@
 /**
- * What would start work that waits, what would become of work that is not submitted yet, and when what waits will start: each
- * answered on forks of the live state by the engine itself. Nothing of it is recorded.
+ * Forecasts: changes that would start waiting work, the outcome of a submission, and expected starts. The engine
+ * computes each on a fork of the live state; nothing is recorded.
  */
 import { z } from "zod";
 import { count, instantMs, opaqueId, teamSpec } from "@headroom/spec";
@@ -223,7 +223,7 @@ export const submissionForecast = z
   .meta({ id: "SubmissionForecast" });
 
 const HOUR_MS = 3_600_000;
-/** A week: beyond it what is submitted meanwhile matters more than what waits now. */
+/** At most a week: beyond it, later submissions matter more than present waiting work. */
 export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 

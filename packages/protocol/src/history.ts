@@ -1,4 +1,4 @@
-/** What happened to one workload, told from the events: also by what right its place was taken, or others' for it. */
+/** History of one workload, from its events, with the rules by which it was evicted or others were evicted for it. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { evictionPlan } from "./event.ts";

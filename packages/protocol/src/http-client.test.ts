@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createHttpClient, type HttpRequest, type HttpResponse } from "./http-client.ts";
 
-/** What `fetch` does when the other side goes away in the middle of an answer. */
+/** A response like that of `fetch` when the server closes the connection in mid-answer. */
 function cutOff(pieces: readonly string[]): HttpResponse {
   const left = pieces.map((piece) => new TextEncoder().encode(piece));
   const gone = (): Promise<never> =>

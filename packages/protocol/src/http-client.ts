@@ -1,4 +1,4 @@
-/** `HeadroomClient` over HTTP. `fetch` is handed in, so that this file runs in Node and in browsers and touches neither. */
+/** `HeadroomClient` over HTTP. `fetch` is a parameter, so that this file runs in Node and in browsers. */
 import type { z } from "zod";
 import type { Abort, CallOptions, CommandOptions, HeadroomClient } from "./client.ts";
 import { linesOf, type ByteStream } from "./ndjson.ts";
@@ -23,15 +23,21 @@ export interface HttpRequest {
 }
 
 export interface HttpClientOptions {
-  /** `http://127.0.0.1:7070`, without a slash at the end; `""` in a browser that was served by the control plane. */
+  /**
+   * `http://127.0.0.1:7070`, without a slash at the end; `""` in a browser that loaded the console from the control
+   * plane.
+   */
   readonly baseUrl: string;
-  /** Left out in browsers, which are signed in by a cookie. */
+  /** Bearer token; absent in browsers, which are signed in by a cookie. */
   readonly token?: string | undefined;
-  /** Whom it acts for (`checkedUser` says which names there are); left out: the control plane tells by how it was let in. */
+  /**
+   * User on whose behalf requests are sent (`checkedUser` defines valid names). Absent: the control plane decides by
+   * the credentials.
+   */
   readonly user?: string | undefined;
-  /** The platform's own. */
+  /** The platform's `fetch`. */
   fetch(url: string, request: HttpRequest): Promise<HttpResponse>;
-  /** A fresh key for each command, such as `crypto.randomUUID`; without it commands go without a key. */
+  /** Generates a key for each command, such as `crypto.randomUUID`. Absent: commands are sent without a key. */
   newIdempotencyKey?(): string;
 }
 
@@ -59,7 +65,7 @@ function problemIn(text: string, status: number): ProblemError {
   try {
     parsed = problem.safeParse(JSON.parse(text));
   } catch {
-    // Not JSON: a proxy's page or another server's; said below.
+    // Not JSON: a proxy's page or another server's answer. The error below says so.
   }
   if (parsed?.success !== true || !isProblemCode(parsed.data.code)) {
     return refuse(
@@ -115,7 +121,7 @@ class Http {
     return checked(operation.response, text);
   }
 
-  /** Bytes, and what the operation says of them in headers. */
+  /** The bytes of the answer, and its headers that the operation declares. */
   async snapshot(call: Call): Promise<Snapshot> {
     const response = await this.#send(operations.snapshot, call, "application/octet-stream");
     const broken = (error: unknown): never => this.#brokenOff(error, call.options?.signal);
@@ -134,7 +140,7 @@ class Http {
     if (response.status >= 400) throw problemIn(await response.text(), response.status);
     if (response.body === null) return;
     for await (const line of this.#lines(response.body, call.options?.signal)) {
-      // A stream that fails after its first byte says so in its last line.
+      // A stream that fails after its first byte reports the problem in its last line.
       if (line.startsWith('{"problem":')) throw problemIn(JSON.stringify(JSON.parse(line).problem), response.status);
       yield checked(operation.response, line);
     }
@@ -148,7 +154,7 @@ class Http {
     }
   }
 
-  /** The platform's word for it ("terminated") says nothing to anybody. */
+  /** The platform's message ("terminated") does not help the user. */
   #brokenOff(error: unknown, signal: Abort | undefined): never {
     if (signal?.aborted === true) throw error;
     const what = `The connection to the control plane at ${this.#options.baseUrl} broke off`;
@@ -177,13 +183,16 @@ class Http {
   }
 }
 
-/** The platform's `fetch` says "fetch failed" and keeps what happened as the cause. */
+/** The platform's `fetch` says "fetch failed" and has the reason as the error's cause. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return "no reason given";
   return error.cause instanceof Error ? error.cause.message || error.message : error.message;
 }
 
-/** Talks to the control plane at `baseUrl`. Throws where `user` is no name of a user: in a header it might be another's. */
+/**
+ * Client of the control plane at `baseUrl`. Throws if `user` is no valid user name, because a header could then name
+ * another user.
+ */
 export function createHttpClient(options: HttpClientOptions): HeadroomClient {
   if (options.user !== undefined) checkedUser(options.user);
   const http = new Http(options);

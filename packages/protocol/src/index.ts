@@ -1,6 +1,7 @@
 /**
- * The wire: schemas of every resource, the table of operations, the registry of problems and one client interface with two
- * transports. It must not do I/O of its own or know the engine. Start with `operations.ts` and `client.ts`.
+ * The wire protocol: schemas of every resource, the table of operations, the registry of problems, and one client
+ * interface with two transports. Does no I/O of its own and does not import the engine. Start with `operations.ts` and
+ * `client.ts`.
  */
 export * from "@headroom/spec";
 export * from "./apply.ts";

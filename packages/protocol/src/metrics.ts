@@ -1,4 +1,4 @@
-/** What an attempt reported of its progress and its accelerators, rolled up by age. */
+/** Progress and accelerator utilisation that attempts reported, rolled up by age. */
 import { z } from "zod";
 import { pageOf, pageQuery, queryInteger } from "./page.ts";
 import { count, instantMs, names } from "@headroom/spec";

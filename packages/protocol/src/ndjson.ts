@@ -1,6 +1,6 @@
-/** Newline-delimited JSON off a stream of bytes, one line at a time, with bounded memory. */
+/** Reads newline-delimited JSON from a stream of bytes line by line, with bounded memory. */
 
-/** The part of the platform's `ReadableStream` that is used; the real one fits. */
+/** The part of the platform's `ReadableStream` that is used. */
 export interface ByteStream {
   getReader(): ByteReader;
 }
@@ -10,13 +10,13 @@ export interface ByteReader {
   cancel(reason?: unknown): Promise<void>;
 }
 
-/** Present on every platform with `fetch`; declared here because the language's own library does not have it. */
+/** Present on every platform with `fetch`; declared here because the type library of the language lacks it. */
 declare const TextDecoder: new () => { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string };
 
-/** A line longer than this is not one of ours: the largest event holds a body of at most 1 MiB. */
+/** Longer lines cannot come from a control plane: the largest event holds a body of at most 1 MiB. */
 const LINE_CHARS_MAX = 8_388_608;
 
-/** Lines without their ends; empty ones (a server's heartbeat) are skipped. Leaving the loop cancels the stream. */
+/** Lines without line ends. Skips empty lines (a server's heartbeat). Leaving the loop cancels the stream. */
 export async function* linesOf(stream: ByteStream): AsyncGenerator<string, void, undefined> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();
@@ -36,7 +36,7 @@ export async function* linesOf(stream: ByteStream): AsyncGenerator<string, void,
     }
     if (pending.length > 0) yield pending;
   } finally {
-    // A stream that already failed rejects its own cancelling; what failed was thrown above.
+    // Cancelling a failed stream rejects; the failure itself was thrown above.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made of the table of operations and the schemas they name: there is no second description. */
+/** The OpenAPI 3.1 document, generated from the table of operations and its schemas; there is no second description. */
 import { z } from "zod";
 import { names } from "@headroom/spec";
 import { bodyProblems, commonProblems, operationNames, operations, type Operation } from "./operations.ts";
@@ -8,7 +8,7 @@ import { USER_HEADER } from "./user.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Schemas with a name, by name. A request's schema is stated apart where it differs from the answer's. */
+/** Named schemas by name. A request's schema gets its own name if it differs from the answer's. */
 class Components {
   readonly schemas = new Map<string, Json>();
   readonly #inputNames = new Map<string, string>();
@@ -38,7 +38,7 @@ class Components {
   }
 }
 
-/** Names whose form in a request is not the one in an answer, be it only because of what they refer to. */
+/** Names of schemas whose request form differs from the answer form, possibly only because of a reference. */
 function differingNames(answers: ReadonlyMap<string, Json>, bodies: ReadonlyMap<string, Json>): ReadonlySet<string> {
   const differing = new Set<string>();
   for (let before = -1; before < differing.size;) {
@@ -60,7 +60,7 @@ function definitionsOf(schemas: readonly z.ZodType[], io: "input" | "output"): M
     io,
     target: "draft-2020-12",
     uri: (id) => `#/components/schemas/${id}`,
-    // Answers may grow: a client that was generated from this document must not refuse fields that it does not know.
+    // Answers may gain fields: a client generated from this document must accept unknown ones.
     override: ({ zodSchema, jsonSchema }) => {
       const isOpen = zodSchema instanceof z.ZodObject && !(zodSchema.def.catchall instanceof z.ZodNever);
       if (isOpen) delete jsonSchema.additionalProperties;
@@ -83,7 +83,7 @@ function collectNamed(schemas: readonly z.core.$ZodType[], into: NamedSchema, se
   }
 }
 
-/** The schemas directly inside one, whatever its kind: every value of a definition that is a schema or holds some. */
+/** The schemas directly inside one: every value of its definition that is a schema or contains some. */
 function childrenOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   const inside = (value: unknown): z.core.$ZodType[] => {
     if (value instanceof z.core.$ZodType) return [value];
@@ -97,7 +97,7 @@ function childrenOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   return Object.entries(definition).flatMap(([key, value]) => (key === "checks" ? [] : inside(value)));
 }
 
-/** Copies JSON with the targets of its references changed. */
+/** Copies JSON and changes the targets of its references. */
 function renamed(value: unknown, nameOf: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => renamed(item, nameOf));
   if (typeof value !== "object" || value === null) return value;
@@ -128,7 +128,7 @@ function problemResponses(operation: Operation): Json {
 
 function parameterSchema(schema: z.core.$ZodType): Json {
   const { $schema: _schema, pattern, ...rest } = z.toJSONSchema(schema, { io: "input" });
-  // A number in a query is text that looks like one (`queryInteger`); its bounds say more than that pattern.
+  // A number in a query is text (`queryInteger`); its bounds say more than the pattern of that text.
   return rest.type === "integer" || pattern === undefined ? rest : { ...rest, pattern };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Every route of the HTTP API, one row each: the server binds handlers to these rows, the HTTP client calls them and the
- * OpenAPI document lists them, so that the three cannot drift apart. The keys are the method names of `HeadroomClient`.
+ * Every route of the HTTP API, one row each. The server binds handlers to these rows, the HTTP client calls them, and
+ * the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
 import { limits, names, submittedSpec } from "@headroom/spec";
@@ -40,12 +40,12 @@ export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
 export interface Operation {
   readonly method: HttpMethod;
-  /** With parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
+  /** Path with parameters in braces, as in OpenAPI: `/v1/workloads/{id}`. */
   readonly path: string;
   readonly tag: string;
-  /** What the principal that asks must be allowed to do. */
+  /** Permission that the principal needs. */
   readonly permission: Permission;
-  /** Further permissions, by the list in the body that needs one where it is not empty. */
+  /** Further permissions for lists in the body, needed if the list is not empty. */
   readonly partPermissions: Readonly<Record<string, Permission>>;
   readonly summary: string;
   readonly params: z.ZodObject;
@@ -53,13 +53,13 @@ export interface Operation {
   /** `null`: the request has no body. */
   readonly body: z.ZodType | null;
   readonly status: 200 | 201 | 202;
-  /** One item of the stream where `stream` is true, else the whole answer. */
+  /** Schema of one item if `stream` is true, else of the whole answer. */
   readonly response: z.ZodType;
-  /** Streams are NDJSON, or server-sent events where the client accepts only those. */
+  /** True: the answer is a stream of NDJSON, or of server-sent events if the client accepts only those. */
   readonly stream: boolean;
-  /** The answer is `application/octet-stream`; what `response` has besides `bytes` stands in its headers. */
+  /** True: the answer is `application/octet-stream`; the fields of `response` other than `bytes` are headers. */
   readonly bytes: boolean;
-  /** Beyond the ones that any route can answer (`commonProblems`). */
+  /** Problems of this route in addition to `commonProblems`. */
   readonly problems: readonly ProblemCode[];
 }
 
@@ -82,7 +82,7 @@ const workloadQuery = queueQuery.extend({
   order: z.enum(["newest", "oldest"]).optional(),
 });
 
-/** More lines than anyone scrolls through; the whole log comes without `tailLines`. */
+/** Upper bound of `tailLines`; without `tailLines` the whole log is returned. */
 const TAIL_LINES_MAX = 100_000;
 
 const logQuery = z.strictObject({
@@ -147,7 +147,7 @@ function operation<Response extends z.ZodType, Given extends OperationShape>(
   return filled as ReturnType<typeof operation<Response, Given>>;
 }
 
-/** What a command may be refused for whatever it asks. */
+/** Problems of every command. */
 const commandProblems = ["overloaded", "idempotencyKeyReused"] as const;
 const admission = ["unknownTeam", "duplicateName", "tooLarge", "queueFull", "workloadActive"] as const;
 
@@ -488,7 +488,7 @@ export const operations = {
 export type OperationName = keyof typeof operations;
 export const operationNames = Object.keys(operations) as readonly OperationName[];
 
-/** What any route may answer. */
+/** Problems of every route. */
 export const commonProblems: readonly ProblemCode[] = [
   "invalidRequest",
   "reservedName",
@@ -502,5 +502,5 @@ export const commonProblems: readonly ProblemCode[] = [
   "closing",
   "internal",
 ];
-/** What any route with a body may answer besides. */
+/** Further problems of every route with a body. */
 export const bodyProblems: readonly ProblemCode[] = ["invalidJson", "bodyTooLarge", "unsupportedMediaType"];

@@ -1,4 +1,4 @@
-/** What an attempt's processes wrote and what they use. */
+/** Output of an attempt's processes, and the resources that they use. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 

@@ -1,5 +1,5 @@
 /**
- * Pages of a list. A cursor is an opaque text that stays valid while entries are added and removed; a page may have
+ * Pages of a list. A cursor is an opaque text that stays valid while entries are added and removed. A page may have
  * fewer entries than requested.
  */
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { limits } from "@headroom/spec";
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Hand it in as `cursor` for what follows; `null`: that was all. A page with few or no items may still have a next. */
+  /** The `cursor` of the next page; `null`: this is the last page. A page with few or no items may have a next page. */
   readonly nextCursor: string | null;
 }
 
@@ -24,7 +24,7 @@ export const cursor = z
   .max(limits.CURSOR_CHARS_MAX)
   .regex(/^[A-Za-z0-9._/-]+$/, "must be a nextCursor of an earlier page");
 
-/** Query parameters arrive as text; only plain decimal digits are taken for a number. */
+/** An integer in a query, which arrives as text: plain decimal digits only. */
 export function queryInteger(min: number, max: number): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
   const message = `must be a whole number between ${min} and ${max}`;
   return z

@@ -1,6 +1,6 @@
 /**
- * What an operation needs of the principal that asks for it: one permission for each kind of resource and access. Roles are sets
- * of these. Every row of the table of operations names one.
+ * Permissions that operations require: one for each kind of resource and access. Roles are sets of permissions. Every
+ * row of the table of operations names one.
  */
 export const permissions = [
   "calendar.read",

@@ -1,4 +1,4 @@
-/** A policy as a file holds it: the words of the API, whole or as what is different from a preset. */
+/** A policy in a file: in the terms of the API, complete or as differences from a preset. */
 import { type DocumentProblem, nearestName, notAChoice, problemsOf, shown } from "@headroom/spec";
 import type { z } from "zod";
 import { policyKnobs } from "./policy-knobs.ts";
@@ -11,8 +11,8 @@ export type PolicyReading =
 type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * `base` names the preset that holds where the file says nothing, knob by knob within a section too; a section that is `null` is
- * left out. Without it the file is the whole policy.
+ * `base` names the preset for settings that the file does not state, also within sections. A section that is `null` is
+ * left out. Without `base` the file must be complete.
  */
 export function readPolicy(value: unknown, presets: readonly Policy[]): PolicyReading {
   if (!isMapping(value)) return refused([], `must be a mapping of knobs, got ${shown(value)}`);
@@ -56,7 +56,7 @@ function onTopOf(base: Mapping, written: Mapping): Mapping {
   return Object.fromEntries(merged);
 }
 
-/** What zod says in words of its own, in the words of the other documents. */
+/** Replaces zod's own messages by the wording of the other documents. */
 function inPlainWords(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   switch (issue.code) {
     case "unrecognized_keys":

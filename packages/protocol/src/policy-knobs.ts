@@ -1,11 +1,11 @@
-/** Every knob of a policy with its values and its meaning, read off the schema that checks policies. */
+/** Every setting of a policy with its values and meaning, derived from the schema that validates policies. */
 import { z } from "zod";
 import { policy } from "./policy.ts";
 
 export interface PolicyKnob {
-  /** `teams.order`. */
+  /** Path of the setting, such as `teams.order`. */
   readonly path: string;
-  /** `skip` or `stop`, `list of …`, `0 to 16`. */
+  /** Permitted values: `skip` or `stop`, `list of …`, `0 to 16`. */
   readonly values: string;
   readonly meaning: string;
 }
@@ -43,7 +43,7 @@ function knobsOf(root: Schema & Definitions): readonly PolicyKnob[] {
   return knobs;
 }
 
-/** Sections with a name of their own are references. */
+/** Follows the reference of a section that has a name of its own. */
 function resolved(schema: Schema, { $defs = {} }: Definitions): Schema {
   const reference = (schema as { readonly $ref?: string }).$ref;
   return reference === undefined ? schema : ($defs[reference.split("/").at(-1) ?? ""] ?? schema);

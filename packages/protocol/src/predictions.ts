@@ -3,7 +3,10 @@ import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { fleetCorrection, trainingQuestion } from "./sizing-questions.ts";
 
-/** What a workload trains: a question to the performance model without the accelerators, which placement decides. */
+/**
+ * The model that a workload trains: a question to the performance model without accelerators, which are known only
+ * after placement.
+ */
 export const workloadModel = z
   .strictObject({
     training: trainingQuestion.shape.training.omit({

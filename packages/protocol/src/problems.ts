@@ -1,10 +1,10 @@
 /**
- * Everything that can go wrong at the edge, one row each: what it is called, which HTTP status says it, which exit code
- * the CLI ends with. Codes are never renamed: programs read them.
+ * All problems that the API, the clients and the CLI report, one row each: code, HTTP status, exit code. Codes are
+ * never renamed, because programs read them.
  */
 import { z } from "zod";
 
-/** 0 is success. `unsatisfied`: the request was understood and well-formed, but cannot be met as things are. */
+/** Exit codes besides 0 for success. `unsatisfied`: the request is valid but cannot be met in the present state. */
 export const exitCodes = { failed: 1, usage: 2, unsatisfied: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
@@ -12,7 +12,7 @@ export interface ProblemKind {
   readonly status: number;
   readonly exitCode: ExitCode;
   readonly title: string;
-  /** The same request may succeed a moment later, unchanged. */
+  /** True: the same request may succeed later, unchanged. */
   readonly retryable: boolean;
 }
 
@@ -25,9 +25,9 @@ const kind = (status: number, exitCode: ExitCode, title: string): ProblemKind =>
 });
 const passing = (status: number, title: string): ProblemKind => ({ status, exitCode: failed, title, retryable: true });
 
-/** What does not exist ends with the same exit code wherever it was named: every `unknown…` fails. */
+/** Every `unknown…` has the exit code `failed`, whichever resource does not exist. */
 export const problemKinds = {
-  // What the engine refuses: the codes of its `Rejection`.
+  // Refusals of the engine: the codes of its `Rejection`.
   unknownTeam: kind(422, failed, "There is no such team"),
   teamCycle: kind(422, usage, "Teams must not contain each other"),
   teamInUse: kind(409, failed, "The team is in use"),
@@ -56,7 +56,7 @@ export const problemKinds = {
   queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
   idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
 
-  // What the edge refuses.
+  // Problems that the HTTP layer reports.
   invalidJson: kind(400, usage, "The body is not valid JSON"),
   invalidRequest: kind(422, usage, "The request is not valid"),
   invalidCursor: kind(400, usage, "The cursor is not one of this list"),
@@ -87,7 +87,7 @@ export const problemKinds = {
   unavailable: passing(503, "Something the answer depends on does not work"),
   internal: kind(500, failed, "The control plane has a bug"),
 
-  // What only a client sees.
+  // Problems that only a client reports.
   unreachable: passing(503, "The control plane cannot be reached"),
   unexpectedAnswer: kind(502, failed, "The answer is not one of Headroom's"),
   notSupported: kind(501, failed, "This control plane cannot do that"),
@@ -127,7 +127,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly code: ProblemCode;
-  /** What happened and what to do about it, in one or two sentences. */
+  /** The reason and the remedy, in one or two sentences. */
   readonly detail: string;
   readonly errors?: readonly ProblemPlace[];
   readonly facts?: Readonly<Record<string, unknown>>;
@@ -143,7 +143,7 @@ export function problemOf(code: ProblemCode, detail: string, extras: ProblemExtr
   return { type: `urn:headroom:problem:${code}`, title, status, code, detail, ...extras };
 }
 
-/** A refusal on its way to whoever asked: thrown by both transports of the client and inside the server's edge. */
+/** A refused request as an error: thrown by both transports of the client and inside the server. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: Problem;

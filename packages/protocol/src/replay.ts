@@ -1,4 +1,4 @@
-/** What was recorded, under another policy or with other teams, beside what really happened. */
+/** Replay of recorded work under another policy or with other teams, compared with the record. */
 import { z } from "zod";
 import { count, DURATION_MS_MAX, instantMs, teamSpec } from "@headroom/spec";
 import { policyChoice } from "./policy.ts";

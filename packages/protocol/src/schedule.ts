@@ -1,4 +1,4 @@
-/** Schedules: work that is submitted again and again. Declared with `apply`. */
+/** Schedules: workloads that are submitted at recurring times. Declared with `apply`. */
 import { z } from "zod";
 import { instantMs, schedule } from "@headroom/spec";
 import { workloadPhase } from "./workload.ts";

@@ -1,4 +1,4 @@
-/** Answers of the performance model. They may grow fields. */
+/** Answers of the performance model. Later versions may add fields. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 import { storageTier } from "./sizing-questions.ts";

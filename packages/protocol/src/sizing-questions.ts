@@ -1,11 +1,11 @@
-/** Questions to the performance model, every field with the default that the command line has. */
+/** Questions to the performance model; every field has the same default as on the command line. */
 import { z } from "zod";
 import { integer } from "@headroom/spec";
 
-/** Larger than any fleet that was announced so far. */
+/** More nodes than any announced fleet has. */
 const NODES_MAX = 1_000_000;
 const PARTS_MAX = 100;
-/** A search for each of them. */
+/** Each size needs a search of its own. */
 const SIZES_MAX = 32;
 const NAME_CHARS_MAX = 100;
 

@@ -1,4 +1,4 @@
-/** The present state of a control plane as bytes, for whoever wants to try things on it elsewhere. */
+/** The present state of a control plane as bytes, for clients that try changes on a copy. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { queryInteger } from "./page.ts";
@@ -10,13 +10,16 @@ export const snapshotQuery = z.strictObject({
 });
 
 export const snapshot = z.object({
-  /** The engine of the same version restores itself from them; the form is that of the journal's snapshots, and no promise. */
+  /**
+   * An engine of the same version can be restored from these bytes. They have the format of the journal's snapshots,
+   * which may change.
+   */
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
   sequence: count,
   nowMs: instantMs,
 });
 
-/** Beside the bytes stand, as headers of the answer, the newest event of the state and the control plane's time. */
+/** Headers that accompany the bytes: the sequence of the state's newest event, and the control plane's time. */
 export const snapshotHeaders = {
   sequence: { name: "headroom-sequence", description: "The newest event that the state has taken in." },
   nowMs: { name: "headroom-now-ms", description: "The control plane's time when it was taken, ms since 1970." },

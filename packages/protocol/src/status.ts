@@ -1,4 +1,4 @@
-/** How the control plane itself is doing. */
+/** Status of the control plane itself. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 

@@ -1,4 +1,4 @@
-/** Teams: nodes of the quota tree, with what they use. */
+/** Teams: nodes of the quota tree, with their usage. */
 import { z } from "zod";
 import { count, instantMs, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";

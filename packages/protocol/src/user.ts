@@ -1,16 +1,16 @@
 /**
- * Users: who submits work, holds it back, plans windows. A request says in a header for whom it acts; the name is as true as
- * the token that came with it (docs/decisions/0018).
+ * Users submit work, hold it, and plan windows. A header of the request names the user; the name is as trustworthy as
+ * the token of the request (docs/decisions/0018).
  */
 import { names } from "@headroom/spec";
 import { refuse } from "./problems.ts";
 
-/** As the OpenAPI document writes it; HTTP does not tell cases apart. */
+/** Spelling in the OpenAPI document; HTTP header names ignore case. */
 export const USER_HEADER = "Headroom-User";
 
 /**
- * Names under which the control plane records what nobody in particular asked for, and under which forecasts and replays try
- * things: a user of such a name could not be told from them, nor would its share be its own.
+ * Reserved names, under which the control plane records its own actions and forecasts and replays submit work. A user
+ * with such a name could not be told apart from them.
  */
 const keptNames: ReadonlySet<string> = new Set([
   "anonymous",
@@ -25,12 +25,12 @@ const keptNames: ReadonlySet<string> = new Set([
   "what-if",
 ]);
 
-/** Not the name of what the control plane itself does; a capital letter does not make it another name to whoever reads it. */
+/** Whether the name is not reserved. Case is ignored, since readers would confuse such names. */
 export function isUser(name: string): boolean {
   return !keptNames.has(name.toLowerCase());
 }
 
-/** The name of a user as it was given; throws what is wrong with it. */
+/** Returns the name of a user unchanged; throws if it is invalid, with the reason. */
 export function checkedUser(given: string): string {
   const result = names.userName.safeParse(given);
   if (!result.success) {

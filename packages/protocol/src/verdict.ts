@@ -1,4 +1,4 @@
-/** Why something waits: the engine's numbers, and a sentence made of them for people. */
+/** Verdicts: the reason why work waits, in the engine's numbers and as a sentence. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { prediction } from "./attempt.ts";
@@ -12,7 +12,7 @@ const group = z
   .optional()
   .meta({ description: "The group of its gang that finds no room beside the others; left out: it has no groups." });
 
-/** Accelerators of which a part counts as its part. */
+/** Number of accelerators; a fraction counts as its part. */
 const partial = z.number().min(0);
 
 const fleetLack = z
@@ -277,7 +277,7 @@ export type QueueEntry = z.output<typeof queueEntry>;
 export type HoldReason = z.output<typeof holdReason>;
 export type QueuePage = z.output<typeof queuePage>;
 
-/** The dominant reason is that even the empty fleet is too small. */
+/** Whether even the empty fleet is too small. */
 export function isHopeless(verdict: Verdict): boolean {
   return verdict.kind === "blocked" && verdict.reasons[0]?.kind === "exceedsFleet";
 }

@@ -1,4 +1,4 @@
-/** What is held or asked for and not used, as far as work or its executor has told. */
+/** Resources that are held or requested and not used, as far as work or executors have reported. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 

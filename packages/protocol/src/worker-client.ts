@@ -1,16 +1,16 @@
 /**
- * `HeadroomClient` over messages: the console's demo runs engine, simulator and views in a worker and talks to it exactly as
- * it would to a server. Streams are credited, so that a slow reader holds at most `STREAM_CREDIT` items in the mailbox.
+ * `HeadroomClient` over messages. The console's demo runs engine, simulator and views in a worker and uses them like a
+ * server. Streams have credit, so that a slow reader holds at most `STREAM_CREDIT` items in the mailbox.
  */
 import type { Abort, HeadroomClient } from "./client.ts";
 import type { OperationName } from "./operations.ts";
 import { ProblemError, type Problem } from "./problems.ts";
 
-/** The part of `Worker`, `MessagePort` and a worker's own scope that is used; the real ones fit. */
+/** The part of `Worker`, `MessagePort` and a worker's own scope that is used. */
 export interface MessageEndpoint {
   postMessage(message: unknown): void;
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
-  /** Message ports hold their messages back until it is called; workers have no such thing. */
+  /** Message ports hold messages back until it is called; workers do not have it. */
   start?(): void;
 }
 
@@ -31,7 +31,7 @@ interface Waiting {
   receive(answer: WorkerAnswer): void;
 }
 
-/** Abort signals stay on their side of the boundary; what is left is plain data. */
+/** The arguments as plain data; abort signals cannot be sent. */
 function withoutSignals(args: readonly unknown[]): { readonly args: unknown[]; readonly signal: Abort | undefined } {
   let signal: Abort | undefined;
   const plain = args.map((argument) => {
@@ -130,16 +130,17 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(typeof reason === "string" ? reason : "the call was aborted");
 }
 
-/** Operations that answer with a stream (`operations` says so too; a test compares). */
+/** Operations that return a stream. A test compares the set with `operations`. */
 export const streamNames: ReadonlySet<OperationName> = new Set(["events", "logs"]);
 
-/** A client whose control plane answers at the other end of `port`; `serveWorkerClient` is that end. */
+/** A client of the `serveWorkerClient` at the other end of `port`. */
 export function createWorkerClient(port: MessageEndpoint): HeadroomClient {
   const calls = new WorkerCalls(port);
-  // By name, without the table of operations: its schemas would be part of a browser's first visit.
+  // Methods by name, without importing the table of operations: its schemas would become part of a browser's first
+  // visit.
   return new Proxy({} as HeadroomClient, {
     get: (_target, name) => {
-      // A client is no promise, although it answers every other name.
+      // The client must not look like a promise, although it answers every other name.
       if (typeof name !== "string" || name === "then") return undefined;
       const method = name as OperationName;
       return streamNames.has(method)

@@ -35,7 +35,7 @@ function problemFrom(error: unknown): Problem {
   return problemOf("internal", error instanceof Error ? error.message : String(error));
 }
 
-/** Puts the signal into the options, which come second, or first where a method asks for nothing in particular. */
+/** Adds the signal to the options, which are the second argument, or the first for methods without a query. */
 function argsWithSignal(method: OperationName, args: readonly unknown[], signal: Abort): unknown[] {
   const { params, query, body, stream } = operations[method];
   const asksNothing = Object.keys(params.shape).length === 0 && body === null;
@@ -46,7 +46,10 @@ function argsWithSignal(method: OperationName, args: readonly unknown[], signal:
   return all;
 }
 
-/** Answers what a `createWorkerClient` at the other end of `port` asks, from `client`, as far as that has what is asked. */
+/**
+ * Answers the calls of a `createWorkerClient` at the other end of `port` from `client`; methods that `client` lacks are
+ * refused.
+ */
 export function serveWorkerClient(port: MessageEndpoint, client: Partial<HeadroomClient>): void {
   const served = new Map<number, ServedCall>();
   const methods = client as unknown as Partial<Record<string, (...args: unknown[]) => unknown>>;

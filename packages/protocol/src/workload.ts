@@ -35,7 +35,7 @@ const taskCounts = z
   })
   .meta({ id: "TaskCounts" });
 
-/** As many as a row of a list can name. */
+/** Maximum number of nodes that a row of a list names. */
 const SUMMARY_NODES_MAX = 8;
 
 const summaryFields = {
@@ -72,10 +72,10 @@ const summaryFields = {
   progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
 };
 
-/** What a row of a list shows. */
+/** Fields of a row in a list. */
 export const workloadSummary = z.object(summaryFields).meta({ id: "WorkloadSummary" });
 
-/** At most this many running attempts of one workload are shown; `tasks.active` counts them all. */
+/** At most this many running attempts of one workload are listed; `tasks.active` counts all of them. */
 export const ACTIVE_ATTEMPTS_SHOWN_MAX = 100;
 
 /** Everything about one workload. */

@@ -70,7 +70,7 @@ const fast: LatencyCoefficients = {
   prefillMsPerToken: slow.prefillMsPerToken / SPEED_RATIO,
 };
 
-/** What the router is told about speeds: the truth, or nothing but one set for all, which it must correct. */
+/** Speeds that the router is told: the true coefficients, or equal ones for all replicas, which it must correct. */
 type Knowledge = "true coefficients" | "equal coefficients";
 
 function shareMet(mix: Mix, policy: RoutingPolicy, knowledge: Knowledge, arrivals: readonly Arrival[]): number {

@@ -8,7 +8,7 @@ const directory = mkdtempSync(path.join(tmpdir(), "headroom-thread-"));
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** What a thread says of its cache in a process that runs `before` first. */
+/** The compile cache that a thread reports in a process that runs `before` first. */
 function cacheOfThread(before: string): string {
   const thread = path.join(directory, "thread.mjs");
   writeFileSync(

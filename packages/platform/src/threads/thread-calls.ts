@@ -1,6 +1,6 @@
 /**
- * A worker thread that answers requests in the order in which they were sent. The thread that asks keeps what it is
- * owed; when the thread ends unasked, everything owed is rejected.
+ * A worker thread that answers requests in the order of sending. When the thread ends unexpectedly, all unanswered
+ * requests are rejected.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "./start-thread.ts";
@@ -30,7 +30,7 @@ export class ThreadCalls<Request, Answer> {
     });
   }
 
-  /** What the thread says first, before it was asked anything. */
+  /** The thread's first message, before any request. */
   first(): Promise<Answer> {
     return this.#expect();
   }
