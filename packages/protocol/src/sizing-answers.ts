@@ -239,6 +239,10 @@ export const servingAnswer = z
     kind: z.literal("serving"),
     model: z.object({ name: z.string(), source: z.string() }),
     accelerator: z.string(),
+    chosen: z.array(z.string()).readonly().meta({ description: "Choices that the question did not state, in words." }),
+    evidence: z
+      .object({ distance: z.number(), isNear: z.boolean(), nearest: z.string().optional() })
+      .meta({ description: "How far measured endpoints are from this one; the intervals widen with the distance." }),
     plans: z
       .array(
         numbers(
@@ -259,6 +263,7 @@ export const servingAnswer = z
       batchLimit: z.number(),
       step: numbers("linearMs", "expertMs", "attentionMs", "exchangeMs", "floorMs", "hostMs", "totalMs"),
       tpotIntervalMs: numbers("low", "high"),
+      ttftIntervalMs: numbers("low", "high"),
       coldStart: numbers("provisioningS", "imageS", "weightsS", "engineS", "totalS"),
     }),
     rejected: z.array(z.object({ layout, reason: z.string() })).readonly(),

@@ -32,7 +32,7 @@ it("measures a workload that names its model, corrects sizings by it, and export
   expect([applied.code, applied.stderr]).toEqual([0, ""]);
   await expect
     .poll(async () => (await headroom(["size", "--fleet"])).stdout, { timeout: 60_000, interval: 1_000 })
-    .toMatch(/H100-SXM-80GB +adapters +1 +1\.0\d\d .*\n(.*\n)+.*tune .*slower than predicted for its kind/);
+    .toMatch(/H100-SXM-80GB +adapters +1 +1\.0\d\d .*\n(.*\n)+.*tune: \d+% slower than predicted for its kind/);
   const shown = (await headroom(["show", "tune"])).stdout;
   expect(shown).toMatch(/step {2}predicted .* measured .* slower/);
   expect(shown).toMatch(/slow {2}.*storage takes most of the difference/);

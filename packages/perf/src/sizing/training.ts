@@ -156,7 +156,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     scaling: correctedScaling(scalingOf(setting), correction.factor),
     alternatives: question.alternatives === true ? alternativesOf(setting, correction.factor) : [],
     launch: launchCommand(job, plan),
-    warnings: warningsOf(setting, { verdict, storage, failures, network, evidence }),
+    warnings: warningsOf(setting, { verdict, storage, failures, network, evidence, correction }),
   };
 }
 
@@ -247,16 +247,20 @@ interface Findings {
   readonly failures: FailureReport;
   readonly network: NetworkWait;
   readonly evidence: EvidenceReading;
+  readonly correction: CorrectionFactor;
 }
+
+/** So many of the fleet's own runs of a kind are evidence for it. */
+const ownRunsMin = 5;
 
 /** Above this share of the time a network is said to starve a job; the same as for a mix of jobs on a fabric. */
 const networkShareMax = 0.1;
 
 function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {
   const { accelerator } = system.cluster.node;
-  const { verdict, storage, failures, network, evidence } = found;
+  const { verdict, storage, failures, network, evidence, correction } = found;
   const warnings: string[] = [];
-  if (evidence.isFar) {
+  if (evidence.isFar && correction.runCount < ownRunsMin) {
     const nearest = evidence.nearest === undefined ? "" : `; the nearest are ${describeRunKind(evidence.nearest)}`;
     warnings.push(
       `no measured run is like this one${nearest}: measure a step (\`headroom calibrate\`) before relying on it`,

@@ -1,9 +1,28 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { correctionFactor, predictRun } from "@headroom/perf";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
+import type { DeclaredModel, MeasuredRunAnswer } from "./measured-run-messages.ts";
 import { MeasuredRunStore } from "./measured-run-store.ts";
+import { MeasuredRuns } from "./measured-runs.ts";
+
+const dense: DeclaredModel["training"] = {
+  model: "llama-3-8b",
+  sequenceLength: 8192,
+  globalBatch: 64,
+  method: { kind: "full" },
+  format: "bf16",
+  pricePerAcceleratorHour: 0,
+  restartSeconds: 300,
+  scaling: "strong",
+  checkpointOverlapped: false,
+  checkpointGbPerS: 100,
+  tiers: [],
+};
+const predicted = predictRun({ training: dense, acceleratorType: "H100", acceleratorsPerWorker: 8, workers: 2 });
+const stepSeconds = predicted.kind === "predicted" ? predicted.seconds : Number.NaN;
 
 let home: string;
 let live: LiveControlPlane | null = null;
@@ -87,6 +106,45 @@ it("says why there is no prediction, and refuses a workload that it does not kno
   await expect
     .poll(async () => (await client.predictions(workloadId)).unpredicted, { timeout: 20_000 })
     .toContain("resnet-50");
+});
+
+it("halves the error of a biased type after twenty runs, and finds the run that is slow for its kind", () => {
+  const runs = new MeasuredRuns({ file: path.join(home, "measured-runs.db"), windowMinMs: 5_000 });
+  const observe = (index: number, ratio: number, networkSeconds?: number): MeasuredRunAnswer["slow"] => {
+    const workloadId = `w${index}`;
+    const model = { workloadId, workload: `run ${index}`, team: "default", owner: `user ${index}`, training: dense };
+    runs.answer({ kind: "declare", model, nowMs: index });
+    const seconds = stepSeconds * ratio;
+    const metrics = networkSeconds === undefined ? {} : { networkSeconds };
+    const points = Array.from({ length: 40 }, (_, step) => ({
+      atMs: 20_000 * step * seconds,
+      step: 20 * step,
+      metrics,
+    }));
+    const placed = { acceleratorType: "H100", acceleratorsPerWorker: 8, workers: 2 };
+    const attempt = { attemptId: `${workloadId}.1`, workloadId, ...placed, points, idleShare: null, hasEnded: true };
+    return runs.answer({ kind: "observe", attempts: [attempt], nowMs: index }).slow;
+  };
+  for (let index = 0; index < 20; index++) observe(index, 1.2 + 0.03 * Math.sin(index));
+  const kind = runs.answer({ kind: "report" }).report?.kinds[0];
+  expect(kind).toMatchObject({ acceleratorType: "H100-SXM-80GB", family: "dense", runCount: 20 });
+  expect(kind?.correctedError).toBeLessThan((kind?.uncorrectedError ?? 0) / 2);
+
+  expect(observe(20, 1.25)).toEqual([]);
+  const slow = observe(21, 1.6, stepSeconds * 0.6);
+  expect(slow).toMatchObject([
+    { workload: "run 21", owner: "user 21", slow: { responsible: "network", otherRuns: 21 } },
+  ]);
+  expect(slow?.[0]?.slow?.excessShare).toBeGreaterThan(0.25);
+  runs.answer({ kind: "told", attemptIds: ["w21.1"] });
+  expect(observe(21, 1.6, stepSeconds * 0.6)).toEqual([]);
+
+  // A hundred starts of one workload that reports nonsense are one run.
+  const before = correctionFactor(runs.correction, "H100-SXM-80GB", "dense").factor;
+  for (let index = 0; index < 20; index++) observe(22, 1e6);
+  const { factor } = correctionFactor(runs.correction, "H100-SXM-80GB", "dense");
+  expect(Math.abs(factor / before - 1)).toBeLessThanOrEqual(0.03);
+  runs.answer({ kind: "close" });
 });
 
 it("keeps the newest attempts within its bound, and makes a damaged store new", () => {

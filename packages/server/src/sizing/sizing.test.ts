@@ -52,7 +52,12 @@ describe("POST /v1/sizing", () => {
       requestsPerS: 50,
     };
     const serve = await live.client.size({ kind: "serving", serving });
-    expect(serve).toMatchObject({ kind: "serving", plans: expect.arrayContaining([expect.anything()]) });
+    expect(serve).toMatchObject({
+      kind: "serving",
+      plans: expect.arrayContaining([expect.anything()]),
+      chosen: expect.arrayContaining([expect.any(String)]),
+      evidence: { isNear: true },
+    });
     const tpu = await live.client.size({ kind: "serving", serving: { ...serving, accelerator: "TPU v5p" } });
     expect(tpu).toMatchObject({ kind: "unknown", reasons: [expect.stringContaining("TPU")] });
   });

@@ -145,6 +145,12 @@ function ServingAnswer({ report }: { readonly report: ServingReport }): ReactEle
   const ms = (value: number): string => `${amountText(value)} ms`;
   return (
     <>
+      {report.evidence.isNear ? null : (
+        <Notice
+          title="No endpoint like this one was measured."
+          text={`The nearest is ${report.evidence.nearest ?? "unknown"}: measure one before relying on it.`}
+        />
+      )}
       <Panel title="Plans that meet the objective, cheapest first">
         <NumberTable
           label="Layouts"
