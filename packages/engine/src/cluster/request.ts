@@ -1,5 +1,5 @@
 /** What a class asks for at once, and what may stand in its way. */
-import { needsPart } from "../model/device-part.ts";
+import { WHOLE_MILLI, needsPart } from "../model/device-part.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
 import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
@@ -63,6 +63,10 @@ export function partsAsked(world: World, request: PlacementRequest): readonly Ga
   const group = request.group ?? groupsToGrow(gang, attempt?.workers ?? [], workers)[0] ?? 0;
   return [{ shape: groupAt(gang, group), workers, group }];
 }
+
+/** Accelerators of one worker; a fraction counts as such. */
+export const acceleratorsPerWorker = ({ teamUse }: World, { gang }: PlacementRequest): number =>
+  teamUse.amountOf(gang, 1, "").acceleratorsMilli / WHOLE_MILLI;
 
 /** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
 export function amountAsked(world: World, request: PlacementRequest, type: string): Amount {

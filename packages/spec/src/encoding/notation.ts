@@ -106,13 +106,13 @@ export const duration = (min: number, max: number): ScalarNotation<z.ZodInt> =>
     write: quantities.writeDuration,
   });
 
-export const memory = (max: number): ScalarNotation<z.ZodInt> =>
+export const memory = (max: number, min = 0): ScalarNotation<z.ZodInt> =>
   scalar({
-    wire: limits.integer(0, max),
+    wire: limits.integer(min, max),
     unit: "MiB.",
     kind: "memory",
     editor: { type: "string", pattern: quantities.memoryPattern },
-    read: (value) => quantities.readMemory(value, { min: 0, max }),
+    read: (value) => quantities.readMemory(value, { min, max }),
     write: quantities.writeMemory,
   });
 

@@ -1,6 +1,6 @@
 /** The queue in the policy's order, merged from the sorted buckets. */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
-import { milliIn, wholeParts } from "../../model/gang.ts";
+import { wholeParts } from "../../model/gang.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
 import type { Workload } from "../../model/workload.ts";
@@ -100,12 +100,13 @@ export function waitingSummary(engine: Engine): {
   let workloads = 0;
   let tasks = 0;
   let milli = 0;
-  for (const { waiting, waitingArrays, request } of worldOf(engine).queue.waitingClasses()) {
+  const { queue, teamUse } = worldOf(engine);
+  for (const { waiting, waitingArrays, request } of queue.waitingClasses()) {
     let classTasks = waiting.length - waitingArrays.size;
     for (const workload of waitingArrays) classTasks += waitingTaskCount(workload);
     workloads += waiting.length;
     tasks += classTasks;
-    milli += classTasks * milliIn(wholeParts(request.gang));
+    milli += classTasks * teamUse.amountOfParts(wholeParts(request.gang), () => "").acceleratorsMilli;
   }
   return { workloads, tasks, accelerators: milli / WHOLE_MILLI };
 }

@@ -2,11 +2,11 @@
  * The lack of an empty fleet for work that exceeds it: an amount, a MIG profile, a type, or capacity under its
  * constraints.
  */
+import { WHOLE_MILLI } from "../../model/device-part.ts";
 import { milliIn } from "../../model/gang.ts";
-import { WHOLE_MILLI, milliOf } from "../../model/device-part.ts";
 import { fitsUsableFleet, placeableAsWished } from "../../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../../placement/place-on-type.ts";
-import { partsAsked } from "../../cluster/request.ts";
+import { acceleratorsPerWorker, partsAsked } from "../../cluster/request.ts";
 import { partOn } from "../../cluster/device-slices.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -66,6 +66,6 @@ function lackOf(world: World, request: PlacementRequest, accepted: readonly Acce
     return { of: "part", profile: gang.profile };
   for (const { name, asked, of, none } of nodeResources)
     if (holds(none) > placeable) return { of: name, perWorker: asked(gang), perNodeMax: most(({ node }) => of(node)) };
-  const perWorker = (gang.accelerators * milliOf(gang)) / WHOLE_MILLI;
+  const perWorker = acceleratorsPerWorker(world, request);
   return { of: "accelerators", perWorker, perNodeMax: most(({ totalCount }) => totalCount) };
 }

@@ -1,6 +1,6 @@
 /** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
-import { WHOLE_MILLI, milliOf } from "../../model/device-part.ts";
 import { findPlacement } from "../../placement/place.ts";
+import { acceleratorsPerWorker } from "../../cluster/request.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { GangSpec } from "../../model/workload.ts";
@@ -23,14 +23,14 @@ export function workerShortfall(
     .map((nodes) => ({ nodes, placeable: nodes.placeable(gang) }))
     .reduce((left, right) => (right.placeable > left.placeable ? right : left));
   const base = { kind: "workerShortfall", workers, placeableWorkers: placeable, freeCount: best.freeCount } as const;
-  const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(gang) } as const;
+  const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(world, request) } as const;
   if (placeable >= workers) {
     // There is room for all of them and not as they wish to lie.
     const constraint = unmetConstraint(request, (freer) => findPlacement(world, freer) !== null);
     const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, request) };
     return constraint === null ? lying : { ...lying, binding: constraint };
   }
-  const beside = shortBeside(gang, (changes) => best.placeable({ ...gang, ...changes }) > placeable);
+  const beside = shortBeside(world, request, (changes) => best.placeable({ ...gang, ...changes }) > placeable);
   if (beside !== null) return { ...base, ...beside };
   if (gang.profile !== undefined) return partShortfall(request, best, placeable);
   return { ...base, ...accelerators };
@@ -40,17 +40,17 @@ const withoutResources: Partial<GangSpec> = Object.assign({}, ...nodeResources.m
 
 /** What else than accelerators more workers lack; `null`: nothing. */
 function shortBeside(
-  gang: GangSpec,
+  world: World,
+  request: PlacementRequest,
   helps: (changes: Partial<GangSpec>) => boolean,
 ): Pick<WorkerShortfall, "binding" | "neededPerWorker"> | null {
+  const { gang } = request;
   const lacked = nodeResources.filter(({ none }) => helps(none));
   const [first, second] = lacked;
   if (first !== undefined && second === undefined) return { binding: first.name, neededPerWorker: first.asked(gang) };
   // Without accelerators there is nothing else to be short of: some nodes lack one resource, some another, or take no more workers.
   const isAlone = gang.accelerators === 0;
   if (isAlone || first !== undefined || helps(withoutResources))
-    return { binding: "room", neededPerWorker: acceleratorsPerWorker(gang) };
+    return { binding: "room", neededPerWorker: acceleratorsPerWorker(world, request) };
   return null;
 }
-
-const acceleratorsPerWorker = (gang: GangSpec): number => (gang.accelerators * milliOf(gang)) / WHOLE_MILLI;

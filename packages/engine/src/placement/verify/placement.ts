@@ -1,6 +1,6 @@
 /** Verifies a placement independently of the code that made it: a violation is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
-import { fractionOn, needsFraction } from "../../model/device-part.ts";
+import { fractionOn, needsFraction, needsPart } from "../../model/device-part.ts";
 import { shapeOf } from "../../model/gang.ts";
 import { attemptId } from "../../model/ids.ts";
 import { windowBroken } from "./calendar.ts";
@@ -57,7 +57,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
 
 /** Most workers have no part of an accelerator: nothing is made for them. */
 function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
-  if (on.shape.profile === undefined && on.worker.slice === undefined) return;
+  if (!needsPart(on.shape) && on.worker.slice === undefined) return;
   const findings = new Findings();
   checkPart(findings, who, on);
   invariant(findings.list.length === 0, findings.list[0] ?? "");
