@@ -64,6 +64,11 @@ function checkReferences(findings: Findings, state: ReadonlyState): void {
       pool?.mig === node.mig,
       () => `node ${node.id} is divided as ${node.mig}, its pool as ${pool?.mig}`,
     );
+    findings.expect(
+      pool?.acceleratorMemoryMib === node.acceleratorMemoryMib,
+      () =>
+        `accelerators of node ${node.id} have ${node.acceleratorMemoryMib} MiB, its pool ${pool?.acceleratorMemoryMib}`,
+    );
     findings.expect(!ordinals.has(node.ordinal), () => `two nodes have ordinal ${node.ordinal}`);
     ordinals.add(node.ordinal);
   }

@@ -9,6 +9,9 @@ export const workerAllocation = z
     slice: count
       .optional()
       .meta({ description: "First memory slice of its part of the accelerator; absent: it has none." }),
+    shareMilli: count.optional().meta({
+      description: "Thousandths of its accelerator that its accelerator memory is; absent: it asked for none.",
+    }),
     taskGroup: count
       .optional()
       .meta({ description: "Position among the task groups of its gang; absent: the gang has none." }),

@@ -20,7 +20,11 @@ const fleetLack = z
     z.object({ of: z.literal("type") }).meta({ description: "Nodes of a type that it accepts." }),
     z.object({ of: z.literal("part"), profile: z.string() }).meta({ description: "A device with such a part." }),
     z
-      .object({ of: z.enum(["accelerators", "cores", "memory", "networkGbps"]), perWorker: partial, perNodeMax: count })
+      .object({
+        of: z.enum(["accelerators", "acceleratorMemory", "cores", "memory", "networkGbps"]),
+        perWorker: partial,
+        perNodeMax: count,
+      })
       .meta({
         description:
           "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",

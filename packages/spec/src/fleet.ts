@@ -116,6 +116,12 @@ const poolFields = {
     examples: [400],
     otherwise: "none can be reserved",
   }),
+  acceleratorMemory: optional(notation.memory(limits.MEMORY_MIB_MAX, 1), {
+    wire: "acceleratorMemoryMib",
+    description: "Memory of each accelerator, for workers that ask for some of it (`gang.acceleratorMemory`).",
+    examples: ["80GiB"],
+    otherwise: "no worker can ask for some of it",
+  }),
   price: defaulted(notation.hourPrice, 0, {
     wire: "priceMicroUsdPerHour",
     description: "Price of one accelerator.",

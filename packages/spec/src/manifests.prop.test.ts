@@ -86,6 +86,7 @@ const requiredKeys = Object.keys(common) as (keyof typeof common)[];
 const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
   const { gang } = spec;
   if (isShared && least % 3 === 0) return { ...spec, gang: { ...gang, accelerators: 1, profile: "1g.10gb" } };
+  if (isShared && least % 3 === 1) return { ...spec, gang: { ...gang, accelerators: 1, acceleratorMemoryMib: least } };
   if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
   if (spec.kind !== "train" || least >= gang.workers) return spec;
   // Every other curve is known; so many sizes are few enough to be named.

@@ -61,6 +61,17 @@ const resourceForms: Readonly<Record<string, ResourceForm>> = {
     quantity: (amount) => `${amount} Gbps of network bandwidth`,
     asked: ({ networkGbps = 0 }) => networkGbps,
   },
+  acceleratorMemory: {
+    noun: "accelerator memory",
+    verb: "is",
+    text: memoryText,
+    quantity: (amount) =>
+      amount === 0
+        ? "0 MiB of accelerator memory, because its pool states none (acceleratorMemory)"
+        : `${memoryText(amount)} of memory on an accelerator`,
+    // Part of what is said of accelerators.
+    asked: () => 0,
+  },
 };
 
 export const resourceForm = (resource: string): ResourceForm | undefined => resourceForms[resource];
@@ -82,12 +93,17 @@ interface PartForm {
 
 interface PartShape {
   readonly shareMilli?: number | undefined;
+  readonly acceleratorMemoryMib?: number | undefined;
   readonly profile?: string | undefined;
 }
 
 /** The part of one accelerator that a worker needs; `null`: whole accelerators, or none. */
-export function partForm({ shareMilli, profile }: PartShape): PartForm | null {
+export function partForm({ shareMilli, acceleratorMemoryMib, profile }: PartShape): PartForm | null {
   if (profile !== undefined) return { term: "Profile", short: profile, of: (one) => `a ${profile} slice of ${one}` };
+  if (acceleratorMemoryMib !== undefined) {
+    const memory = memoryText(acceleratorMemoryMib);
+    return { term: "Accelerator memory", short: memory, of: (one) => `${memory} of the memory of ${one}` };
+  }
   if (shareMilli === undefined) return null;
   const share = `${shareMilli / 1000}`;
   return { term: "Share", short: share, of: (one) => `${share} of ${one}` };

@@ -185,6 +185,26 @@ describe("the sentence of a verdict", () => {
     );
   });
 
+  it("names the accelerator memory that no pool states, or that is more than any states", () => {
+    const gang = { accelerators: 1, acceleratorMemoryMib: 20 * 1024 };
+    const bare = SmallFleet.withNodes(1, 1);
+    const need = "Exceeds the fleet: it needs 20 GiB of the memory of an accelerator on one node";
+    const none = "even if they were empty, the nodes that take work now would hold 0 of 1 worker";
+    expect(sentence(bare, bare.submit("a", { gang }))).toBe(
+      `${need}; ${none}: none has more than 0 MiB of accelerator memory, because its pool states none (acceleratorMemory).`,
+    );
+    const small = SmallFleet.withMemory(16 * 1024);
+    expect(sentence(small, small.submit("a", { gang }))).toBe(
+      `${need}; ${none}: none has more than 16 GiB of memory on an accelerator.`,
+    );
+    const shared = SmallFleet.withMemory(30 * 1024);
+    shared.submit("a", { gang });
+    expect(sentence(shared, shared.submit("b", { gang }))).toBe(
+      "Fragmented capacity: it needs 20 GiB of the memory of an accelerator on one node; no accelerator has as much free.",
+    );
+    expect(queueView(shared.engine, {}).waiting.accelerators).toBeCloseTo(0.667, 10);
+  });
+
   it("names the parts that there are where the one that is wanted is none of them", () => {
     const fleet = SmallFleet.divided("A100-40GB");
     const id = fleet.submit("part", { gang: { accelerators: 1, profile: "3g.40gb" }, acceleratorTypes: ["A100"] });

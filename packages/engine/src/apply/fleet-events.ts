@@ -84,15 +84,19 @@ function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   capacity.fleetEpoch++;
 }
 
-/** The pool's MIG device or its nodes' bandwidth may have changed: rejected requests may fit now. */
-function divideOtherwise({ state, capacity }: WritableWorld, { name, mig, networkGbps }: Pool): void {
+/** The pool's MIG device, bandwidth or memory of accelerators may have changed: rejected requests may fit now. */
+function divideOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
+  const { name, mig, networkGbps, acceleratorMemoryMib } = pool;
   for (const node of state.nodes.values()) {
-    if (node.pool !== name || (node.mig === mig && node.networkGbps === networkGbps)) continue;
+    const isSame = node.mig === mig && node.networkGbps === networkGbps;
+    if (node.pool !== name || (isSame && node.acceleratorMemoryMib === acceleratorMemoryMib)) continue;
     capacity.update(node, () => {
       if (mig === undefined) delete node.mig;
       else node.mig = mig;
       if (networkGbps === undefined) delete node.networkGbps;
       else node.networkGbps = networkGbps;
+      if (acceleratorMemoryMib === undefined) delete node.acceleratorMemoryMib;
+      else node.acceleratorMemoryMib = acceleratorMemoryMib;
       node.revision = state.sequence;
     });
   }
@@ -108,6 +112,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
     acceleratorType: pool.acceleratorType,
     ...(pool.mig === undefined ? {} : { mig: pool.mig }),
     ...(pool.networkGbps === undefined ? {} : { networkGbps: pool.networkGbps }),
+    ...(pool.acceleratorMemoryMib === undefined ? {} : { acceleratorMemoryMib: pool.acceleratorMemoryMib }),
     health: "up",
     draining: false,
     joinedAtMs: atMs,

@@ -53,7 +53,13 @@ function typesToGrowOn(world: World, request: PlacementRequest, attempt: Attempt
 }
 
 /** What is asked for at once, by kind of worker. */
-export function partsAsked(world: World, request: PlacementRequest): readonly GangPart[] {
+export const partsAsked = (world: World, request: PlacementRequest): readonly GangPart[] =>
+  partsOfRequest(world, request).map((part) => {
+    const shape = world.teamUse.charged(part.shape, "");
+    return shape === part.shape ? part : { ...part, shape };
+  });
+
+function partsOfRequest(world: World, request: PlacementRequest): readonly GangPart[] {
   const { gang, workers } = request;
   if (gang.taskGroups === undefined) return [{ shape: gang, workers }];
   const { counts } = request;

@@ -5,6 +5,7 @@
 import type { TeamName } from "../model/ids.ts";
 import { ALL_ACCELERATORS, CORES, MEMORY, NETWORK } from "../model/team.ts";
 import type { Amounts, Team } from "../model/team.ts";
+import { WHOLE_MILLI, shareOfMemory } from "../model/device-part.ts";
 import { milliOfPart } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { WorkerShape } from "../model/workload.ts";
@@ -51,7 +52,7 @@ export interface Freed extends Holder {
 }
 
 export class TeamUse {
-  readonly #state: Pick<ReadonlyState, "teams">;
+  readonly #state: Pick<ReadonlyState, "teams" | "pools">;
   readonly #nodes = new Map<TeamName, TeamNode>();
   /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
@@ -75,7 +76,7 @@ export class TeamUse {
   compared: readonly number[] = COMPARED;
   #ranksUsers = false;
 
-  constructor(state: Pick<ReadonlyState, "teams">, rules: Rules) {
+  constructor(state: Pick<ReadonlyState, "teams" | "pools">, rules: Rules) {
     this.#state = state;
     this.#borrows = borrowsUnder(rules);
     this.refresh();
@@ -133,11 +134,30 @@ export class TeamUse {
     return this.#amountOfPart({ shape, workers }, acceleratorType);
   }
 
+  /**
+   * The shape with the fraction that quotas are charged before its place is known: of the smallest accelerator of the type (`""`: of
+   * any) that holds the memory it asks for, which is the largest fraction; a whole one where no pool states so much.
+   */
+  charged(shape: WorkerShape, acceleratorType: string): WorkerShape {
+    const { acceleratorMemoryMib: asked, shareMilli } = shape;
+    if (asked === undefined || shareMilli !== undefined) return shape;
+    let charged = 0;
+    for (const pool of this.#state.pools.values()) {
+      if (acceleratorType !== "" && pool.acceleratorType !== acceleratorType) continue;
+      const share = shareOfMemory(asked, pool.acceleratorMemoryMib);
+      if (share <= WHOLE_MILLI) charged = Math.max(charged, share);
+    }
+    return { ...shape, shareMilli: charged === 0 ? WHOLE_MILLI : charged };
+  }
+
   #amountOfPart(part: GangPart, acceleratorType: string): Amount {
     const { shape, workers } = part;
     return {
       typeAt: acceleratorType === "" ? -1 : this.position(acceleratorType),
-      acceleratorsMilli: milliOfPart(part),
+      acceleratorsMilli:
+        shape.acceleratorMemoryMib === undefined
+          ? milliOfPart(part)
+          : milliOfPart({ ...part, shape: this.charged(shape, acceleratorType) }),
       coresMilli: workers * shape.coresMilli,
       memoryMib: workers * shape.memoryMib,
       networkMilli: workers * (shape.networkGbps ?? 0) * 1000,

@@ -18,7 +18,7 @@ export type FleetLack =
   | { readonly of: "type" }
   | { readonly of: "part"; readonly profile: string }
   | {
-      readonly of: "accelerators" | NodeResourceName;
+      readonly of: "accelerators" | "acceleratorMemory" | NodeResourceName;
       readonly perWorker: number;
       readonly perNodeMax: number;
     }

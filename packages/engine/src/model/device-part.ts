@@ -6,7 +6,7 @@ import type { Node } from "./fleet.ts";
 import { profileMilli } from "./mig.ts";
 import type { WorkerAllocation, WorkerShape } from "./workload.ts";
 
-type PartFields = Pick<WorkerShape, "shareMilli" | "profile">;
+type PartFields = Pick<WorkerShape, "shareMilli" | "acceleratorMemoryMib" | "profile">;
 
 export const WHOLE_MILLI = 1000;
 
@@ -14,19 +14,33 @@ export const WHOLE_MILLI = 1000;
 export const needsPart = (shape: PartFields): boolean => needsFraction(shape) || shape.profile !== undefined;
 
 /** Whether a worker needs a fraction of an accelerator. */
-export const needsFraction = ({ shareMilli }: PartFields): boolean => shareMilli !== undefined;
+export const needsFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
+  shareMilli !== undefined || acceleratorMemoryMib !== undefined;
 
 /** Whether the fraction is the same on every node: scores compare nodes by it. */
-export const hasFixedFraction = ({ shareMilli, profile }: PartFields): boolean =>
-  shareMilli !== undefined && profile === undefined;
+export const hasFixedFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
+  shareMilli !== undefined && acceleratorMemoryMib === undefined;
+
+/**
+ * Thousandths of an accelerator with `memoryMib` that hold `askedMib`, rounded up: fractions that fit together never ask for more memory
+ * than there is. Infinite where its memory is not known.
+ */
+export const shareOfMemory = (askedMib: number, memoryMib: number | undefined): number =>
+  memoryMib === undefined ? Number.POSITIVE_INFINITY : Math.ceil((askedMib * WHOLE_MILLI) / memoryMib);
 
 /** Thousandths of one accelerator of the node that hold the worker's fraction; more than `WHOLE_MILLI`: none of them does. */
-export const fractionOn = ({ shareMilli = WHOLE_MILLI }: PartFields, _node: Node): number => shareMilli;
+export const fractionOn = (
+  { shareMilli, acceleratorMemoryMib }: PartFields,
+  node: Pick<Node, "acceleratorMemoryMib">,
+): number =>
+  shareMilli ??
+  (acceleratorMemoryMib === undefined ? WHOLE_MILLI : shareOfMemory(acceleratorMemoryMib, node.acceleratorMemoryMib));
 
 /** A worker that has its fraction of this accelerator. */
-export const workerWithFraction = (_shape: PartFields, node: Node, index: number): WorkerAllocation => ({
+export const workerWithFraction = (shape: PartFields, node: Node, index: number): WorkerAllocation => ({
   node: node.id,
   accelerators: `${index}`,
+  ...(shape.acceleratorMemoryMib === undefined ? {} : { shareMilli: fractionOn(shape, node) }),
 });
 
 /** Thousandths of each of its accelerators that count as a worker's. */
@@ -34,11 +48,16 @@ export const milliOf = ({ shareMilli, profile }: PartFields): number =>
   profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
 /** Equal for shapes that take their accelerators alike. */
-export const partKey = ({ shareMilli, profile }: PartFields): readonly unknown[] => [shareMilli, profile];
+export const partKey = ({ shareMilli, acceleratorMemoryMib, profile }: PartFields): readonly unknown[] => [
+  shareMilli,
+  acceleratorMemoryMib,
+  profile,
+];
 
 /** The shape with whole accelerators. */
 export const withoutPart = <Shape extends PartFields>({
   shareMilli: _share,
+  acceleratorMemoryMib: _memory,
   profile: _profile,
   ...shape
 }: Shape): Omit<Shape, keyof PartFields> => shape;

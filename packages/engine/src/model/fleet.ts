@@ -47,6 +47,8 @@ export interface Pool {
   readonly mig?: MigDevice;
   /** Network bandwidth of each node that workers may reserve; absent: none. */
   readonly networkGbps?: number;
+  /** MiB of memory of each accelerator; absent: not known, and no worker can ask for some of it. */
+  readonly acceleratorMemoryMib?: number;
   /** Labels of all of its nodes; what reports the nodes puts them on. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Labels of single nodes, by id; they win over those of the pool. */
@@ -80,6 +82,7 @@ export interface Node extends NodeSpec {
   /** As its pool says. */
   readonly mig?: MigDevice;
   readonly networkGbps?: number;
+  readonly acceleratorMemoryMib?: number;
   readonly health: "up" | "lost";
   /** True from `drainNode` to `resumeNode`: nothing new is placed here. */
   readonly draining: boolean;

@@ -9,11 +9,18 @@ export interface GangPart {
   readonly workers: number;
   /** Position among the groups; absent in a gang without. */
   readonly group?: number;
+  /** Thousandths of accelerators that these workers hold, where nodes decided the fraction of each; absent: by the shape. */
+  readonly heldMilli?: number;
 }
 
 /** Resources of this worker of the gang. */
-export const shapeOf = (gang: GangSpec, { taskGroup }: Pick<WorkerAllocation, "taskGroup">): WorkerShape =>
-  taskGroup === undefined ? gang : groupAt(gang, taskGroup);
+export function shapeOf(
+  gang: GangSpec,
+  { taskGroup, shareMilli }: Pick<WorkerAllocation, "taskGroup" | "shareMilli">,
+): WorkerShape {
+  const shape = taskGroup === undefined ? gang : groupAt(gang, taskGroup);
+  return shareMilli === undefined ? shape : { ...shape, shareMilli };
+}
 
 export const groupAt = ({ taskGroups = [] }: GangSpec, index: number): TaskGroup => taskGroups[index] as TaskGroup;
 
@@ -30,10 +37,18 @@ export const leastParts = (gang: GangSpec): GangPart[] => partsBy(gang, minWorke
 
 /** These workers, counted by kind. */
 export function partsOf(gang: GangSpec, workers: readonly WorkerAllocation[]): GangPart[] {
-  if (gang.taskGroups === undefined) return [{ shape: gang, workers: workers.length }];
+  if (gang.taskGroups === undefined) return [heldPart({ shape: gang, workers: workers.length }, workers)];
   const counts = gang.taskGroups.map(() => 0);
   for (const { taskGroup = 0 } of workers) counts[taskGroup] = (counts[taskGroup] ?? 0) + 1;
-  return gang.taskGroups.map((group, index) => ({ shape: group, workers: counts[index] ?? 0, group: index }));
+  return gang.taskGroups.map((group, index) =>
+    heldPart({ shape: group, workers: counts[index] ?? 0, group: index }, workers),
+  );
+}
+
+function heldPart(part: GangPart, workers: readonly WorkerAllocation[]): GangPart {
+  if (part.shape.acceleratorMemoryMib === undefined) return part;
+  const own = workers.filter(({ taskGroup }) => taskGroup === part.group);
+  return { ...part, heldMilli: own.reduce((sum, { shareMilli = 0 }) => sum + shareMilli, 0) };
 }
 
 /** Accelerators in sum, a part of one counting as one. */
@@ -84,7 +99,8 @@ export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
 }
 
 /** Thousandths of accelerators that count as those of a part. */
-export const milliOfPart = ({ shape, workers }: GangPart): number => workers * shape.accelerators * milliOf(shape);
+export const milliOfPart = ({ shape, workers, heldMilli }: GangPart): number =>
+  heldMilli ?? workers * shape.accelerators * milliOf(shape);
 
 /** Sum of accelerators in thousandths; a fraction counts as such. */
 export const milliIn = (parts: readonly GangPart[]): number => parts.reduce((sum, part) => sum + milliOfPart(part), 0);

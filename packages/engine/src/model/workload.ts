@@ -15,6 +15,11 @@ export interface WorkerShape {
   readonly networkGbps?: number;
   /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
+  /**
+   * MiB of the memory of one accelerator, for a worker that shares it (`accelerators` is 1): the node decides which fraction that is.
+   * Never beside `shareMilli`, except in the shape of a placed worker, where `shareMilli` is that fraction.
+   */
+  readonly acceleratorMemoryMib?: number;
   /** A part of one accelerator that the hardware divides, by name (`mig.ts`), for a worker that has one (`accelerators` is 1); never beside `shareMilli`. */
   readonly profile?: string;
 }
@@ -176,6 +181,8 @@ export interface WorkerAllocation {
   readonly accelerators: AcceleratorSet;
   /** The memory slice of its accelerator at which its part begins; absent: it has no part by profile. */
   readonly slice?: number;
+  /** Thousandths of its accelerator that `acceleratorMemoryMib` came to on the node; absent: it asked for no such memory. */
+  readonly shareMilli?: number;
   /** Position of its group in `GangSpec.groups`; absent in a gang without. */
   readonly taskGroup?: number;
 }

@@ -12,6 +12,11 @@ const site: Site = { name: siteName("dc"), fabricLevels: ["spine", "leaf"] };
 const withMig = (type: (typeof types)[number], isDivided: boolean): Pick<Pool, "mig"> =>
   isDivided && type !== "" ? { mig: `${type}-80GB` } : {};
 
+/** Memory of the accelerators of two types; pools of others do not state it. */
+const memories: Readonly<Record<string, number>> = { A100: 40 * 1024, H100: 80 * 1024 };
+const withMemory = (type: (typeof types)[number]): Pick<Pool, "acceleratorMemoryMib"> =>
+  memories[type] === undefined ? {} : { acceleratorMemoryMib: memories[type] };
+
 /** Data fields of a site or pool; none if it states no data rule. */
 const withData = (data: DataPlace | undefined): { readonly data?: DataPlace } =>
   data === undefined || Object.keys(data).length === 0 ? {} : { data };
@@ -31,6 +36,7 @@ export class Story {
       ...withData(data[index]),
       ...withHotSpares(hotSpares[index]),
       ...withMig(type, isDivided),
+      ...withMemory(type),
     }));
     return [
       this.#command({ kind: "apply", sites: [{ ...site, ...withData(data.at(-1)) }], pools, teams, workloads: [] }),
@@ -77,7 +83,12 @@ export class Story {
         const places =
           type === undefined
             ? { sites: [{ ...site, ...withData(move.data) }], pools: [] }
-            : { sites: [], pools: [{ ...pool(type), ...withData(move.data), ...withMig(type, move.pick % 3 > 0) }] };
+            : {
+                sites: [],
+                pools: [
+                  { ...pool(type), ...withData(move.data), ...withMig(type, move.pick % 3 > 0), ...withMemory(type) },
+                ],
+              };
         return [this.#command({ kind: "apply", ...places, teams: [], workloads: [] })];
       }
       case "hotSpares": {

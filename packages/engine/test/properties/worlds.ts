@@ -14,6 +14,7 @@ import type {
   Policy,
   SpreadSpec,
   Team,
+  WorkerShape,
   WorkloadSpec,
 } from "../../src/index.ts";
 import { spec, team } from "../lab/make.ts";
@@ -154,6 +155,13 @@ const spread: fc.Arbitrary<SpreadSpec> = fc.record({
 /** Profiles that all divisible devices support, and one that none supports. */
 const profiles = fc.constantFrom("1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb", "1g.5gb");
 
+/** Some fractions are stated by memory. */
+const fraction = (
+  shareMilli: number,
+  { memoryMib }: Pick<WorkerShape, "memoryMib">,
+): Pick<WorkerShape, "shareMilli" | "acceleratorMemoryMib"> =>
+  memoryMib > 0 ? { acceleratorMemoryMib: shareMilli * 64 } : { shareMilli };
+
 /** Workers with whole accelerators or a part of one; some gangs are elastic. */
 const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
   .record({
@@ -168,7 +176,7 @@ const gangs: fc.Arbitrary<WorkloadSpec["gang"]> = fc
   })
   .map(({ shareMilli, profile, least, curve, ...gang }) => ({
     ...gang,
-    ...(shareMilli === undefined || profile !== undefined ? {} : { accelerators: 1, shareMilli }),
+    ...(shareMilli === undefined || profile !== undefined ? {} : { accelerators: 1, ...fraction(shareMilli, gang) }),
     ...(profile === undefined ? {} : { accelerators: 1, profile }),
     ...(least > 0 && least < gang.workers ? { minWorkers: least } : {}),
     ...(least > 0 && least < gang.workers && curve !== null ? { throughputMilli: curve.slice(0, gang.workers) } : {}),

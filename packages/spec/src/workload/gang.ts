@@ -60,9 +60,16 @@ const partFields = {
     examples: [0.5],
     otherwise: "whole accelerators",
   }),
+  acceleratorMemory: optional(notation.memory(limits.MEMORY_MIB_MAX, 1), {
+    wire: "acceleratorMemoryMib",
+    description:
+      "The memory of one accelerator that is enough for a worker. The node decides which share that is: its pool states `acceleratorMemory`. `accelerators` is 1 then. Not beside `share`.",
+    examples: ["20GiB"],
+    otherwise: "whole accelerators",
+  }),
   profile: optional(notation.name(names.migProfile), {
     description:
-      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share`.",
+      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share` and `acceleratorMemory`.",
     examples: ["1g.10gb", "3g.40gb"],
     otherwise: "whole accelerators",
   }),
@@ -80,6 +87,7 @@ const meant = {
   nodes: "workers",
   replicas: "workers",
   fraction: "share",
+  gpuMemory: "acceleratorMemory",
   mig: "profile",
   migProfile: "profile",
 };
@@ -89,19 +97,21 @@ interface CountedGang {
   readonly minWorkers?: number | undefined;
   readonly accelerators: number;
   readonly shareMilli?: number | undefined;
+  readonly acceleratorMemoryMib?: number | undefined;
   readonly profile?: string | undefined;
 }
+
+const partsStated = ({ shareMilli, acceleratorMemoryMib, profile }: CountedGang): number =>
+  [shareMilli, acceleratorMemoryMib, profile].filter((stated) => stated !== undefined).length;
 
 /** What must hold of any workers on the wire. */
 const checked = <Wire extends z.ZodType<CountedGang>>(wire: Wire): Wire =>
   wire
-    .refine(
-      ({ shareMilli, profile, accelerators }) =>
-        (shareMilli === undefined && profile === undefined) || accelerators === 1,
-      { message: "must have 1 accelerator where it shares one or has a part of one" },
-    )
-    .refine(({ shareMilli, profile }) => shareMilli === undefined || profile === undefined, {
-      message: "must have a share or a part by profile, not both",
+    .refine((gang) => partsStated(gang) === 0 || gang.accelerators === 1, {
+      message: "must have 1 accelerator where it shares one or has a part of one",
+    })
+    .refine((gang) => partsStated(gang) <= 1, {
+      message: "must have one of a share, accelerator memory and a part by profile",
     })
     .refine(({ minWorkers, workers: most }) => minWorkers === undefined || minWorkers <= most, {
       message: "must not have more workers at least than at most",
@@ -144,12 +154,15 @@ const taskGroup = record(
 interface WrittenWorker {
   readonly accelerators: number | null;
   readonly share: number | null;
+  readonly acceleratorMemory: number | null;
   readonly profile: string | null;
 }
 
 /** A part of an accelerator is a part of one. */
-const oneAccelerator = ({ accelerators, share, profile }: WrittenWorker) =>
-  accelerators === null && (share !== null || profile !== null) ? { accelerators: 1 } : {};
+const oneAccelerator = ({ accelerators, share, acceleratorMemory, profile }: WrittenWorker) =>
+  accelerators === null && (share !== null || acceleratorMemory !== null || profile !== null)
+    ? { accelerators: 1 }
+    : {};
 
 export type TaskGroup = z.output<typeof taskGroup.wire>;
 type WorkerShape = z.output<z.ZodObject<WireShape<typeof workerFields>>>;
@@ -288,11 +301,17 @@ function elasticProblems({ workers: said }: WrittenGang, bounds: Elastic | null)
 
 type Path = FieldProblem["path"];
 
-function partProblems({ accelerators, share, profile }: WrittenWorker, path: Path): FieldProblem[] {
+function partProblems({ accelerators, share, acceleratorMemory, profile }: WrittenWorker, path: Path): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const one = `one accelerator: leave ${path.length > 1 ? "" : "gang."}accelerators out or make it 1, got ${accelerators}`;
   const isOne = accelerators === null || accelerators === 1;
   if (share !== null && !isOne) problems.push({ path: [...path, "share"], message: `is the part of ${one}` });
+  if (acceleratorMemory !== null && !isOne)
+    problems.push({ path: [...path, "acceleratorMemory"], message: `is of the memory of ${one}` });
+  if (acceleratorMemory !== null && share !== null)
+    problems.push({ path: [...path, "acceleratorMemory"], message: "leaves no room for a share: give one of them" });
+  if (acceleratorMemory !== null && profile !== null)
+    problems.push({ path: [...path, "profile"], message: "leaves no room for accelerator memory: give one of them" });
   if (profile !== null && !isOne) problems.push({ path: [...path, "profile"], message: `is a part of ${one}` });
   if (profile !== null && share !== null)
     problems.push({ path: [...path, "profile"], message: "leaves no room for a share: give one of them" });

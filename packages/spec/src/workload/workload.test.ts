@@ -64,7 +64,7 @@ describe("workloads", () => {
     [
       "an empty mapping",
       { gang: null },
-      "gang: must be a mapping with the fields workers, accelerators, cores, memory, networkGbps, share, profile, taskGroups, got an empty value",
+      "gang: must be a mapping with the fields workers, accelerators, cores, memory, networkGbps, share, acceleratorMemory, profile, taskGroups, got an empty value",
     ],
     ["a list for a mapping", { env: [] }, "env: must be a mapping, got a list of 0 entries"],
     [
@@ -151,6 +151,11 @@ describe("workloads", () => {
     ],
     ["equal bounds", { elastic: { min: 4, max: 4 } }, { workers: 4, minWorkers: undefined }],
     ["a part of one accelerator", { gang: { profile: "3g.40gb" } }, { accelerators: 1, profile: "3g.40gb" }],
+    [
+      "memory of one accelerator",
+      { gang: { acceleratorMemory: "20GiB" } },
+      { accelerators: 1, acceleratorMemoryMib: 20 * 1024 },
+    ],
     ["a share of one accelerator", { gang: { share: 0.25 } }, { accelerators: 1, shareMilli: 250 }],
   ])("takes %s", (_, fields, gang) => {
     const document = documentIn(train(fields));
@@ -171,6 +176,18 @@ describe("workloads", () => {
     [
       { gang: { profile: "1g.10gb", accelerators: 2 } },
       "gang.profile: is a part of one accelerator: leave gang.accelerators out or make it 1, got 2",
+    ],
+    [
+      { gang: { acceleratorMemory: "20GiB", share: 0.5 } },
+      "gang.acceleratorMemory: leaves no room for a share: give one of them",
+    ],
+    [
+      { gang: { acceleratorMemory: "20GiB", profile: "3g.40gb" } },
+      "gang.profile: leaves no room for accelerator memory: give one of them",
+    ],
+    [
+      { gang: { acceleratorMemory: "20GiB", accelerators: 2 } },
+      "gang.acceleratorMemory: is of the memory of one accelerator: leave gang.accelerators out or make it 1, got 2",
     ],
     [{ gang: { share: 1 } }, "gang.share: must be below 1; leave it out for whole accelerators"],
     [{ gang: { share: 0.0005 } }, "gang.share: must be a whole number of thousandths of an accelerator, got 0.0005"],

@@ -59,6 +59,11 @@ export class SmallFleet {
     return SmallFleet.#of({ ...poolOf("A100"), mig }, [{ acceleratorCount: 1 }]);
   }
 
+  /** One accelerator of this memory. */
+  static withMemory(acceleratorMemoryMib: number): SmallFleet {
+    return SmallFleet.#of({ ...poolOf("H100"), acceleratorMemoryMib }, [{ acceleratorCount: 1 }]);
+  }
+
   static #of(pool: Pool, nodes: readonly Pick<NodeSpec, "acceleratorCount" | "labels">[]): SmallFleet {
     const fleet = new SmallFleet();
     fleet.apply({ sites: [{ name: pool.site, fabricLevels: [] }], pools: [pool] });

@@ -64,6 +64,9 @@ function lackOf(world: World, request: PlacementRequest, accepted: readonly Acce
     return { of: "nodeSelector" };
   if (gang.profile !== undefined && most(({ node }) => (partOn(node, gang) === undefined ? 0 : 1)) === 0)
     return { of: "part", profile: gang.profile };
+  const memory = gang.acceleratorMemoryMib ?? 0;
+  const memoryMax = most(({ node }) => node.acceleratorMemoryMib ?? 0);
+  if (memory > memoryMax) return { of: "acceleratorMemory", perWorker: memory, perNodeMax: memoryMax };
   for (const { name, asked, of, none } of nodeResources)
     if (holds(none) > placeable) return { of: name, perWorker: asked(gang), perNodeMax: most(({ node }) => of(node)) };
   const perWorker = acceleratorsPerWorker(world, request);

@@ -12,7 +12,11 @@ export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>
   profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);
 
 /** Thousandths of one of the node's accelerators that a worker's fraction takes; `undefined`: it has none. */
-export const countedFraction = ({ shareMilli }: WorkerShape, _node: Node): number | undefined => shareMilli;
+export function countedFraction({ shareMilli, acceleratorMemoryMib }: WorkerShape, node: Node): number | undefined {
+  if (acceleratorMemoryMib === undefined) return shareMilli;
+  const { acceleratorMemoryMib: memory = 0 } = node;
+  return memory === 0 ? Number.MAX_SAFE_INTEGER : Math.ceil((1000 * acceleratorMemoryMib) / memory);
+}
 
 /** The slices, by number, of a worker that has a part; empty: it has none, or none that the node has. */
 export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
@@ -34,7 +38,7 @@ export function partsBeside(node: Node, profile: string, taken: readonly number[
   ).length;
 }
 
-/** A worker has its requested MIG profile at a valid position; other workers have none. */
+/** A worker has its requested MIG profile at a valid position, or a fraction for its memory; other workers have none. */
 export function checkPart(
   findings: Findings,
   who: string,
@@ -49,6 +53,11 @@ export function checkPart(
   findings.expect(
     shape.profile === undefined ? slice === undefined : slice !== undefined && starts.includes(slice),
     () => `${who} has slice ${slice} on ${worker.node} for ${shape.profile ?? "no part"}`,
+  );
+  const { shareMilli = 0 } = worker;
+  findings.expect(
+    shape.acceleratorMemoryMib === undefined ? shareMilli === 0 : shareMilli > 0 && shareMilli <= 1000,
+    () => `${who} has ${shareMilli} thousandths on ${worker.node} for ${shape.acceleratorMemoryMib ?? "no"} MiB`,
   );
 }
 
