@@ -3,7 +3,7 @@ import type { DefragmentRules } from "./policy.ts";
 
 export const HOUR_MS = 3_600_000;
 
-/** A dry run under a policy without rules of its own tries these: what a night could bring. */
+/** Rules of a dry run under a policy without defragmentation rules. */
 export const usualDefragmentation: DefragmentRules = {
   movesPerHour: 20,
   restMs: 24 * HOUR_MS,

@@ -13,7 +13,7 @@ export function isGuaranteed({ teams }: Pick<Rules, "teams">, spec: Pick<Workloa
   );
 }
 
-/** The same for running work: a relabelled job is opportunistic from then on. */
+/** Like `isGuaranteed` for running work: a relabelled job is opportunistic. */
 export function isGuaranteedOpportunistic(
   rules: Pick<Rules, "teams">,
   spec: Pick<WorkloadSpec, "priority" | "gang">,

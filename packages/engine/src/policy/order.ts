@@ -3,7 +3,7 @@ import type { OrderKey, Policy } from "./policy.ts";
 
 type Compare = (left: Workload, right: Workload) => number;
 
-/** Keys that depend on more than the two workloads are applied where that is known (`schedule/order`). */
+/** Comparisons of two workloads. Keys that depend on more than both are applied in `ordering/`. */
 export const comparisons: Partial<Record<OrderKey, Compare>> = {
   priority: (left, right) => right.spec.priority - left.spec.priority,
   walltime: (left, right) => orLast(left.spec.walltimeMs) - orLast(right.spec.walltimeMs),
@@ -12,9 +12,12 @@ export const comparisons: Partial<Record<OrderKey, Compare>> = {
 
 const orLast = (value: number | null | undefined): number => value ?? Number.MAX_SAFE_INTEGER;
 
-/** The total order in which a policy considers what waits; it ends in the order of submission, so no two compare equal. */
+/**
+ * The total order in which a policy considers waiting work. It ends in the order of submission, so no two workloads
+ * compare equal.
+ */
 export function workloadOrder({ order }: Pick<Policy, "order">): Compare {
-  // `submitted` decides everything, so the keys after it cannot matter.
+  // `submitted` is a total order, so keys after it have no effect.
   const cut = order.indexOf("submitted");
   const deciding = (cut < 0 ? order : order.slice(0, cut)).flatMap((key) => comparisons[key] ?? []);
   if (deciding.length === 0) return (left, right) => left.ordinal - right.ordinal;

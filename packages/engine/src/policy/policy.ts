@@ -1,49 +1,60 @@
 /**
- * A policy is data: every knob of a round in one closed record. Presets (`presets.ts`) bundle them; comparing with another
- * system is running this engine under another policy. The first five knobs every policy states; the others may be left out
- * and are then as in `rules.ts`, so that a policy in an old journal still means what it said.
+ * A policy is data: all settings ("knobs") of a round in one closed record. Presets (`presets.ts`) are named policies;
+ * comparing with another system means running this engine under another policy. The first five knobs are required. The
+ * others have the defaults in `rules.ts`, so that a policy in an old journal keeps its meaning.
  */
 import type { ScheduleTimes } from "../model/schedule.ts";
 import type { StrategyName } from "./strategies.ts";
 
 export interface Policy {
   readonly name: string;
-  /** The system whose preemption, quotas and placement in the fabric the policy follows (`strategies.ts`); absent: `headroom`. */
+  /**
+   * System whose rules of preemption, quotas and fabric placement the policy follows (`strategies.ts`); absent:
+   * `headroom`.
+   */
   readonly strategy?: StrategyName;
   /**
-   * Who goes first within a team, most significant key first; every order ends in the order of submission. `priority`: larger
-   * first. `walltime`: shorter first, unlimited last. `running`: what runs and would go on before what would start. `starting`: what does not run with its minimum yet, then what runs with no more than that, then what has grown beyond.
-   * `user`: whose user holds less of the team goes first. `deadline`: the one due first. `submitted`: nothing but the order of submission.
+   * Order of requests within a team, most significant key first; ties end in the order of submission. `priority`:
+   * larger first. `walltime`: shorter first, unlimited last. `running`: running work before new starts. `starting`:
+   * gangs below their minimum number of workers first, then gangs at their minimum, then gangs above it. `user`: users
+   * with less usage in the team first. `deadline`: earliest first. `submitted`: order of submission.
    */
   readonly order: readonly OrderKey[];
-  /** `stop`: nothing starts past the first that does not fit; who is held by a team's limit, or by a fleet too small for it, waits aside. `skip`: whatever fits starts, in order. */
-  readonly whenHeadBlocked: "stop" | "skip";
-  /** Which of the nodes that fit a worker goes to: see `NodeOrder`. */
-  readonly placement: NodeOrder;
   /**
-   * For `fragmentation`: what is typically asked for, kind by kind and how often. Absent: it is learned from what is submitted,
-   * as it always is for `balanced`.
+   * `stop`: no request starts before the head of the queue; requests that wait for a team's limit or a larger fleet are
+   * skipped. `skip`: every request that fits starts, in order.
    */
+  readonly whenHeadBlocked: "stop" | "skip";
+  /** Choice among the nodes on which a worker fits. */
+  readonly placement: NodeOrder;
+  /** Demand that `fragmentation` assumes. Absent: learned from submissions, as always for `balanced`. */
   readonly typicalDemand?: readonly TypicalDemand[];
-  /** Work that the fleet could not hold even if it were empty: `hold` keeps it waiting and lets others pass; `reject` refuses it. */
+  /**
+   * Treatment of work that does not fit even on the empty fleet. `hold`: it waits and does not block other work.
+   * `reject`: it is refused.
+   */
   readonly exceedsFleet: "hold" | "reject";
   readonly phases?: readonly Phase[];
   readonly teams?: TeamRules;
   readonly backfill?: BackfillRules;
   /**
-   * Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: the fewest domains, then the
-   * tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.
+   * Choice of the fabric domains of a gang. `fullest`: the fullest domain that holds the gang. `fewest`: the fewest
+   * domains, then the tightest. `balanced`: like `fewest`, but a gang that no single domain holds is split as evenly as
+   * possible.
    */
   readonly fabric?: "fullest" | "fewest" | "balanced";
   readonly eviction?: EvictionRules;
   readonly elastic?: ElasticRules;
-  /** A task whose attempt failed keeps its place during a back-off of at most this long; 0: it gives the place up. */
+  /** Maximum back-off, in ms, during which a task whose attempt failed keeps its place; 0: it never does. */
   readonly retryInPlaceMs?: number;
-  /** For the phase `defragment`, which does nothing without it. */
+  /** Rules of the phase `defragment`, which has no effect without them. */
   readonly defragment?: DefragmentRules;
 }
 
-/** A kind of worker: accelerators and thousandths of each (1000, or less of one), cores, and how many of what is asked are such. */
+/**
+ * A kind of worker: number of accelerators, thousandths of each (1000, or less for a fraction of one), cores in
+ * thousandths, and its frequency.
+ */
 export interface TypicalDemand {
   readonly accelerators: number;
   readonly milli: number;
@@ -54,19 +65,21 @@ export interface TypicalDemand {
 export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "running" | "user" | "deadline";
 
 /**
- * `pack`: the node with the fewest free accelerators that fits. `spread`: the one with the most. `random`: any, drawn by seed and
- * sequence. `best-fit`: what is left of cores and accelerators after placing, as parts of the largest node, is least.
- * `fragmentation`: least becomes useless for what is typically asked (`typicalDemand`). `balanced`: what has lately been asked for
- * loses least by it; untouched nodes are kept for those who want all of one, and who asks for whole accelerators alone is packed: see `schedule/scores`.
+ * Order of the nodes on which a worker fits. `pack`: the fewest free accelerators first. `spread`: the most free
+ * accelerators first. `random`: random, from seed and sequence. `best-fit`: the smallest rest of cores and
+ * accelerators, as parts of the largest node. `fragmentation`: the smallest loss of usable capacity for typical demand
+ * (`typicalDemand`). `balanced`: the same for recent demand; empty nodes are kept for requests of whole nodes, and
+ * requests of whole accelerators alone are packed (`placement/score`).
  * Ties: the node that joined first.
  */
 export type NodeOrder = "pack" | "spread" | "random" | "best-fit" | "fragmentation" | "balanced";
 
 /**
- * What a round does after time has been dealt with, in this order. `place`: starts what fits. `consolidate`: moves work that may
- * be moved to make room. `reclaim`: takes back for a team what others hold beyond theirs. `preempt`: takes from work of lower
- * priority in the same team. `refill`: tentatively evicts what teams hold above their share and guarantee, and fills
- * up anew in fair order. `defragment`: while nobody waits for room, moves a little work to gather what is idle. `grow`: gives elastic gangs what is left. `drop-incomplete`: ends gangs that fell below their minimum.
+ * Phases of a round, after events that time causes. `place`: starts requests that fit. `consolidate`: migrates work to free
+ * whole nodes. `reclaim`: stops work of teams above their entitlement for a team below its own. `preempt`: stops work of lower
+ * priority in the same team. `rebalance`: tentatively evicts usage above share and guarantee, and reschedules all work in
+ * fair order. `defragment`: while no request waits for capacity, migrates a little work to gather idle accelerators. `grow`:
+ * gives idle capacity to elastic gangs. `drop-incomplete`: ends gangs that fell below their minimum.
  */
 export type Phase =
   | "place"
@@ -79,21 +92,31 @@ export type Phase =
   | "drop-incomplete";
 
 export interface TeamRules {
-  /** How siblings are ordered, most significant key first, each seen with its best waiting request; empty: teams play no part in the order. */
+  /**
+   * Order of sibling teams, most significant key first; each team is compared with its best waiting request. Empty:
+   * teams do not affect the order.
+   */
   readonly order: readonly TeamOrderKey[];
-  /** `guarantee`: work that is not preemptible stays within the guarantee of its team and of every team above it that has one. `limit`: it may go as far as any. */
+  /**
+   * Bound of non-preemptible work. `guarantee`: the guarantee of its team and of every team above that states one.
+   * `limit`: the same limit as for other work.
+   */
   readonly nonPreemptible: "guarantee" | "limit";
   /**
-   * Past use counts, and halves in this time (`ordering/weights-after-use.ts`); `null`: only what is held now. It decides the
-   * order; an eviction needs the shares by what is held now to agree. Beside `refill` it does not count.
+   * Half-life of usage history in ms (`ordering/weights-after-usage.ts`); `null`: only current usage counts. Usage
+   * history affects the order; an eviction also requires that shares by current usage allow it. Ignored by the phase
+   * `rebalance`.
    */
   readonly usageHalfLifeMs: number | null;
 }
 
 /**
- * `above-share-last`: whoever is above its fair share in every resource goes last. `within-guarantee`: who stays within its guarantee with the request goes first. `priority`: larger
- * first. `without-entitlement-last`: who may claim nothing of a resource it would use goes last. `share-with`: the smaller dominant share with the request. `share`: without it.
- * `claim`: the smaller claim, of accelerators, then cores, then memory. `weighted-use`: the smaller use with the request for its weight. `guarantee-ratio`: the smaller ratio of use to guarantee. `name`. Ties end in the order of definition.
+ * Keys that order sibling teams. `above-share-last`: teams above their fair share of every resource go last.
+ * `within-guarantee`: teams that stay within their guarantee with the request go first. `priority`: larger first.
+ * `without-entitlement-last`: teams without an entitlement to a requested resource go last. `share-with`: smaller
+ * dominant share with the request first. `share`: the same without the request. `entitlement`: smaller entitlement
+ * first, of accelerators, then cores, then memory. `weighted-use`: smaller usage with the request for its weight first.
+ * `guarantee-ratio`: smaller part of its guarantee first. `name`. Ties end in the order of definition.
  */
 export type TeamOrderKey =
   | "above-share-last"
@@ -108,45 +131,57 @@ export type TeamOrderKey =
   | "name";
 
 export interface BackfillRules {
-  /** `none`: no reservation is kept. `head`: the first that does not fit is given a protected start (EASY). `all`: the first `depth` are (conservative). */
+  /**
+   * Protected starts. `none`: none. `head`: that of the first request that does not fit (EASY). `all`: those of the
+   * first `depth` requests (conservative).
+   */
   readonly reserve: "none" | "head" | "all";
   readonly depth: number;
-  /** Work without a walltime is taken to last this long. */
+  /** Assumed run time of work without a walltime, in ms. */
   readonly assumedWalltimeMs: number;
-  /** Work is taken to last as long as the last so many of its kind took on average (`usage/run-times.ts`), 1 to `RUNS_KEPT`; absent: as its walltime says. */
+  /**
+   * Predicts the run time of work as the mean of this number of recent runs of its kind (`usage/run-times.ts`), 1 to
+   * `RUNS_KEPT`; absent: the walltime counts.
+   */
   readonly predictFrom?: number;
 }
 
 export interface EvictionRules {
-  /** Work that says nothing about it is preemptible below this priority; `null`: always. */
+  /** Work that does not state `preemptible` is preemptible below this priority; `null`: always. */
   readonly preemptibleBelowPriority: number | null;
-  /** Work at or above that priority that says nothing: `aboveGuarantee`, or, also if absent, `never`. */
+  /** Default of `preemptible` for work at or above `preemptibleBelowPriority`; absent: `never`. */
   readonly unstatedPreemptible?: "never" | "aboveGuarantee";
-  /** For plans that move work to make room: how many moves a plan may make at most, and how much work each may lose (ms since its last checkpoint); absent: 8, and 10 minutes. */
+  /**
+   * Bounds of plans with migrations: number of migrations in a plan (default 8), and lost work of each
+   * in ms since its last checkpoint (default 10 minutes).
+   */
   readonly movesMax?: number;
   readonly moveLossMsMax?: number;
-  /** Work is asked for a checkpoint before it is stopped, and given this long. */
+  /** Time limit, in ms, of the checkpoint that work is asked for before it is stopped; 0: none is requested. */
   readonly checkpointTimeoutMs: number;
 }
 
 export interface DefragmentRules {
-  /** At most so many moves within any hour. */
+  /** Maximum number of migrations within any hour. */
   readonly movesPerHour: number;
-  /** A workload is moved at most once in so long; an hour or more. */
+  /** Minimum time between two migrations of a workload, in ms: an hour or more. */
   readonly restMs: number;
-  /** What a move may cost (work done again, and a place that would come free within the hour anyway, in accelerators times ms) for each pair of idle accelerators that it brings together on a node. */
+  /**
+   * Maximum cost of a migration for each pair of idle accelerators that it gathers on a node, in accelerators times ms:
+   * repeated work, and capacity that would be freed within the hour anyway.
+   */
   readonly lossPerPairMs: number;
-  /** From each of these instants on for so long; absent: always. */
+  /** Start times and length, in ms, of the periods in which work may be migrated; absent: always. */
   readonly during?: { readonly times: ScheduleTimes; readonly lastsMs: number };
 }
 
 export interface ElasticRules {
-  /** `in-order`: a gang asks for each further worker in the order of the queue. `last`: gangs grow after all else was served. */
+  /** When gangs get further workers. `in-order`: in the order of the queue. `last`: after all other requests. */
   readonly grow: "in-order" | "last" | "never";
   /**
-   * `order`: one further worker at a time, in the order of serving. `throughput`: gangs that came with a curve ask for the step that
-   * brings most for each of its workers, and for none that brings nothing; those that grow `last` go by what the next step brings,
-   * after the turns of their teams. Absent: `order`.
+   * Choice of the gang that grows. `order`: one worker at a time, in queue order. `throughput`: gangs with a throughput
+   * curve grow by the step with the highest gain per worker, and by none without gain; with `grow: last`, teams take
+   * turns and the gain decides within a team. Absent: `order`.
    */
   readonly by?: "order" | "throughput";
 }

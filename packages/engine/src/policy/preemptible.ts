@@ -2,14 +2,16 @@ import type { WorkloadSpec } from "../model/workload.ts";
 import type { Rules } from "./rules.ts";
 
 /**
- * `always`: any plan that the policy makes may evict it. `aboveGuarantee`: its team's guarantee protects it; what the team holds above
- * can be reclaimed by a team that is below its own guarantee, and by nobody else. `never`: it stays within guarantees and is not evicted.
+ * `always`: any plan of the policy may evict it. `aboveGuarantee`: usage within its team's guarantee is protected;
+ * usage above it can be reclaimed only by a team below its own guarantee. `never`: it stays within guarantees and is
+ * not evicted.
  */
 export type Preemptibility = "always" | "aboveGuarantee" | "never";
 
 /**
- * What work says itself comes first. Work that says nothing is preemptible below `preemptibleBelowPriority`, and otherwise as
- * `unstatedPreemptible` says. Policies that imitate another scheduler know two values: `aboveGuarantee` counts as nothing said there.
+ * The work's own statement comes first. Work that states nothing is preemptible below `preemptibleBelowPriority`;
+ * otherwise `unstatedPreemptible` decides. Policies that imitate another scheduler treat `aboveGuarantee` like no
+ * statement.
  */
 export function preemptibilityOf(
   { eviction }: Pick<Rules, "eviction">,
@@ -23,7 +25,7 @@ export function preemptibilityOf(
   return knowsGuarantees ? unstatedPreemptible : "never";
 }
 
-/** Whether there is anybody for whom work may be evicted; then it may use more than its team is guaranteed. */
+/** Whether any work could evict it; if so, it may use more than its team's guarantee. */
 export const isPreemptible = (
   rules: Pick<Rules, "eviction">,
   spec: Pick<WorkloadSpec, "preemptible" | "priority">,

@@ -16,7 +16,7 @@ const presetList = [
     },
     backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
     fabric: "fewest",
-    // Nobody is evicted who did not agree: work says `preemptible`, or it has a priority below that of ordinary work.
+    // Work is evicted only with its consent: it states `preemptible`, or its priority is below that of ordinary work.
     eviction: {
       preemptibleBelowPriority: 0,
       unstatedPreemptible: "aboveGuarantee",
@@ -27,7 +27,7 @@ const presetList = [
   },
   /** Strict order of submission; the head blocks. */
   { name: "fifo", order: ["submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
-  /** Order of submission; starts whatever fits. Large gangs can starve: that is what it measures. */
+  /** Order of submission; starts every request that fits. Large gangs can starve; the preset exists to measure that. */
   { name: "fifo-skip", order: ["submitted"], whenHeadBlocked: "skip", placement: "pack", exceedsFleet: "hold" },
   /** EASY backfill: order of submission, the head's start is protected (Lifka, JSSPP 1995). */
   {
@@ -49,11 +49,13 @@ const presetList = [
   },
   /** Shortest walltime first; the head blocks. */
   { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
-  /** Placement alone, to compare with: whatever fits starts in order of submission, on any node that has room. */
+  /**
+   * Placement only, for comparison: every request that fits starts in order of submission, on a random node with room.
+   */
   { name: "random", order: ["submitted"], whenHeadBlocked: "skip", placement: "random", exceedsFleet: "hold" },
-  /** The same where least of cores and accelerators is left. */
+  /** Placement only: the smallest rest of cores and accelerators. */
   { name: "best-fit", order: ["submitted"], whenHeadBlocked: "skip", placement: "best-fit", exceedsFleet: "hold" },
-  /** The same by Fragmentation Gradient Descent (Weng et al., USENIX ATC '23). */
+  /** Placement only: Fragmentation Gradient Descent (Weng et al., USENIX ATC '23). */
   { name: "fgd", order: ["submitted"], whenHeadBlocked: "skip", placement: "fragmentation", exceedsFleet: "hold" },
   /** KAI-Scheduler's rounds: allocate, consolidation, reclaim, preempt, stale-gang eviction. */
   {
@@ -103,7 +105,7 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
   },
-  /** Armada's rounds: fair shares by weight, everything above them evicted tentatively and filled up anew. */
+  /** Armada's rounds: fair shares by weight; usage above them is evicted tentatively and rescheduled. */
   {
     name: "armada",
     strategy: "armada",
@@ -137,7 +139,10 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
   },
-  /** Kueue's topology-aware placement: the fewest domains, then the tightest; least free capacity for work without wishes. */
+  /**
+   * Kueue's topology-aware placement: the fewest domains, then the tightest; the least free capacity for unconstrained
+   * work.
+   */
   {
     name: "kueue-topology",
     strategy: "kueue-topology",
@@ -163,7 +168,7 @@ const presetList = [
       checkpointTimeoutMs: 0,
     },
   },
-  /** HiveD's virtual clusters: teams own cells; what is guaranteed stays in them, everything else uses what is idle. */
+  /** HiveD's virtual clusters: teams own cells. Guaranteed work stays in them; other work uses idle cells. */
   {
     name: "hived",
     strategy: "hived",
@@ -189,7 +194,7 @@ export const presets: ReadonlyMap<string, Policy> = new Map(presetList.map((pres
 export const presetNames: readonly string[] = presetList.map((preset) => preset.name);
 export const defaultPolicy: Policy = presetList[0];
 
-/** What a control plane follows before anybody set a policy; it stands before the first event of every journal and never changes. */
+/** Policy of a control plane before any was set. It precedes the first event of every journal and never changes. */
 export const genesisPolicy: Policy = {
   name: "default",
   order: ["priority", "submitted"],

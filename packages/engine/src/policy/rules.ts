@@ -1,4 +1,4 @@
-/** A policy with its strategy's rules and what it leaves out filled in: the form in which the phases of a round read it. */
+/** A policy with its strategy's rules and all defaults: the form that the phases of a round read. */
 import type { ElasticRules, EvictionRules, Phase, Policy, TeamRules } from "./policy.ts";
 import { strategyRules } from "./strategies.ts";
 import type { StrategyRules } from "./strategies.ts";
@@ -19,7 +19,7 @@ export type Rules = Required<Omit<Policy, Optional | "strategy" | "teams" | "fab
 /** Sections without a default. */
 type Optional = "typicalDemand" | "defragment";
 
-/** Without further knobs whatever fits is started, and nothing is evicted. */
+/** Defaults: every request that fits starts, and no work is evicted. */
 const plain = {
   phases: ["place"],
   teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
@@ -29,11 +29,11 @@ const plain = {
   retryInPlaceMs: 0,
 } as const;
 
-/** Whether the policy's scores want to know what has lately been asked for. */
+/** Whether the node scores use recent demand. */
 export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
   placement === "balanced" || (placement === "fragmentation" && typicalDemand === undefined);
 
-/** Whether it matters who is first among those that do not fit: it blocks the others, or its start is protected. */
+/** Whether the first request that does not fit has an effect on others: it blocks them, or its start is protected. */
 export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
   whenHeadBlocked === "stop" || backfill.reserve !== "none";
 

@@ -1,6 +1,6 @@
 /**
- * What a strategy decides that is no knob: rules that only the imitated system has. The code of each lies in `strategies/`; a policy
- * names its strategy and states the knobs that all strategies share.
+ * Rules of a strategy that are no knobs, because only the imitated system has them. Their code is in `strategies/`. A
+ * policy names its strategy and states the knobs that all strategies share.
  */
 
 export const strategyNames = [
@@ -19,31 +19,42 @@ export const strategyNames = [
 
 export type StrategyName = (typeof strategyNames)[number];
 
-/** How the victims of a plan are found. */
+/** Search for the victims of a plan. */
 export type VictimRule = "lowest-cost" | "volcano" | "kai" | "kueue-fair-sharing" | "kueue-classical" | "cells";
 
 export interface StrategyRules {
   readonly teams: {
     /** A team's fair share. `divide`: its guarantee, then the rest by weight. `weights`: by weight alone, among teams that want more. */
     readonly share: "divide" | "weights";
-    /** Beyond its guarantee. `idle`: whatever is idle, up to the limit. `borrow`: what other teams lend (quota tree with lending and borrowing limits). */
+    /**
+     * Usage beyond the guarantee. `idle`: all idle capacity, up to the limit. `borrow`: capacity that other teams lend
+     * (a quota tree with lending and borrowing limits).
+     */
     readonly overGuarantee: "idle" | "borrow";
-    /** Work of this priority or above is placed in the reserved topology of its team; absent: reserved topology plays no part. */
+    /**
+     * Work with at least this priority is placed in the reserved topology of its team; absent: reserved topology has no
+     * effect.
+     */
     readonly reservedTopology?: { readonly fromPriority: number };
   };
   readonly fabric: {
-    /** Gangs are placed in topology cells, whatever the knob `fabric` says. */
+    /** Gangs are placed in topology cells, whatever the value of the knob `fabric`. */
     readonly inCells: boolean;
     /** Work without placement constraints goes to the fullest domains. */
     readonly unconstrainedToFullest: boolean;
   };
   readonly eviction: {
     readonly search: VictimRule;
-    /** For `kueue-fair-sharing`: the tests that a victim's team has to pass, in turn. */
+    /** For `kueue-fair-sharing`: the share tests that a victim's team must pass, in order. */
     readonly shareTests: readonly ("final" | "initial")[];
-    /** `kept`: the place is kept for the preemptor until it is free. `forgotten`: the preemptor asks again in the next round. */
+    /**
+     * `kept`: the preemptor is nominated for the place until it is free. `forgotten`: the preemptor asks again in the
+     * next round.
+     */
     readonly nominations: "kept" | "forgotten";
-    /** Guaranteed work that gives up its cells keeps running as an opportunistic job, and is evicted only where it is in the way. */
+    /**
+     * Guaranteed work that gives up its cells continues as opportunistic work, and is evicted only if it is in the way.
+     */
     readonly lazyPreemption: boolean;
   };
 }
