@@ -12,6 +12,7 @@ const PATIENCE_MS = 100_000;
 const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/": (page) => page.getByRole("application", { name: "Fleet map" }),
   "/?view=table": (page) => rowsOf(page, "Nodes"),
+  "/?colour=use": (page) => page.getByRole("list", { name: "Legend" }).getByText("No telemetry"),
   "/?node=h200-05": (page) => page.getByRole("dialog").getByRole("heading", { name: "h200-05" }),
   "/queue": (page) => rowsOf(page, "Queue"),
   "/workloads": (page) => rowsOf(page, "Workloads"),

@@ -87,6 +87,24 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await drawer.waitFor({ state: "detached" });
   });
 
+  it("shows each accelerator's utilization, memory, temperature, power and errors, now and over time", async () => {
+    const page = await open("/?node=h100-01");
+    const telemetry = page.getByRole("dialog").getByRole("region", { name: "Telemetry" });
+    const row = telemetry.getByRole("region", { name: "Accelerators" }).getByRole("row").nth(8);
+    await expect
+      .poll(async () => (await row.allInnerTexts())[0])
+      .toMatch(/^7\s+\d+%\s+.* of 80 GiB\s+\d+ °C\s+\d+ W\s+0$/);
+    await expectShown(telemetry.getByRole("img", { name: /^Utilization\. mean: \d+% to \d+%/ }));
+    await telemetry.getByRole("combobox", { name: "Value" }).selectOption("Power");
+    await expectShown(telemetry.getByRole("img", { name: /^Power\. mean: \d+ W to \d+ W/ }));
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByText("Utilization", { exact: true }).click();
+    await expectShown(page.getByRole("list", { name: "Legend" }).getByText("Half busy"));
+    await page.getByRole("application", { name: "Fleet map" }).hover({ position: { x: 15, y: 60 } });
+    await expectShown(page.getByText(/^\d+% busy, .* GiB.* °C, \d+ W/));
+  });
+
   it("takes a submission, says why it waits, and removes it from the queue when it is stopped", async () => {
     const page = await open("/workloads/new");
     await page.getByLabel("Name").fill("far too large");

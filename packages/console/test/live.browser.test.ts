@@ -94,7 +94,7 @@ describe.skipIf(chromiumPath === null)("the console on a control plane", () => {
 
   it("draws what the work reports", async () => {
     await expectShown(page.getByRole("img", { name: /^loss from [\d,]+ at step \d+ to [\d,]+ at step \d+; lowest / }));
-    await expectShown(page.getByRole("region", { name: "Use" }).getByRole("rowheader", { name: "1" }));
+    await expectShown(page.getByRole("region", { name: "Workers" }).getByRole("rowheader", { name: "1" }));
   });
 
   it("says in numbers why something waits", async () => {

@@ -9,6 +9,7 @@ import type {
   ExecutorCapabilities,
   ExecutorId,
   LossCause,
+  NodeId,
   NodeSpec,
   Observation,
   Pool,
@@ -17,6 +18,7 @@ import type {
   WorkerExit,
   WorkloadId,
 } from "@headroom/engine";
+import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
 /** What an executor found: the nodes, and the pools and sites which they name, for an `apply` before the first `nodeSeen`. */
 export interface Inventory {
@@ -99,6 +101,23 @@ export interface AttemptUsage {
   readonly progressSkippedCount: number;
 }
 
+/** One accelerator of a node at one time. `null`: the tool does not say it. */
+export interface AcceleratorReading extends DeviceValues {
+  /** The node's own index. */
+  readonly index: number;
+  /** The tool reports an error instead of a value, or no longer lists the accelerator. */
+  readonly fault: string | null;
+}
+
+export interface NodeReadings {
+  readonly node: NodeId;
+  /** `null`: the node has no tool that could be asked, such as one with declared slots. */
+  readonly source: ReadingTool | null;
+  /** By index; none where there is a problem. */
+  readonly accelerators: readonly AcceleratorReading[];
+  readonly problem: string | null;
+}
+
 export type ExecutorInput = Observation | Signal;
 
 /** While the promise is pending, the executor reports nothing more of what it can read again. */
@@ -129,6 +148,8 @@ export interface Executor {
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
   /** `null` for an attempt that is not known here. */
   usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
+  /** Reads the accelerators of all its nodes, within seconds; never throws. Absent: this kind of executor reads none. */
+  readAccelerators?(): Promise<readonly NodeReadings[]>;
   /** Removes what is kept of an attempt that has ended. Only for attempts whose end is in the journal: nothing else prevents a second launch. */
   forget(attemptId: AttemptId): Promise<void>;
   /** Stops watching and launching; what runs goes on. */

@@ -11,6 +11,7 @@ import type { Defragmentation } from "./defragmentation.ts";
 import type { EventEnvelope } from "./event.ts";
 import type { Fleet, Node, NodeAccepted, NoticeAccepted, NoticeRequestInput } from "./fleet.ts";
 import type { WorkloadHistory } from "./history.ts";
+import type { NodeReadings, NodeTelemetry, NodeTelemetryQuery } from "./accelerator-readings.ts";
 import type { AttemptMetrics, MetricsQuery } from "./metrics.ts";
 import type {
   ExpectedStart,
@@ -144,6 +145,10 @@ export interface HeadroomClient {
   capacityHistory(options?: CallOptions): Promise<CapacityHistory>;
   listNodes(page?: PageRequest, options?: CallOptions): Promise<Page<Node>>;
   getNode(id: string, options?: CallOptions): Promise<Node>;
+  /** Newest readings of all accelerators, a page of nodes at a time, in the order in which the nodes joined. */
+  acceleratorReadings(page?: PageRequest, options?: CallOptions): Promise<Page<NodeReadings>>;
+  /** Newest readings of a node's accelerators and their course. */
+  nodeTelemetry(id: string, query?: NodeTelemetryQuery, options?: CallOptions): Promise<NodeTelemetry>;
   drainNode(id: string, options?: CommandOptions & { readonly running?: "wait" | "requeue" }): Promise<NodeAccepted>;
   resumeNode(id: string, options?: CommandOptions): Promise<NodeAccepted>;
   /** Announces that the node's provider takes it away at a stated time: running work is stopped before or migrates. */

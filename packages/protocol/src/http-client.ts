@@ -226,6 +226,8 @@ export function createHttpClient(options: HttpClientOptions): HeadroomClient {
     fleet: (options) => http.call(o.fleet, { options }),
     listNodes: (page, options) => http.call(o.listNodes, { query: { ...page }, options }),
     getNode: (id, options) => http.call(o.getNode, { params: { id }, options }),
+    acceleratorReadings: (page, options) => http.call(o.acceleratorReadings, { query: { ...page }, options }),
+    nodeTelemetry: (id, query, options) => http.call(o.nodeTelemetry, { params: { id }, query: { ...query }, options }),
     drainNode: (id, options) =>
       http.call(o.drainNode, { params: { id }, body: { running: options?.running ?? "wait" }, options }),
     resumeNode: (id, options) => http.call(o.resumeNode, { params: { id }, options }),

@@ -4,6 +4,7 @@
  * `client.ts`.
  */
 export * from "@headroom/spec";
+export * from "./accelerator-readings.ts";
 export * from "./apply.ts";
 export * from "./apply-warning.ts";
 export * from "./attempt.ts";

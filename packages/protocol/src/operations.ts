@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { limits, names, submittedSpec } from "@headroom/spec";
+import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
 import { eventEnvelope } from "./event.ts";
@@ -402,6 +403,18 @@ export const operations = {
     params: byId,
     problems: ["unknownNode"],
   }),
+  acceleratorReadings: operation(
+    "GET /v1/accelerators",
+    "Newest utilization, memory, temperature, power and errors of every accelerator, by node",
+    nodeReadingsPage,
+    { permission: "fleet.read", query: nodeReadingsQuery, problems: ["invalidCursor"] },
+  ),
+  nodeTelemetry: operation(
+    "GET /v1/nodes/{id}/accelerators",
+    "The same of one node, with its course as far as kept",
+    nodeTelemetry,
+    { permission: "fleet.read", params: byId, query: nodeTelemetryQuery, problems: ["unknownNode", "overloaded"] },
+  ),
   drainNode: operation("POST /v1/nodes/{id}/drain", "Place nothing new on a node", nodeAccepted, {
     permission: "fleet.write",
     params: byId,

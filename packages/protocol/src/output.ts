@@ -1,5 +1,6 @@
 /** Output of an attempt's processes, and the resources that they use. */
 import { z } from "zod";
+import { acceleratorReading } from "./accelerator-readings.ts";
 import { count, instantMs } from "@headroom/spec";
 
 export const logChunk = z
@@ -23,6 +24,11 @@ export const attemptUsage = z
         cpuMs: count.meta({ description: "Processor time used since the worker started." }),
         rssMib: count.meta({ description: "Resident memory now." }),
         peakRssMib: count,
+        node: z.string().optional(),
+        accelerators: z
+          .array(acceleratorReading)
+          .optional()
+          .meta({ description: "Newest readings of its accelerators, by the indices of the node; absent: none." }),
       }),
     ),
   })

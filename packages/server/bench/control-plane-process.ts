@@ -19,6 +19,7 @@ import { CapacityService } from "../src/capacity/capacity-service.ts";
 import { ForecastService } from "../src/forecast/forecast-service.ts";
 import { MeasuredRunService, measuredRunDefaults } from "../src/measured-runs/measured-run-service.ts";
 import { SizingService } from "../src/sizing/sizing-service.ts";
+import { AcceleratorSampler } from "../src/telemetry/accelerator-sampler.ts";
 import { Telemetry, telemetryDefaults } from "../src/telemetry/telemetry.ts";
 import { BusyExecutor } from "./busy-executor.ts";
 import { tellParent } from "./messages.ts";
@@ -61,6 +62,7 @@ const plane = {
     nowMs: () => Date.now(),
     tellOwner: () => Promise.resolve(),
   }),
+  accelerators: new AcceleratorSampler({ driver, telemetry, executors: [], log, nowMs: () => Date.now() }),
   capacity: new CapacityService({ home: config.home, driver, log, nowMs: () => Date.now() }),
   forecast: new ForecastService({ driver, nowMs: () => Date.now() }),
   replays: new ReplayService(sqliteAddress(path.join(config.home, "journal"))),
@@ -85,6 +87,7 @@ async function answer(message: unknown): Promise<void> {
   if (message !== "close") return;
   await app.close();
   await plane.measuredRuns.close();
+  await plane.accelerators.close();
   await plane.sizing.close();
   await plane.forecast.close();
   await driver.close();

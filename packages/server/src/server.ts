@@ -35,6 +35,7 @@ import { CapacityService } from "./capacity/capacity-service.ts";
 import { ForecastService } from "./forecast/forecast-service.ts";
 import { ReplayService } from "./replay/replay-service.ts";
 import { SizingService } from "./sizing/sizing-service.ts";
+import { AcceleratorSampler } from "./telemetry/accelerator-sampler.ts";
 import { Telemetry, telemetryDefaults } from "./telemetry/telemetry.ts";
 import type { TelemetryRules } from "./telemetry/telemetry-messages.ts";
 
@@ -70,6 +71,8 @@ export interface ControlPlaneOptions {
   readonly log?: DriverLog;
   /** The journal failed: end the process. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
+  /** For tests: time between two readings of the accelerators. Default: 15 s. */
+  readonly readingsEveryMs?: number;
   /** For tests and benchmarks: options of the embedded journal. */
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
   /** For tests and benchmarks: further options of the driver. */
@@ -163,13 +166,22 @@ interface Opened {
   address(): string;
 }
 
-function controlPlane({ home, host, hostNames = [], measuredRuns }: ControlPlaneOptions, opened: Opened): ControlPlane {
+function controlPlane(options: ControlPlaneOptions, opened: Opened): ControlPlane {
+  const { home, host, hostNames = [], measuredRuns, readingsEveryMs } = options;
   const { driver, telemetry, executors, notifier, token, log } = opened;
   const nowMs = (): number => Date.now();
   const own = [...hostNames, hostname(), ...(host === undefined ? [] : [host])];
   return {
     driver,
     telemetry,
+    accelerators: new AcceleratorSampler({
+      driver,
+      telemetry,
+      executors,
+      log,
+      nowMs,
+      ...(readingsEveryMs === undefined ? {} : { everyMs: readingsEveryMs }),
+    }),
     executors: new Map(executors.map((executor) => [executor.id, executor])),
     gate: new Gate({ token, hostNames: own, nowMs }),
     sizing: new SizingService(),
@@ -211,6 +223,7 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
     await notifier.close();
     await plane.measuredRuns.close();
     plane.capacity.close();
+    await plane.accelerators.close();
     await api.close();
     // Only while the directory is locked: afterwards the file may belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });

@@ -3,6 +3,7 @@ import { windowUse } from "@headroom/engine";
 import type { CalendarItem as EngineItem, Engine } from "@headroom/engine";
 import type { CalendarEntry, CalendarItem, Tariff, WindowUse } from "@headroom/protocol";
 import { writeCarbon, writeCron, writeEnergyPrice, writeInstant } from "@headroom/protocol";
+import { cronText } from "./cron-text.ts";
 import { durationText, grouped, plural } from "./plain-text.ts";
 import { calendarEntryResource } from "./wire-forms.ts";
 
@@ -99,9 +100,14 @@ function tariffSentence({ name, site, when, microUsdPerKwh, gramsPerKwh }: Tarif
   const time =
     when.kind === "once"
       ? `from ${writeInstant(when.startMs)} until ${writeInstant(when.endMs)}`
-      : `at ${writeCron(when.times)} for ${durationText(when.durationMs)}`;
+      : `${timesText(writeCron(when.times))} for ${durationText(when.durationMs)}`;
   return `Tariff ${name}${where}, ${figures.join(" and ")}, ${time}`;
 }
+
+const timesText = (cron: string): string => {
+  const words = cronText(cron);
+  return words === null ? `at ${cron}` : `${words} UTC`;
+};
 
 const rangeText = (figures: readonly number[], write: (figure: number) => string): string =>
   `${write(Math.min(...figures))} to ${write(Math.max(...figures))}`;

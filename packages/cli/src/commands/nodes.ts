@@ -1,8 +1,8 @@
-import type { Node } from "@headroom/protocol";
+import type { AcceleratorReading, Node, NodeReadings } from "@headroom/protocol";
 import { CliError, exitCode } from "../cli-error.ts";
 import { defineCommand, jsonOption } from "../command.ts";
 import { coresText, instant, memoryText } from "../output/amounts.ts";
-import { tableLines, type Cell } from "../output/table.ts";
+import { pairLines, tableLines, type Cell } from "../output/table.ts";
 import { allPages } from "../resolve-workload.ts";
 import { printable } from "../terminal.ts";
 
@@ -27,6 +27,116 @@ const nodeArgument = {
   description: "its id, as `headroom nodes` shows it",
   complete: "node",
 } as const;
+
+interface ShowOptions extends NodesCommandOptions {
+  readonly points?: string;
+}
+
+/** As many as a terminal shows at once. */
+const POINTS_SHOWN = 20;
+const POINTS_MAX = 600;
+
+const showCommand = defineCommand<ShowOptions>({
+  name: "show",
+  summary: "Show a node, its work and the telemetry of its accelerators",
+  details:
+    "Utilization, memory, temperature, power and uncorrected memory errors are read every 15 s from nvidia-smi, DCGM (dcgmi)\n" +
+    "or rocm-smi. A dash stands for a value that the tool does not tell.\n" +
+    "  headroom nodes show n1 --points 60",
+  arguments: [nodeArgument],
+  options: [
+    { flags: "--points <n>", description: `also print its course with at most so many points (1 to ${POINTS_MAX})` },
+    jsonOption,
+  ],
+  async run(context, { args, options }) {
+    const points = pointsOf(options.points);
+    const client = await context.connect();
+    const id = args[0] ?? "";
+    const [node, telemetry] = await Promise.all([
+      client.getNode(id),
+      client.nodeTelemetry(id, { points: points ?? POINTS_SHOWN }),
+    ]);
+    if (options.json === true) {
+      context.print(JSON.stringify({ node, telemetry }, null, 2));
+      return exitCode.ok;
+    }
+    const { terminal, paint } = context;
+    const { readings, history } = telemetry;
+    context.print(paint("bold", node.id), ...pairLines(nodePairs(node), paint));
+    if (node.holders.length > 0)
+      context.print("", ...tableLines(holderTitles, node.holders.map(holderRow), terminal.stdout, paint));
+    if (readings.accelerators.length > 0) {
+      const rows = readings.accelerators.map((each) => [String(each.index), ...readingCells(each), each.fault ?? ""]);
+      context.print(
+        "",
+        ...tableLines([...readingTitles("ACCELERATOR"), { title: "FAULT" }], rows, terminal.stdout, paint),
+      );
+    } else if (node.acceleratorCount > 0) context.print("", noReadingsText(readings));
+    if (points !== null)
+      for (const { index, points: course } of history) {
+        const rows = course.map((point) => [instant(point.atMs), ...readingCells(point)]);
+        if (rows.length > 0)
+          context.print("", `accelerator ${index}`, ...tableLines(readingTitles("TIME"), rows, terminal.stdout, paint));
+      }
+    return exitCode.ok;
+  },
+});
+
+function pointsOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const points = /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : 0;
+  if (points < 1 || points > POINTS_MAX)
+    throw new CliError(`--points: expected a whole number from 1 to ${POINTS_MAX}, got "${text}"`, exitCode.usage);
+  return points;
+}
+
+const nodePairs = (node: Node): (readonly [string, string])[] => [
+  ["state", stateCell(node).text],
+  ["pool", node.pool],
+  ["place", [node.site, ...node.fabric].join(" / ")],
+  ["accelerators", `${countOf(node.freeAccelerators)} of ${node.acceleratorCount} ${node.acceleratorType} free`],
+  ["cores", `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free`],
+  ["memory", `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free`],
+  ...(node.notice === undefined ? [] : [["goes", noticeText(node)] as const]),
+  ...(Object.keys(node.labels).length === 0 ? [] : [["labels", labelsText(node)] as const]),
+];
+
+const holderTitles = [
+  { title: "WORKLOAD", minWidth: 10 },
+  { title: "TEAM", minWidth: 6 },
+  { title: "WORKER", align: "right" as const },
+  { title: "ACCELERATORS" },
+  { title: "PHASE" },
+];
+
+const holderRow = ({ workloadName, team, worker, accelerators, profile, phase }: Node["holders"][number]): string[] => [
+  workloadName,
+  team,
+  String(worker),
+  accelerators === "" ? "none" : `${accelerators}${profile === undefined ? "" : ` (${profile})`}`,
+  phase,
+];
+
+const readingTitles = (first: string): { readonly title: string; readonly align: "right" }[] =>
+  [first, "BUSY", "MEMORY", "TEMPERATURE", "POWER", "ERRORS"].map((title) => ({ title, align: "right" }));
+
+function readingCells(reading: Omit<AcceleratorReading, "index" | "fault">): string[] {
+  const text = (value: number | null, of: (value: number) => string): string => (value === null ? "-" : of(value));
+  const total = text(reading.memoryTotalMib, (mib) => `/${memoryText(Math.round(mib))}`);
+  return [
+    text(reading.busyMilli, (milli) => `${(milli / 10).toFixed(0)}%`),
+    text(reading.memoryUsedMib, (mib) => `${memoryText(Math.round(mib))}${total}`),
+    text(reading.temperatureC, (degrees) => `${degrees.toFixed(0)} C`),
+    text(reading.powerMilliwatts, (milliwatts) => `${(milliwatts / 1000).toFixed(0)} W`),
+    text(reading.errorCount, (count) => count.toFixed(0)),
+  ];
+}
+
+function noReadingsText({ source, atMs, problem }: NodeReadings): string {
+  if (problem !== null) return `The accelerators cannot be read: ${printable(problem)}.`;
+  if (atMs !== null && source === null) return "No telemetry: no vendor's tool can read these accelerators.";
+  return "No telemetry yet: the accelerators are read every 15 s.";
+}
 
 const drainCommand = defineCommand<DrainOptions>({
   name: "drain",
@@ -109,8 +219,8 @@ async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number }
 
 export const nodesCommand = defineCommand<NodesCommandOptions>({
   name: "nodes",
-  summary: "List nodes and their work; drain, resume and announce departures",
-  commands: [drainCommand, resumeCommand, noticeCommand],
+  summary: "List nodes and their work; show one, drain, resume and announce departures",
+  commands: [showCommand, drainCommand, resumeCommand, noticeCommand],
   options: [jsonOption],
   async run(context, { options }) {
     const client = await context.connect();

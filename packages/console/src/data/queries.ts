@@ -1,5 +1,5 @@
 /** Queries of the pages. Answers stay valid until an event invalidates them (`live/`), so nothing here polls. */
-import type { HeadroomClient, Node, Team } from "@headroom/protocol";
+import type { HeadroomClient, Node, NodeReadings, Team } from "@headroom/protocol";
 import { queryOptions } from "@tanstack/react-query";
 
 /** Maximum page size of the API. */
@@ -40,6 +40,27 @@ export const nodesQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["nodes"],
     queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
+  });
+
+/** The control plane reads the accelerators this often. */
+const READINGS_EVERY_MS = 15_000;
+
+/** Readings cause no event, so they are polled while a page shows them. */
+export const readingsQuery = (client: HeadroomClient) =>
+  queryOptions({
+    queryKey: ["readings"],
+    queryFn: async ({ signal }): Promise<ReadonlyMap<string, NodeReadings>> => {
+      const read = await allPages((page) => client.acceleratorReadings(page, { signal }));
+      return new Map(read.map((each) => [each.node, each]));
+    },
+    refetchInterval: READINGS_EVERY_MS,
+  });
+
+export const nodeTelemetryQuery = (client: HeadroomClient, node: string) =>
+  queryOptions({
+    queryKey: ["node telemetry", node],
+    queryFn: ({ signal }) => client.nodeTelemetry(node, { points: 120 }, { signal }),
+    refetchInterval: READINGS_EVERY_MS,
   });
 
 /** Rows that fit beside the map. */

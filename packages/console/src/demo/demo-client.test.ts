@@ -33,6 +33,10 @@ describe("the demo's control plane", () => {
     checked("fleet", await client.fleet());
     checked("listNodes", await client.listNodes({ limit: 500 }));
     checked("getNode", await client.getNode("h100-01"));
+    const { items: read } = checked("acceleratorReadings", await client.acceleratorReadings({ limit: 500 }));
+    expect(read).toHaveLength(64);
+    const telemetry = checked("nodeTelemetry", await client.nodeTelemetry("h100-01"));
+    expect(telemetry.history).toHaveLength(8);
     checked("teams", await client.teams({ limit: 500 }));
     checked("policy", await client.policy());
     checked("presets", await client.presets());

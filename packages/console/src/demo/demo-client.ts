@@ -102,6 +102,8 @@ type Reading = Pick<
   | "capacityHistory"
   | "listNodes"
   | "getNode"
+  | "acceleratorReadings"
+  | "nodeTelemetry"
   | "teams"
   | "calendar"
   | "schedules"
@@ -175,6 +177,11 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     fleet: async () => views.fleetView(engine),
     listNodes: async (page = {}) => views.nodeList(engine, page),
     getNode: async (id) => found(views.nodeView(engine, id), unknownNode(id)),
+    acceleratorReadings: async (page = {}) => world.readings().page(engine, page),
+    nodeTelemetry: async (id, query = {}) => {
+      found(views.nodeView(engine, id), unknownNode(id));
+      return world.nodeTelemetry(id, query);
+    },
     teams: async (page = {}) => views.teamList(engine, page),
     schedules: async () => views.scheduleList(engine),
     calendar: async () => views.calendarList(engine),

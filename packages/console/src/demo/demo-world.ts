@@ -11,12 +11,15 @@ import {
   type LaunchGang,
 } from "@headroom/engine";
 import { ProblemError } from "@headroom/protocol";
+import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
 import { createSimulation, faultyPlan, seededNodeFaults } from "@headroom/sim";
 import type { FaultOptions, RunPlan, SimulatedRound, Simulation, SimulationObserver } from "@headroom/sim";
 import { CapacityRecorder, eventEnvelope, rejectionProblem } from "@headroom/views";
+import type { AcceleratorReadings } from "@headroom/views";
 import { demoFleet, demoTeams } from "./demo-fleet.ts";
 import { demoCalendar, demoRepair, demoSchedules } from "./demo-plans.ts";
 import { DemoProgress } from "./demo-progress.ts";
+import { DemoReadings } from "./demo-readings.ts";
 import { DemoTelemetry } from "./demo-telemetry.ts";
 import { demoStream } from "./demo-stream.ts";
 import { EventLog } from "./event-log.ts";
@@ -70,6 +73,7 @@ export class DemoWorld {
   readonly #progress: DemoProgress;
   readonly capacity = new CapacityRecorder();
   readonly telemetry = new DemoTelemetry();
+  readonly #readings = new DemoReadings();
   #commandCount = 0;
 
   constructor({ seed, startAtMs }: DemoOptions) {
@@ -113,11 +117,21 @@ export class DemoWorld {
       // Round by round, because work that starts in one round may report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       this.capacity.sampleIfDue(this.engine, this.nowMs);
+      this.#readings.sampleIfDue(this.engine, this.telemetry.newest);
       if (!isThere || this.#progress.nextAtMs > this.nowMs) continue;
       const signals = this.#progress.takeDue(this.nowMs, this.engine.state);
       this.telemetry.record(signals, this.engine.state, this.nowMs);
       if (signals.length > 0) this.#simulation.receive(signals);
     }
+  }
+
+  /** The newest readings. */
+  readings(): AcceleratorReadings {
+    return this.#readings.now(this.engine, this.telemetry.newest);
+  }
+
+  nodeTelemetry(node: string, query: NodeTelemetryQuery): NodeTelemetry {
+    return { readings: this.readings().of(node), history: this.#readings.history(node, query) };
   }
 
   /** Windows declared at short notice. */

@@ -229,7 +229,9 @@ function TimeAxis({
     <div aria-hidden="true" className="mt-1 ml-12 text-2xs text-ink-3">
       <p className="flex justify-between">
         {[0, 0.5, 1].map((share) => (
-          <span key={share}>{clockText(fromMs + spanMs * share)}</span>
+          <span key={share} className={share === 0.5 ? "hidden sm:inline" : ""}>
+            {clockText(fromMs + spanMs * share)}
+          </span>
         ))}
       </p>
       <p className="mt-0.5 flex justify-between">

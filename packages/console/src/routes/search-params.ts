@@ -21,7 +21,7 @@ function present<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
 
-export const colourings = ["team", "state", "workload"] as const;
+export const colourings = ["team", "state", "workload", "use"] as const;
 /** Holders tell more at a glance than phases: nearly all work runs. */
 export const colouringDefault = "team";
 export type Colouring = (typeof colourings)[number];

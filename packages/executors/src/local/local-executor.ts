@@ -11,7 +11,9 @@ import type {
   KnownAttempt,
   LogChunk,
   LogRequest,
+  NodeReadings,
 } from "../executor.ts";
+import { ToolRunner } from "../readings/run-tool.ts";
 import { OperationalError } from "@headroom/platform";
 import { findAccelerators } from "./accelerators.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
@@ -23,6 +25,7 @@ import { AttemptStore, FORGOTTEN_PREFIX } from "./attempt-store.ts";
 import { EffectQueue } from "./effect-queue.ts";
 import type { LocalInventory, NodeDevices } from "./inventory.ts";
 import { describeMachine, readMachine } from "./inventory.ts";
+import { readNodes } from "./node-readings.ts";
 import { Launcher } from "./launcher.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
@@ -61,6 +64,7 @@ class LocalExecutor implements Executor {
   readonly #resizer: Resizer;
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
+  readonly #tools = new ToolRunner();
   /** What happened before anybody watched. */
   #untold: ExecutorInput[] | null = [];
   #listener: ExecutorListener | null = null;
@@ -170,6 +174,11 @@ class LocalExecutor implements Executor {
     }
     const pids = seen.kind === "running" ? (files.readIfSound("workers.json")?.workers ?? []) : [];
     return { workers: sampleUsage(pids.map(({ pid }) => pid)), progressSkippedCount };
+  }
+
+  async readAccelerators(): Promise<readonly NodeReadings[]> {
+    this.#found ??= this.#discover();
+    return readNodes(await this.#found, this.#tools);
   }
 
   async forget(attemptId: AttemptId): Promise<void> {

@@ -293,7 +293,9 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
     app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
       try {
         const status = await handlers.status(plane, {} as never, () => goneSignal(reply));
-        const fleet = await plane.driver.read(fleetFigures);
+        const fleet = await plane.driver.read((engine) =>
+          fleetFigures(engine, plane.accelerators.readings, plane.nowMs()),
+        );
         const measured = { status, fleet, driver: plane.driver.status(), openStreams: streams.openCount };
         return await reply.type(metrics.contentType).send(await metrics.expose(measured));
       } catch (error) {

@@ -7,6 +7,7 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import type { ForecastService } from "../forecast/forecast-service.ts";
 import type { ReplayService } from "../replay/replay-service.ts";
 import type { CapacityService } from "../capacity/capacity-service.ts";
+import type { AcceleratorSampler } from "../telemetry/accelerator-sampler.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { MeasuredRunService } from "../measured-runs/measured-run-service.ts";
 import type { SizingService } from "../sizing/sizing-service.ts";
@@ -14,6 +15,7 @@ import type { SizingService } from "../sizing/sizing-service.ts";
 export interface ControlPlane {
   readonly driver: Driver;
   readonly telemetry: Telemetry;
+  readonly accelerators: AcceleratorSampler;
   readonly executors: ReadonlyMap<ExecutorId, Executor>;
   readonly gate: Gate;
   readonly sizing: SizingService;

@@ -42,6 +42,7 @@ import type { CommandRequest, DriverStatus } from "../driver/driver.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { framed } from "./stream-reply.ts";
 import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
+import { nodeTelemetry } from "./node-telemetry.ts";
 import { openLogs } from "./workload-logs.ts";
 import { workloadMetrics } from "./workload-metrics.ts";
 import { workloadUsage } from "./workload-usage.ts";
@@ -269,6 +270,9 @@ export const handlers: Handlers = {
   fleet: ({ driver }) => driver.read(fleetView),
   listNodes: ({ driver }, { query }) => driver.read((engine) => nodeList(engine, query)),
   getNode: (plane, { params: { id } }) => found(plane, (engine) => nodeView(engine, id), noNode(id)),
+  acceleratorReadings: ({ driver, accelerators }, { query }) =>
+    driver.read((engine) => accelerators.readings.page(engine, query)),
+  nodeTelemetry: (plane, { params: { id }, query }) => nodeTelemetry(plane, id, query),
   drainNode: async (plane, call) => {
     const wanted = { kind: "drainNode", nodeId: call.params.id as NodeId, running: call.body.running } as const;
     const { nodeId } = await command(plane, call, wanted, "nodeDraining");

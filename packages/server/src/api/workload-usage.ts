@@ -1,7 +1,7 @@
 /** Processor time and memory of a workload's running workers, as their executor sees them. */
 import { ACTIVE_ATTEMPTS_SHOWN_MAX, refuse } from "@headroom/protocol";
 import type { AttemptUsage, WorkloadUsage } from "@headroom/protocol";
-import type { Attempt, WorkloadId } from "@headroom/engine";
+import type { Attempt, WorkerAllocation, WorkloadId } from "@headroom/engine";
 import { executorOf } from "./attempt-executor.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -17,6 +17,15 @@ export async function workloadUsage(plane: ControlPlane, id: string): Promise<Wo
   return { workloadId: id, atMs: plane.nowMs(), attempts: usages.filter((usage) => usage !== null) };
 }
 
+function placeOf(
+  { accelerators: { readings }, nowMs }: ControlPlane,
+  worker: WorkerAllocation | undefined,
+): Pick<AttemptUsage["workers"][number], "node" | "accelerators"> {
+  if (worker === undefined) return {};
+  const held = readings.heldBy(worker.node, worker.accelerators, nowMs());
+  return { node: worker.node, ...(held === null || held.length === 0 ? {} : { accelerators: [...held] }) };
+}
+
 /** `null`: its executor does not report it, or not yet. */
 async function attemptUsage(plane: ControlPlane, attempt: Attempt): Promise<AttemptUsage | null> {
   const executor = await executorOf(plane, attempt.workers);
@@ -27,6 +36,7 @@ async function attemptUsage(plane: ControlPlane, attempt: Attempt): Promise<Atte
     cpuMs: Math.round(cpuMs),
     rssMib: Math.round(rssMib),
     peakRssMib: Math.round(peakRssMib),
+    ...placeOf(plane, attempt.workers[worker]),
   }));
   return { attemptId: attempt.id, task: attempt.task, number: attempt.number, workers };
 }

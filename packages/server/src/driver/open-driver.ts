@@ -82,7 +82,10 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
     // At most one for each attempt and node: nobody decides yet, so there is nothing to wait for.
     for (const observation of observations) void driver.observe(observation);
     for (const executor of executors)
-      executor.watch((input) => (speaksFor(engine.state, executor, input) ? driver.observe(input) : undefined));
+      executor.watch((input) => {
+        const isMeasured = input.kind === "utilizationReported" && options.telemetry?.isMeasured?.(input.attemptId);
+        return isMeasured === true || !speaksFor(engine.state, executor, input) ? undefined : driver.observe(input);
+      });
     driver.start([...engine.outstandingEffects(), ...effects]);
     log.info(
       `journal ${journal.journalId} at event ${sequence}, folded from ${snapshotSequence} in ${Math.round(recoveryMs)} ms`,

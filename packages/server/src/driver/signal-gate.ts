@@ -16,6 +16,8 @@ import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 
 export interface TelemetrySink {
+  /** Whether its utilization is measured on its accelerators; absent: that of none is. */
+  isMeasured?(id: AttemptId): boolean;
   /** Gives the attempt's newest reports with this one. */
   record(attempt: Attempt, sample: TelemetrySample, state: ReadonlyState): NewestReport;
 }

@@ -1,10 +1,15 @@
 /** Series by team, pool, accelerator type and kind of workload. Their number is bounded: teams past `TEAMS_MAX` share one label. */
-import type { Engine, Event } from "@headroom/engine";
-import { fleetView, teamList } from "@headroom/views";
+import type { Engine, Event, NodeId } from "@headroom/engine";
+import type { AcceleratorReading } from "@headroom/protocol";
+import { fleetView, READINGS_FRESH_MS, teamList } from "@headroom/views";
+import type { AcceleratorReadings } from "@headroom/views";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 const TEAMS_MAX = 500;
+/** Accelerators with series of their own: seven each. */
+const READINGS_MAX = 4_096;
+const BYTES_PER_MIB = 1024 * 1024;
 const OTHER_TEAMS = "(other)";
 /** From a second to a week: interactive work and long queues can both be told apart. */
 const waitBoundsS = [1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 12 * 3_600, 86_400, 3 * 86_400, 7 * 86_400];
@@ -30,14 +35,23 @@ interface WorkloadSeries {
   count: number;
 }
 
+interface ReadingSeries {
+  readonly node: string;
+  readonly pool: string;
+  readonly type: string;
+  readonly reading: AcceleratorReading;
+}
+
 /** Read from one state, so that the series agree with each other. */
 export interface FleetFigures {
   readonly accelerators: readonly AcceleratorSeries[];
   readonly teams: readonly TeamSeries[];
   readonly workloads: readonly WorkloadSeries[];
+  /** Of the accelerators whose vendor's tool answered within the last minute; at most `READINGS_MAX`. */
+  readonly readings: readonly ReadingSeries[];
 }
 
-export function fleetFigures(engine: Engine): FleetFigures {
+export function fleetFigures(engine: Engine, accelerators: AcceleratorReadings, nowMs: number): FleetFigures {
   const { pools } = fleetView(engine);
   const { items: teams } = teamList(engine, { limit: TEAMS_MAX });
   const known = new Set<string>(teams.map(({ name }) => name));
@@ -56,7 +70,21 @@ export function fleetFigures(engine: Engine): FleetFigures {
       ),
     ),
     workloads: workloadSeries(engine, known),
+    readings: readingSeries(engine, accelerators, nowMs),
   };
+}
+
+function readingSeries({ state }: Engine, { all }: AcceleratorReadings, nowMs: number): ReadingSeries[] {
+  const series: ReadingSeries[] = [];
+  for (const { node, atMs, accelerators } of all) {
+    const known = state.nodes.get(node as NodeId);
+    if (known === undefined || atMs === null || nowMs - atMs > READINGS_FRESH_MS) continue;
+    for (const reading of accelerators) {
+      if (series.length >= READINGS_MAX) return series;
+      series.push({ node, pool: known.pool, type: known.acceleratorType, reading });
+    }
+  }
+  return series;
 }
 
 /** Workloads that have not ended. */
@@ -73,7 +101,21 @@ function workloadSeries({ state }: Engine, teams: ReadonlySet<string>): Workload
   return [...series.values()];
 }
 
+/** Each value is a series for each accelerator: names, units of the value in one of the metric's, meanings. */
+const readingMetrics = {
+  busyMilli: ["utilization_ratio", 1000, "Share of time in which the accelerator was busy."],
+  memoryUsedMib: ["memory_used_bytes", 1 / BYTES_PER_MIB, "Memory in use."],
+  memoryTotalMib: ["memory_total_bytes", 1 / BYTES_PER_MIB, "Memory of the accelerator."],
+  temperatureC: ["temperature_celsius", 1, "Temperature."],
+  powerMilliwatts: ["power_watts", 1000, "Power draw."],
+  errorCount: ["uncorrected_errors", 1, "Uncorrected memory errors since the driver was loaded."],
+} as const;
+type ReadingName = keyof typeof readingMetrics;
+const readingNames = Object.keys(readingMetrics) as readonly ReadingName[];
+
 export class FleetMetrics {
+  readonly #readings: ReadonlyMap<ReadingName, Gauge>;
+  readonly #faults: Gauge;
   readonly #accelerators: Gauge;
   readonly #teams: Gauge;
   readonly #workloads: Gauge;
@@ -101,6 +143,19 @@ export class FleetMetrics {
       labelNames: ["team", "kind", "phase"],
       registers,
     });
+    const labelNames = ["node", "accelerator", "pool", "type"];
+    this.#readings = new Map(
+      readingNames.map((value) => {
+        const [name, , help] = readingMetrics[value];
+        return [value, new Gauge({ name: `headroom_accelerator_${name}`, help, labelNames, registers })];
+      }),
+    );
+    this.#faults = new Gauge({
+      name: "headroom_accelerator_fault",
+      help: "1: the vendor's tool reports an error of the accelerator, or no longer lists it.",
+      labelNames,
+      registers,
+    });
     this.#waits = new Histogram({
       name: "headroom_queue_wait_seconds",
       help: "From submission to the first placement, of workloads placed since the start of the process.",
@@ -116,11 +171,22 @@ export class FleetMetrics {
     });
   }
 
-  set({ accelerators, teams, workloads }: FleetFigures): void {
-    for (const gauge of [this.#accelerators, this.#teams, this.#workloads]) gauge.reset();
+  set({ accelerators, teams, workloads, readings }: FleetFigures): void {
+    const gauges = [this.#accelerators, this.#teams, this.#workloads, this.#faults, ...this.#readings.values()];
+    for (const gauge of gauges) gauge.reset();
+    for (const each of readings) this.#setReading(each);
     for (const { pool, type, state, count } of accelerators) this.#accelerators.set({ pool, type, state }, count);
     for (const { team, type, bound, count } of teams) this.#teams.set({ team, type, bound }, count);
     for (const { team, kind, phase, count } of workloads) this.#workloads.set({ team, kind, phase }, count);
+  }
+
+  #setReading({ node, pool, type, reading }: ReadingSeries): void {
+    const labels = { node, accelerator: String(reading.index), pool, type };
+    for (const name of readingNames) {
+      const value = reading[name];
+      if (value !== null) this.#readings.get(name)?.set(labels, value / readingMetrics[name][1]);
+    }
+    this.#faults.set(labels, reading.fault === null ? 0 : 1);
   }
 
   /** Counts an event once it is durable. */

@@ -12,6 +12,7 @@ import type {
   KnownAttempt,
   LogChunk,
   LogRequest,
+  NodeReadings,
 } from "@headroom/executors";
 import type { DriverLog } from "../driver/batch-driver.ts";
 import type { Driver } from "../driver/driver.ts";
@@ -86,6 +87,10 @@ export class RetainingExecutor implements Executor {
 
   usage(attemptId: AttemptId): Promise<AttemptUsage | null> {
     return this.#inner.usage(attemptId);
+  }
+
+  async readAccelerators(): Promise<readonly NodeReadings[]> {
+    return (await this.#inner.readAccelerators?.()) ?? [];
   }
 
   async forget(attemptId: AttemptId): Promise<void> {

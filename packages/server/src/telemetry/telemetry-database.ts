@@ -1,14 +1,22 @@
 /**
- * The telemetry of attempts in SQLite: one row for each attempt, with its rolled-up series as text. Nothing here is a fact that a
+ * Telemetry in SQLite: one row for each attempt and each accelerator, with its rolled-up series as text. Nothing here is a fact that a
  * decision needs, so commits are not synced, and a database that cannot be used is put aside and made new.
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AttemptId } from "@headroom/engine";
-import type { AttemptMetrics, Page } from "@headroom/protocol";
+import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
 import { AttemptSeries } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
-import type { AttemptSample, MetricsRequest, TelemetryRules, TelemetryThreadData } from "./telemetry-messages.ts";
+import { ACCELERATOR_SCHEMA, AcceleratorRows } from "./accelerator-rows.ts";
+import type {
+  AcceleratorSample,
+  AttemptSample,
+  MetricsRequest,
+  ReadingsRequest,
+  TelemetryRules,
+  TelemetryThreadData,
+} from "./telemetry-messages.ts";
 
 const FORMAT = 1;
 const SCHEMA = `
@@ -21,6 +29,7 @@ const SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS attempts_of_workload ON attempts (workload_id, position);
   CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (newest_ms);
+  ${ACCELERATOR_SCHEMA}
   PRAGMA user_version = ${FORMAT};
 `;
 /** Attempts written by one flush: some milliseconds of this thread, and every attempt of 10,000 in 80 s. */
@@ -50,6 +59,7 @@ export class TelemetryDatabase {
   #problems: string[] = [];
   /** Reports that are not in a row yet, by attempt, the longest gathered first. */
   readonly #gathered = new Map<AttemptId, Gathered>();
+  readonly #accelerators = new AcceleratorRows();
 
   constructor({ file, rules, isExpected }: TelemetryThreadData) {
     this.#file = file;
@@ -77,6 +87,14 @@ export class TelemetryDatabase {
     }
   }
 
+  addReadings(samples: readonly AcceleratorSample[]): void {
+    this.#accelerators.add(samples);
+  }
+
+  readings(request: ReadingsRequest): readonly AcceleratorHistory[] {
+    return this.#orNew(() => this.#accelerators.read(this.#database, request));
+  }
+
   flush(nowMs: number, all: boolean): void {
     this.#orNew(() => {
       if (!this.#isInMemory && !existsSync(this.#file)) throw new Error("the file was removed");
@@ -86,6 +104,7 @@ export class TelemetryDatabase {
         due.push(entry);
       }
       if (due.length > 0) this.#write(due);
+      this.#accelerators.flush(this.#database, { nowMs, all, max: FLUSHED_PER_TURN });
       this.#trim(nowMs);
     });
   }
@@ -163,6 +182,11 @@ export class TelemetryDatabase {
 
   /** By age, then by size: a turn removes some of what is too much, and the next turn goes on. */
   #trim(nowMs: number): void {
+    this.#database
+      .prepare(
+        "DELETE FROM accelerators WHERE position IN (SELECT position FROM accelerators WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?)",
+      )
+      .run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);
     const oldest = "SELECT position FROM attempts WHERE newest_ms < ? ORDER BY newest_ms LIMIT ?";
     const remove = this.#database.prepare(`DELETE FROM attempts WHERE position IN (${oldest})`);
     remove.run(nowMs - this.#rules.keptMs, REMOVED_AT_ONCE);

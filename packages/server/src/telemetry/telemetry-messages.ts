@@ -1,6 +1,6 @@
 import type { AttemptId } from "@headroom/engine";
-import type { AttemptMetrics, Page } from "@headroom/protocol";
-import type { MetricsRange, NewestReport, TelemetrySample } from "@headroom/views";
+import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
+import type { MetricsRange, NewestReport, ReadingValues, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
   /** Series whose newest report is older are removed. */
@@ -18,6 +18,12 @@ export interface TelemetryThreadData {
 
 export type AttemptSample = readonly [attemptId: AttemptId, workloadId: string, sample: TelemetrySample];
 
+export type AcceleratorSample = readonly [node: string, accelerator: number, atMs: number, values: ReadingValues];
+
+export interface ReadingsRequest extends MetricsRange {
+  readonly node: string;
+}
+
 export interface MetricsRequest extends MetricsRange {
   readonly workloadId: string;
   /** Of this attempt alone; `null`: of all. */
@@ -29,6 +35,8 @@ export interface MetricsRequest extends MetricsRange {
 
 export type TelemetryRequest =
   | { readonly kind: "add"; readonly samples: readonly AttemptSample[] }
+  | { readonly kind: "addReadings"; readonly samples: readonly AcceleratorSample[] }
+  | { readonly kind: "readings"; readonly request: ReadingsRequest }
   /** Writes what is due; `all`: everything that was not written yet. */
   | { readonly kind: "flush"; readonly nowMs: number; readonly all: boolean }
   | { readonly kind: "read"; readonly request: MetricsRequest }
@@ -39,6 +47,7 @@ export interface TelemetryAnswer {
   /** What happened to the store since the last answer, for the log. */
   readonly problems: readonly string[];
   readonly page?: Page<AttemptMetrics>;
+  readonly history?: readonly AcceleratorHistory[];
   readonly newest?: readonly (readonly [AttemptId, NewestReport])[];
   readonly bytes: number;
 }

@@ -5,11 +5,16 @@ import type { TelemetryAnswer, TelemetryRequest, TelemetryThreadData } from "./t
 
 const database = new TelemetryDatabase(workerData as TelemetryThreadData);
 
-function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest"> {
+function answer(request: TelemetryRequest): Pick<TelemetryAnswer, "page" | "newest" | "history"> {
   switch (request.kind) {
     case "add":
       database.add(request.samples);
       return {};
+    case "addReadings":
+      database.addReadings(request.samples);
+      return {};
+    case "readings":
+      return { history: database.readings(request.request) };
     case "flush":
       database.flush(request.nowMs, request.all);
       return {};

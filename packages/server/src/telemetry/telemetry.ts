@@ -5,14 +5,18 @@
 import type { Attempt, AttemptId, ReadonlyState } from "@headroom/engine";
 import { ThreadCalls } from "@headroom/platform";
 import { refuse } from "@headroom/protocol";
-import type { AttemptMetrics, Page } from "@headroom/protocol";
+import type { ProblemError } from "@headroom/protocol";
+import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protocol";
 import { NewestReports } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 import type { DriverLog } from "../driver/batch-driver.ts";
 import type { TelemetrySink } from "../driver/signal-gate.ts";
+import type { MeasuredUntil } from "./accelerator-sampler.ts";
 import type {
+  AcceleratorSample,
   AttemptSample,
   MetricsRequest,
+  ReadingsRequest,
   TelemetryAnswer,
   TelemetryRequest,
   TelemetryRules,
@@ -45,6 +49,8 @@ type StoreThread = ThreadCalls<TelemetryRequest, TelemetryAnswer>;
 
 export class Telemetry implements TelemetrySink {
   readonly newest = new NewestReports();
+  /** Of these, reports of the job itself are not taken: what the accelerators show counts. */
+  readonly measured: MeasuredUntil = new Map();
   readonly #options: TelemetryOptions;
   #thread: StoreThread | null;
   #waiting: AttemptSample[] = [];
@@ -81,6 +87,23 @@ export class Telemetry implements TelemetrySink {
     return this.newest.record(id, sample, state);
   }
 
+  isMeasured(id: AttemptId): boolean {
+    return (this.measured.get(id) ?? 0) >= this.#options.nowMs();
+  }
+
+  /** Sent to the store at once: they come together, a few times a minute. */
+  recordReadings(samples: readonly AcceleratorSample[]): void {
+    for (let from = 0; from < samples.length; from += SENT_AT_ONCE)
+      void this.#call({ kind: "addReadings", samples: samples.slice(from, from + SENT_AT_ONCE) });
+  }
+
+  /** Throws `overloaded` where the store cannot be read now. */
+  async readings(request: ReadingsRequest): Promise<readonly AcceleratorHistory[]> {
+    const answer = await this.#call({ kind: "readings", request });
+    if (answer?.history === undefined) throw restarting();
+    return answer.history;
+  }
+
   /** What attempts that still run had reported to an earlier process. */
   async restore(ids: readonly AttemptId[]): Promise<void> {
     for (let from = 0; from < ids.length; from += NEWEST_AT_ONCE) {
@@ -94,8 +117,7 @@ export class Telemetry implements TelemetrySink {
   async read(request: MetricsRequest): Promise<Page<AttemptMetrics>> {
     await this.#send();
     const answer = await this.#call({ kind: "read", request });
-    if (answer?.page === undefined)
-      throw refuse("overloaded", "The telemetry store is being started again; try again in a moment.");
+    if (answer?.page === undefined) throw restarting();
     return answer.page;
   }
 
@@ -154,3 +176,6 @@ export class Telemetry implements TelemetrySink {
     return new ThreadCalls<TelemetryRequest, TelemetryAnswer>(new URL("./telemetry-thread.ts", import.meta.url), data);
   }
 }
+
+const restarting = (): ProblemError =>
+  refuse("overloaded", "The telemetry store is being started again; try again in a moment.");

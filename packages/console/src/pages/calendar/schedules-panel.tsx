@@ -1,6 +1,6 @@
 /** Schedules: what they submit, their next due times, and the results of the last ones. */
 import type { ScheduleItem } from "@headroom/protocol";
-import { fromDueSentence } from "@headroom/views";
+import { cronText, fromDueSentence } from "@headroom/views";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { Panel } from "../../parts/page.tsx";
@@ -27,25 +27,29 @@ export function SchedulesPanel({ items }: { readonly items: readonly ScheduleIte
 }
 
 const whileRunning: Readonly<Record<ScheduleItem["schedule"]["concurrency"], string>> = {
-  allow: "concurrently with an unfinished last run",
-  forbid: "skipped while the last run has not ended",
-  replace: "replaces an unfinished last run",
+  allow: "Runs may overlap.",
+  forbid: "A run is skipped while the last one has not ended.",
+  replace: "A run replaces the last one if it has not ended.",
 };
 
 const NEXT_SHOWN = 3;
 
 function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
   const { schedule, cron, actor, nextAtsMs } = item;
+  const words = cronText(cron);
   const terms = fromDueSentence(schedule.fromDue);
   return (
     <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[15rem_12rem_1fr]">
       <div className="min-w-0">
         <h3 className="font-medium break-words">{schedule.name}</h3>
         <p className="mt-0.5 text-ink-2">
-          <code className="font-mono text-xs">{cron}</code> UTC
+          {words === null ? "" : `${words} UTC `}
+          <code className={`font-mono text-xs ${words === null ? "" : "block text-ink-3"}`}>{cron}</code>
+          {words === null ? " UTC" : ""}
         </p>
         <p className="mt-0.5 text-xs text-ink-3">
-          {schedule.spec.name} of {schedule.spec.team}, by {actor}; {whileRunning[schedule.concurrency]}
+          Submits {schedule.spec.name} for {schedule.spec.team}. Declared by {actor}.{" "}
+          {whileRunning[schedule.concurrency]}
         </p>
         {terms === null ? null : <p className="mt-0.5 text-xs text-ink-3">{terms}</p>}
       </div>
@@ -62,15 +66,20 @@ function ScheduleRow({ item }: { readonly item: ScheduleItem }): ReactElement {
       </div>
       <div className="min-w-0">
         <h4 className="text-xs text-ink-3">Last</h4>
-        <LastRuns runs={item.runs} lastWorkloadId={item.lastWorkloadId} />
+        <LastRuns name={schedule.spec.name} runs={item.runs} lastWorkloadId={item.lastWorkloadId} />
       </div>
     </li>
   );
 }
 
-function LastRuns({ runs, lastWorkloadId }: Pick<ScheduleItem, "runs" | "lastWorkloadId">): ReactElement {
+interface LastRunsProps extends Pick<ScheduleItem, "runs" | "lastWorkloadId"> {
+  /** The name of every workload that the schedule submits. */
+  readonly name: string;
+}
+
+function LastRuns({ name, runs, lastWorkloadId }: LastRunsProps): ReactElement {
   // Older versions kept only the last run.
-  if (runs.length === 0 && lastWorkloadId !== undefined) return <WorkloadLink id={lastWorkloadId} />;
+  if (runs.length === 0 && lastWorkloadId !== undefined) return <WorkloadLink id={lastWorkloadId} name={name} />;
   if (runs.length === 0) return <p className="text-ink-2">It was not due yet.</p>;
   return (
     <ul>
@@ -79,13 +88,13 @@ function LastRuns({ runs, lastWorkloadId }: Pick<ScheduleItem, "runs" | "lastWor
           <Moment atMs={dueAtMs} />
           {workloadId === null ? (
             <>
-              <Badge tone="idle">Left out</Badge>
+              <Badge tone="idle">Skipped</Badge>
               <span className="text-ink-3">{left}</span>
             </>
           ) : (
             <>
               {phase === undefined ? null : <PhaseBadge phase={phase} />}
-              <WorkloadLink id={workloadId} />
+              <WorkloadLink id={workloadId} name={name} />
             </>
           )}
         </li>
@@ -94,10 +103,10 @@ function LastRuns({ runs, lastWorkloadId }: Pick<ScheduleItem, "runs" | "lastWor
   );
 }
 
-function WorkloadLink({ id }: { readonly id: string }): ReactElement {
+function WorkloadLink({ id, name }: { readonly id: string; readonly name: string }): ReactElement {
   return (
     <Link to="/workloads/$workloadId" params={{ workloadId: id }} className="font-medium hover:underline">
-      {id}
+      {name}
     </Link>
   );
 }

@@ -92,7 +92,7 @@ function placeText(window: Window, use: WindowUse | undefined, chosen: readonly 
 }
 
 const ownersText = ({ team, users = [] }: Extract<Window, { readonly kind: "reservation" }>): string =>
-  [...(team === undefined ? [] : [`team ${team}`]), ...users].join(", ");
+  [...(team === undefined ? [] : [`team ${team}`]), ...users.map((user) => `user ${user}`)].join(" and ");
 
 function Kept({ use: { heldFor, acceleratorCount } }: { readonly use: WindowUse }): ReactElement {
   return (
@@ -125,8 +125,8 @@ function Drained({ use: { drained, drainedCount, completionCount } }: { readonly
                 {name}
               </Link>
               <span className="text-ink-3">
-                {team}, {plural(accelerators, "accelerator")} here, {isStopping ? "asked" : "at"}{" "}
-                <Moment atMs={askedAtMs} />
+                {team}, {plural(accelerators, "accelerator")} on these nodes,{" "}
+                {isStopping ? "stopping since" : "stops at"} <Moment atMs={askedAtMs} />
               </span>
             </li>
           ))}

@@ -1,11 +1,25 @@
 /** Colour of every accelerator for each colouring, and its legend. */
 import { forEachRange } from "@headroom/engine";
 import { DEFAULT_TEAM } from "@headroom/protocol";
-import type { Node, NodeHolder } from "@headroom/protocol";
+import type { AcceleratorReading, Node, NodeHolder, NodeReadings } from "@headroom/protocol";
 import type { Colouring } from "../../routes/search-params.ts";
 
 /** Meaning of a cell's colour; the painter maps it to colours. Categories are numbers from 0 on. */
-export type CellKind = "free" | "down" | "launching" | "running" | "stopping" | { readonly category: number };
+export type CellKind =
+  | "free"
+  | "down"
+  | "launching"
+  | "running"
+  | "stopping"
+  | "faulty"
+  | "unread"
+  | { readonly category: number }
+  /** Utilization in steps: 0 is idle, `USE_STEPS` fully busy. */
+  | { readonly useStep: number };
+
+export const USE_STEPS = 4;
+/** Below it an accelerator counts as idle. */
+const BUSY_MILLI_MIN = 50;
 
 /** Only twelve hues can be told apart; further teams or workloads share them. */
 export const CATEGORIES = 12;
@@ -30,7 +44,7 @@ function categoryOfWorkload(id: string): number {
 
 export type Categorise = (holder: NodeHolder) => CellKind;
 
-export function categoriser(colouring: Colouring, teams: ReadonlyMap<string, number>): Categorise {
+export function categoriser(colouring: Exclude<Colouring, "use">, teams: ReadonlyMap<string, number>): Categorise {
   if (colouring === "state") return ({ phase }) => phase;
   if (colouring === "team") return ({ team }) => ({ category: teams.get(team) ?? 0 });
   return ({ workloadId }) => ({ category: categoryOfWorkload(workloadId) });
@@ -44,6 +58,27 @@ export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
     forEachRange(holder.accelerators, (first, last) => cells.fill(kind, first, last + 1));
   }
   return cells;
+}
+
+export type CellsOf = (node: Node) => readonly CellKind[];
+
+/** Cells by what their vendor's tool says, whoever holds them. */
+export function utilizationCells(node: Node, read: NodeReadings | undefined): CellKind[] {
+  const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "unread" : "down");
+  if (node.health !== "up") return cells;
+  for (const { index, busyMilli, fault } of read?.accelerators ?? []) {
+    if (index >= cells.length) continue;
+    if (fault !== null) cells[index] = "faulty";
+    else if (busyMilli !== null) cells[index] = { useStep: utilizationStepOf(busyMilli) };
+  }
+  return cells;
+}
+
+const utilizationStepOf = (busyMilli: number): number =>
+  busyMilli < BUSY_MILLI_MIN ? 0 : Math.max(1, Math.min(USE_STEPS, Math.ceil((USE_STEPS * busyMilli) / 1000)));
+
+export function readingOf(read: NodeReadings | undefined, index: number): AcceleratorReading | undefined {
+  return read?.accelerators.find((each) => each.index === index);
 }
 
 /** Holder of an accelerator of the node; `null`: idle. */

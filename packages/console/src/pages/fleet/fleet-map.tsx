@@ -2,12 +2,20 @@
  * The fleet as a map with one cell for each accelerator. Pointer or arrow keys choose a node, Enter or a click opens
  * it. A live region reads the chosen cell; the table beside the map has the same data.
  */
-import type { Node } from "@headroom/protocol";
+import type { Node, NodeReadings } from "@headroom/protocol";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { KeyboardEvent, PointerEvent, ReactElement } from "react";
 import type { Colouring } from "../../routes/search-params.ts";
 import { useThemeName } from "../../theme/token-colours.ts";
-import { categoriser, holderAt, nodeSentence } from "./cell-colours.ts";
+import {
+  categoriser,
+  cellsOf,
+  holderAt,
+  nodeSentence,
+  readingOf,
+  utilizationCells,
+  type CellsOf,
+} from "./cell-colours.ts";
 import { layoutFleet, neighbour, nodeAtPoint, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
 import { MapTip } from "./map-tip.tsx";
 import { paintFleet, paletteFor } from "./paint-fleet.ts";
@@ -17,6 +25,8 @@ interface FleetMapProps {
   readonly nodes: readonly Node[];
   readonly teams: ReadonlyMap<string, number>;
   readonly colouring: Colouring;
+  /** By node; empty until they are there. */
+  readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly onOpen: (nodeId: string) => void;
 }
 
@@ -27,13 +37,13 @@ interface Cursor {
   readonly isPointer: boolean;
 }
 
-export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): ReactElement {
+export function FleetMap({ nodes, teams, colouring, readings, onOpen }: FleetMapProps): ReactElement {
   const [frame, width] = useWidth();
   const layout = useMemo(() => layoutFleet(nodes, Math.max(width, 160)), [nodes, width]);
   const [cursor, setCursor] = useState<Cursor | null>(null);
   const box = layout.boxes.find(({ node }) => node.id === cursor?.nodeId) ?? null;
   const holder = box === null || cursor?.accelerator == null ? null : holderAt(box.node, cursor.accelerator);
-  const canvas = usePainting({ layout, colouring, teams, box, workloadId: holder?.workloadId ?? null });
+  const canvas = usePainting({ layout, colouring, teams, readings, box, workloadId: holder?.workloadId ?? null });
   const point = (event: PointerEvent): void => {
     const bounds = event.currentTarget.getBoundingClientRect();
     const found = nodeAtPoint(layout, event.clientX - bounds.left, event.clientY - bounds.top);
@@ -54,14 +64,7 @@ export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): Re
   };
   return (
     <div ref={frame} className="relative">
-      {layout.pools.map(({ pool, site, acceleratorType, y }) => (
-        <h2 key={pool} className="absolute left-0 flex items-baseline gap-2 text-sm font-semibold" style={{ top: y }}>
-          {pool}
-          <span className="font-normal text-ink-3">
-            {[site, acceleratorType].filter((part) => part !== "").join(", ")}
-          </span>
-        </h2>
-      ))}
+      <PoolHeadings layout={layout} />
       {/* The canvas is one widget with its own cursor; its description lists its keys. */}
       <canvas
         ref={canvas}
@@ -87,9 +90,30 @@ export function FleetMap({ nodes, teams, colouring, onOpen }: FleetMapProps): Re
         {box === null || cursor?.isPointer === true ? "" : nodeSentence(box.node)}
       </p>
       {box === null ? null : (
-        <MapTip box={box} layout={layout} holder={holder} accelerator={cursor?.accelerator ?? null} />
+        <MapTip
+          box={box}
+          layout={layout}
+          holder={holder}
+          accelerator={cursor?.accelerator ?? null}
+          reading={cursor?.accelerator == null ? undefined : readingOf(readings.get(box.node.id), cursor.accelerator)}
+        />
       )}
     </div>
+  );
+}
+
+function PoolHeadings({ layout }: { readonly layout: FleetLayout }): ReactElement {
+  return (
+    <>
+      {layout.pools.map(({ pool, site, acceleratorType, y }) => (
+        <h2 key={pool} className="absolute left-0 flex items-baseline gap-2 text-sm font-semibold" style={{ top: y }}>
+          {pool}
+          <span className="font-normal text-ink-3">
+            {[site, acceleratorType].filter((part) => part !== "").join(", ")}
+          </span>
+        </h2>
+      ))}
+    </>
   );
 }
 
@@ -108,16 +132,21 @@ interface Painting {
   readonly layout: FleetLayout;
   readonly colouring: Colouring;
   readonly teams: ReadonlyMap<string, number>;
+  readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly box: NodeBox | null;
   readonly workloadId: string | null;
 }
 
-function usePainting({ layout, colouring, teams, box, workloadId }: Painting): {
+function usePainting({ layout, colouring, teams, readings, box, workloadId }: Painting): {
   readonly current: HTMLCanvasElement | null;
 } {
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useThemeName();
-  const categorise = useMemo(() => categoriser(colouring, teams), [colouring, teams]);
+  const cells = useMemo((): CellsOf => {
+    if (colouring === "use") return (node) => utilizationCells(node, readings.get(node.id));
+    const categorise = categoriser(colouring, teams);
+    return (node) => cellsOf(node, categorise);
+  }, [colouring, teams, readings]);
   useEffect(() => {
     const element = canvas.current;
     const context = element?.getContext("2d");
@@ -131,7 +160,7 @@ function usePainting({ layout, colouring, teams, box, workloadId }: Painting): {
     }
     context.setTransform(scale, 0, 0, scale, 0, 0);
     const palette = paletteFor(element.parentElement ?? element, theme);
-    paintFleet(context, { layout, categorise, palette, cursor: box, workloadId });
-  }, [layout, categorise, box, workloadId, theme]);
+    paintFleet(context, { layout, cellsOf: cells, palette, cursor: box, workloadId });
+  }, [layout, cells, box, workloadId, theme]);
   return canvas;
 }

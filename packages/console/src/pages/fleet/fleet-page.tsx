@@ -1,10 +1,10 @@
-import type { Fleet, Node, Status } from "@headroom/protocol";
+import type { Fleet, Node, NodeReadings, Status } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy, useMemo } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
-import { fleetQuery, nodesQuery, statusQuery, teamsQuery } from "../../data/queries.ts";
+import { fleetQuery, nodesQuery, readingsQuery, statusQuery, teamsQuery } from "../../data/queries.ts";
 import { changesFleet, changesTeams } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Segments } from "../../parts/controls.tsx";
@@ -37,6 +37,7 @@ export function FleetPage(): ReactElement {
   const change = (next: Partial<FleetSearch>): void =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace: next.node === undefined });
   const isTable = search.view === "table";
+  const readings = useReadings();
   const open = nodes.data?.find(({ id }) => id === search.node);
   return (
     <Page
@@ -47,18 +48,7 @@ export function FleetPage(): ReactElement {
           ? "Every accelerator and its work"
           : fleetSummary(fleet.data.sites.length, fleet.data.pools.length)
       }
-      actions={
-        <Segments
-          label="View"
-          name="fleet-view"
-          value={isTable ? "table" : "map"}
-          options={[
-            { value: "map", label: "Map" },
-            { value: "table", label: "Table" },
-          ]}
-          onValue={(view) => change({ view: view === "table" ? "table" : undefined })}
-        />
-      }
+      actions={<ViewChoice isTable={isTable} onView={(view) => change({ view })} />}
     >
       {nodes.data !== undefined && nodes.error !== null ? <StaleNotice error={nodes.error} /> : null}
       {nodes.data === undefined ? (
@@ -69,7 +59,7 @@ export function FleetPage(): ReactElement {
         )
       ) : isTable ? (
         <Suspense fallback={<Loading label="Loading the table" />}>
-          <NodeTable nodes={nodes.data} onOpen={(node) => change({ node })} />
+          <NodeTable nodes={nodes.data} readings={readings} onOpen={(node) => change({ node })} />
         </Suspense>
       ) : (
         <div className="flex flex-col gap-4 px-4 pb-6 md:px-6">
@@ -77,7 +67,12 @@ export function FleetPage(): ReactElement {
             <FleetNumbers fleet={fleet.data} status={status.data} />
           )}
           <Overview fleet={fleet.data} status={status.data} />
-          <MapPanel nodes={nodes.data} colouring={search.colour ?? colouringDefault} onChange={change} />
+          <MapPanel
+            nodes={nodes.data}
+            readings={readings}
+            colouring={search.colour ?? colouringDefault}
+            onChange={change}
+          />
           <div className="grid items-start gap-4 lg:grid-cols-2">
             <RunningPanel />
             <NextPanel />
@@ -88,6 +83,26 @@ export function FleetPage(): ReactElement {
         <NodeDrawer node={open} onClose={() => change({ node: undefined })} />
       </OnDemand>
     </Page>
+  );
+}
+
+interface ViewChoiceProps {
+  readonly isTable: boolean;
+  readonly onView: (view: "table" | undefined) => void;
+}
+
+function ViewChoice({ isTable, onView }: ViewChoiceProps): ReactElement {
+  return (
+    <Segments
+      label="View"
+      name="fleet-view"
+      value={isTable ? "table" : "map"}
+      options={[
+        { value: "map", label: "Map" },
+        { value: "table", label: "Table" },
+      ]}
+      onValue={(view) => onView(view === "table" ? "table" : undefined)}
+    />
   );
 }
 
@@ -113,11 +128,12 @@ const fleetSummary = (sites: number, pools: number): string =>
 
 interface MapPanelProps {
   readonly nodes: readonly Node[];
+  readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly colouring: Colouring;
   readonly onChange: (next: Partial<FleetSearch>) => void;
 }
 
-function MapPanel({ nodes, colouring, onChange }: MapPanelProps): ReactElement {
+function MapPanel({ nodes, readings, colouring, onChange }: MapPanelProps): ReactElement {
   const teams = useTeamCategories();
   if (nodes.length === 0) {
     return (
@@ -140,13 +156,36 @@ function MapPanel({ nodes, colouring, onChange }: MapPanelProps): ReactElement {
             { value: "team", label: "Team" },
             { value: "state", label: "State" },
             { value: "workload", label: "Workload" },
+            { value: "use", label: "Utilization" },
           ]}
           onValue={(colour) => onChange({ colour: colour === colouringDefault ? undefined : colour })}
         />
       </div>
-      <FleetMap nodes={nodes} teams={teams} colouring={colouring} onOpen={(node) => onChange({ node })} />
+      <FleetMap
+        nodes={nodes}
+        teams={teams}
+        colouring={colouring}
+        readings={readings}
+        onOpen={(node) => onChange({ node })}
+      />
+      {colouring === "use" && !hasReadings(readings) ? (
+        <p className="pt-3 text-ink-2">
+          No telemetry yet: no node has accelerators that <code>nvidia-smi</code>, <code>rocm-smi</code> or DCGM can
+          read. Declared slots have none.
+        </p>
+      ) : null}
     </section>
   );
+}
+
+const hasReadings = (readings: ReadonlyMap<string, NodeReadings>): boolean =>
+  [...readings.values()].some(({ accelerators }) => accelerators.length > 0);
+
+const noReadings: ReadonlyMap<string, NodeReadings> = new Map();
+
+function useReadings(): ReadonlyMap<string, NodeReadings> {
+  const { data = noReadings } = useQuery(readingsQuery(useClient()));
+  return data;
 }
 
 function useTeamCategories(): ReadonlyMap<string, number> {

@@ -31,21 +31,32 @@ const states: readonly LegendEntry[] = [
   { name: "Stopping", colour: token("stop") },
 ];
 
+const uses: readonly LegendEntry[] = [
+  { name: "Idle", colour: token("cell-free") },
+  { name: "Half busy", colour: `color-mix(in oklab, ${token("run")} 50%, ${token("cell-free")})` },
+  { name: "Busy", colour: token("run") },
+  { name: "Fault", colour: token("cell-down"), border: `1px solid ${token("bad")}` },
+  { name: "No telemetry", colour: token("sunken"), border: `1px solid ${token("line-strong")}` },
+  { name: "Lost", colour: token("cell-down"), border: `1.5px solid ${token("bad")}` },
+];
+
 /** Meaning of the colours; only teams that hold something now. */
 export function Legend({ nodes, teams, colouring }: LegendProps): ReactElement {
   const theme = useThemeName();
   const holding = useMemo(() => new Set(nodes.flatMap(({ holders }) => holders.map(({ team }) => team))), [nodes]);
   const own: readonly LegendEntry[] =
-    colouring === "state"
-      ? states
-      : colouring === "team"
-        ? [...teams]
-            .filter(([team]) => holding.has(team))
-            .map(([team, category]) => ({ name: team, colour: categoryColour(category, theme) }))
-        : [];
+    colouring === "use"
+      ? uses
+      : colouring === "state"
+        ? states
+        : colouring === "team"
+          ? [...teams]
+              .filter(([team]) => holding.has(team))
+              .map(([team, category]) => ({ name: team, colour: categoryColour(category, theme) }))
+          : [];
   return (
     <ul aria-label="Legend" className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-2">
-      {[...own, ...common].map(({ name, colour, border }) => (
+      {[...own, ...(colouring === "use" ? [] : common)].map(({ name, colour, border }) => (
         <li key={name} className="flex items-center gap-1.5">
           <span aria-hidden="true" className="size-2.5" style={{ background: colour, border }} />
           {name}

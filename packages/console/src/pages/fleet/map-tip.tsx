@@ -1,5 +1,6 @@
-import type { NodeHolder } from "@headroom/protocol";
+import type { AcceleratorReading, NodeHolder } from "@headroom/protocol";
 import type { ReactElement } from "react";
+import { readingSentence } from "./reading-text.ts";
 import { freeCountOf, nodeStateText } from "./cell-colours.ts";
 import { nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
 
@@ -8,6 +9,7 @@ interface MapTipProps {
   readonly layout: FleetLayout;
   readonly holder: NodeHolder | null;
   readonly accelerator: number | null;
+  readonly reading: AcceleratorReading | undefined;
 }
 
 const WIDTH = 232;
@@ -15,7 +17,7 @@ const WIDTH = 232;
 /**
  * Placed beside the node under the cursor, where there is room. It ignores the pointer, so the cursor passes through.
  */
-export function MapTip({ box, layout, holder, accelerator }: MapTipProps): ReactElement {
+export function MapTip({ box, layout, holder, accelerator, reading }: MapTipProps): ReactElement {
   const { node } = box;
   const size = nodeSize(layout.grid, node.acceleratorCount);
   const isRight = box.x + size.width + WIDTH + 12 <= layout.width;
@@ -49,6 +51,7 @@ export function MapTip({ box, layout, holder, accelerator }: MapTipProps): React
           )}
         </p>
       )}
+      {reading === undefined ? null : <p className="text-ink-2">{readingSentence(reading)}</p>}
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { Confirm, Drawer } from "../../parts/dialog.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { Moment, Span } from "../../parts/time-text.tsx";
+import { NodeTelemetryPanel } from "./node-telemetry.tsx";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
 interface NodeDrawerProps {
@@ -51,12 +52,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
         ]}
       />
       <NodeActions node={node} />
-      <section aria-label="Telemetry" className="border-t border-line px-4 py-3">
-        <h3 className="pb-1 font-semibold">Telemetry</h3>
-        <p className="text-ink-2">
-          No telemetry yet: nothing reports utilization, memory, temperature, power or errors of these accelerators.
-        </p>
-      </section>
+      <NodeTelemetryPanel node={node} />
       <section aria-label="On this node" className="border-t border-line">
         <h3 className="px-4 pt-3 pb-1 font-semibold">On this node</h3>
         {node.holders.length === 0 ? <p className="px-4 pb-4 text-ink-2">Nothing runs here.</p> : null}

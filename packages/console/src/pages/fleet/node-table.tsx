@@ -1,30 +1,35 @@
-import type { Node } from "@headroom/protocol";
+import type { Node, NodeReadings } from "@headroom/protocol";
 import type { ReactElement } from "react";
 import { Badge } from "../../parts/phase-badge.tsx";
 import { UsageBar } from "../../parts/usage-bar.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
+import { nodeReadingText } from "./reading-text.ts";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
 interface NodeTableProps {
   readonly nodes: readonly Node[];
+  readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly onOpen: (nodeId: string) => void;
 }
 
 /** The fleet's nodes as a table. */
-export function NodeTable({ nodes, onOpen }: NodeTableProps): ReactElement {
+export function NodeTable({ nodes, readings, onOpen }: NodeTableProps): ReactElement {
   return (
     <VirtualTable
       label="Nodes"
       rows={nodes}
       rowCount={nodes.length}
       keyOf={({ id }) => id}
-      columns={columns(onOpen)}
-      template="grid-cols-[1.2fr_auto_5rem] md:grid-cols-[1fr_8rem_1.2fr_1.2fr_1.6fr]"
+      columns={columns(onOpen, readings)}
+      template="grid-cols-[1.2fr_auto_5rem] md:grid-cols-[1fr_8rem_1.2fr_1.2fr_1.2fr_1.4fr]"
     />
   );
 }
 
-const columns = (onOpen: (nodeId: string) => void): readonly Column<Node>[] => [
+const columns = (
+  onOpen: (nodeId: string) => void,
+  readings: ReadonlyMap<string, NodeReadings>,
+): readonly Column<Node>[] => [
   {
     id: "node",
     header: "Node",
@@ -61,6 +66,12 @@ const columns = (onOpen: (nodeId: string) => void): readonly Column<Node>[] => [
         </span>
       </span>
     ),
+  },
+  {
+    id: "telemetry",
+    header: "Telemetry",
+    className: "hidden md:block text-ink-2",
+    cell: ({ id }) => nodeReadingText(readings.get(id)),
   },
   {
     id: "work",

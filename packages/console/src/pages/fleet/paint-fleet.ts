@@ -1,7 +1,7 @@
 /** Draws the map from its arguments; keeps no state. */
 import { forEachRange } from "@headroom/engine";
 import { tokenColours } from "../../theme/token-colours.ts";
-import { CATEGORIES, cellsOf, type Categorise, type CellKind } from "./cell-colours.ts";
+import { CATEGORIES, USE_STEPS, type CellKind, type CellsOf } from "./cell-colours.ts";
 import { cellAt, nodeSize, type FleetLayout, type NodeBox } from "./fleet-layout.ts";
 
 const tokens = [
@@ -43,7 +43,7 @@ export function paletteFor(host: Element, theme: string): Palette {
 
 export interface FleetPicture {
   readonly layout: FleetLayout;
-  readonly categorise: Categorise;
+  readonly cellsOf: CellsOf;
   readonly palette: Palette;
   /** Under the pointer or the arrow keys. */
   readonly cursor: NodeBox | null;
@@ -84,13 +84,17 @@ function paintGroups(
 }
 
 function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box: NodeBox): void {
-  const { layout, palette, categorise } = picture;
+  const { layout, palette, cellsOf } = picture;
   const { node } = box;
   const { cell } = layout.grid;
-  cellsOf(node, categorise).forEach((kind, accelerator) => {
+  cellsOf(node).forEach((kind, accelerator) => {
     const { x, y } = cellAt(layout.grid, box, accelerator);
     context.fillStyle = colourOf(kind, palette);
     context.fillRect(x, y, cell, cell);
+    if (kind === "unread" || kind === "faulty") {
+      const colour = kind === "faulty" ? palette.token.bad : palette.token.line;
+      hatch(context, { x, y, cell, colour });
+    }
     if (kind === "launching") hatch(context, { x, y, cell, colour: palette.token.run });
   });
   const outline = node.health === "lost" ? palette.token.bad : node.draining ? palette.token.wait : null;
@@ -104,12 +108,18 @@ function paintNode(context: CanvasRenderingContext2D, picture: FleetPicture, box
 }
 
 function colourOf(kind: CellKind, { token, categories }: Palette): string {
+  if (typeof kind === "object" && "useStep" in kind)
+    return kind.useStep === 0 ? token["cell-free"] : utilizationColour(kind.useStep, token);
   if (typeof kind === "object") return categories[kind.category] ?? token.run;
   switch (kind) {
     case "free":
       return token["cell-free"];
     case "down":
       return token["cell-down"];
+    case "faulty":
+      return token["cell-down"];
+    case "unread":
+      return token.sunken;
     case "launching":
       return token["run-soft"];
     case "running":
@@ -117,6 +127,11 @@ function colourOf(kind: CellKind, { token, categories }: Palette): string {
     case "stopping":
       return token.stop;
   }
+}
+
+/** The busier, the closer to the colour of running work. */
+function utilizationColour(step: number, token: Palette["token"]): string {
+  return `color-mix(in oklab, ${token.run} ${Math.round((100 * step) / USE_STEPS)}%, ${token["cell-free"]})`;
 }
 
 interface HatchedCell {

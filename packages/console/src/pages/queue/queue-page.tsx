@@ -169,7 +169,7 @@ function QueueTable({ list, rows, hiddenCount, isFiltered, columns }: QueueTable
           rowCount={isFiltered ? rows.length : list.head.waiting.workloads - hiddenCount}
           keyOf={({ entry }) => entry.workload.id}
           columns={columns}
-          template="grid-cols-[2.5rem_1fr_auto] md:grid-cols-[2.5rem_minmax(8rem,1.1fr)_minmax(6rem,0.8fr)_minmax(5rem,0.6fr)_4rem_5rem_7rem_6.5rem_minmax(0,2.4fr)]"
+          template="grid-cols-[2.5rem_1fr_auto] md:grid-cols-[2.5rem_minmax(12rem,1.5fr)_minmax(6rem,0.8fr)_minmax(5rem,0.6fr)_4rem_5rem_7rem_6.5rem_minmax(0,2.4fr)]"
           onShow={onShow}
           footer={
             list.isComplete ? null : (

@@ -76,11 +76,46 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
         {text("walltime", "Walltime", "For example 90m or 12h; unlimited if empty.")}
         {text("priority", "Priority", "low, normal, high or a number.")}
         {text("retries", "Retries", "2 if empty.")}
-        {text("preemptible", "Preemptible", "true, false, or empty for the rule of the policy.")}
+        <Preemptible manifest={manifest} error={errors.preemptible} onManifest={onManifest} />
         {minutes === null ? text("dir", "Directory", "Absolute path on the nodes.") : null}
         {text("notBefore", "Not before", "For example 2027-03-01T08:00:00Z.")}
       </div>
     </>
+  );
+}
+
+const preemptibleOptions = [
+  { value: "", label: "As the policy says" },
+  { value: "aboveGuarantee", label: "Above the guarantee" },
+  { value: "true", label: "Always" },
+  { value: "false", label: "Never" },
+];
+
+interface PreemptibleProps {
+  readonly manifest: Manifest;
+  readonly error: string | undefined;
+  readonly onManifest: (manifest: Manifest) => void;
+}
+
+/** A value that is none of these, from the YAML tab, stays selectable. */
+function Preemptible({ manifest, error, onManifest }: PreemptibleProps): ReactElement {
+  const value = fieldText(manifest, "preemptible");
+  const isKnown = preemptibleOptions.some((option) => option.value === value);
+  return (
+    <Field
+      id="submit-preemptible"
+      label="Preemptible"
+      error={error}
+      hint="Above the guarantee: only teams below their own guarantee can reclaim the capacity."
+    >
+      <Select
+        id="submit-preemptible"
+        label="Preemptible"
+        value={value}
+        options={isKnown ? preemptibleOptions : [...preemptibleOptions, { value, label: value }]}
+        onValue={(chosen) => onManifest(withField(manifest, "preemptible", chosen))}
+      />
+    </Field>
   );
 }
 

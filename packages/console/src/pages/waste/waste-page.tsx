@@ -56,9 +56,9 @@ function NothingFound({ list: { toldCount, runningCount } }: { readonly list: Wa
     return (
       <Empty icon="waste" title="No telemetry yet">
         <p>
-          {plural(runningCount, "running attempt")} {runningCount === 1 ? "holds" : "hold"} accelerators, and none
-          reports how busy they are. Idle accelerators are found once utilization is reported, for example by the job in
-          its progress file.
+          {plural(runningCount, "running attempt")} {runningCount === 1 ? "holds" : "hold"} accelerators, and nothing
+          tells how busy they are. Idle accelerators are found once a vendor&apos;s tool (nvidia-smi, rocm-smi, DCGM)
+          can read them, or the job reports utilization in its progress file.
         </p>
       </Empty>
     );

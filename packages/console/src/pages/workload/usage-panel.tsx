@@ -1,5 +1,5 @@
 import { grouped, memoryText } from "@headroom/views";
-import type { WorkloadUsage } from "@headroom/protocol";
+import type { AcceleratorReading, WorkloadUsage } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -30,20 +30,75 @@ function useCoresUsed(data: WorkloadUsage | undefined): (key: string, cpuMs: num
   };
 }
 
+const processTitles = ["Worker", "Node", "Cores used", "Processor time", "Memory", "Peak"];
+const acceleratorTitles = ["Accelerators busy", "Accelerator memory", "Temperature", "Power", "Errors"];
+
+/** The accelerators of one worker together: mean use, fullest memory, hottest, and the sums of power and errors. */
+function ReadingCells({ accelerators }: { readonly accelerators: readonly AcceleratorReading[] }): ReactElement {
+  const cells = [
+    meanText(accelerators.map(({ busyMilli }) => busyMilli)),
+    extremeText(
+      accelerators.map(({ memoryUsedMib }) => memoryUsedMib),
+      memoryText,
+    ),
+    extremeText(
+      accelerators.map(({ temperatureC }) => temperatureC),
+      (value) => `${Math.round(value)} °C`,
+    ),
+    sumText(
+      accelerators.map(({ powerMilliwatts }) => powerMilliwatts),
+      (value) => `${Math.round(value / 1000)} W`,
+    ),
+    sumText(
+      accelerators.map(({ errorCount }) => errorCount),
+      grouped,
+    ),
+  ];
+  return (
+    <>
+      {cells.map((text, column) => (
+        <td key={acceleratorTitles[column]} className="px-4 py-1">
+          {text}
+        </td>
+      ))}
+    </>
+  );
+}
+
+type MaybeNumbers = readonly (number | null)[];
+const known = (values: MaybeNumbers): readonly number[] => values.filter((value) => value !== null);
+
+function meanText(values: MaybeNumbers): string {
+  const all = known(values);
+  return all.length === 0 ? "–" : `${Math.round(all.reduce((sum, value) => sum + value, 0) / all.length / 10)}%`;
+}
+
+function sumText(values: MaybeNumbers, text: (value: number) => string): string {
+  const all = known(values);
+  return all.length === 0 ? "–" : text(all.reduce((sum, value) => sum + value, 0));
+}
+
+function extremeText(values: MaybeNumbers, text: (value: number) => string): string {
+  const all = known(values);
+  return all.length === 0 ? "–" : text(all.reduce((most, value) => Math.max(most, value)));
+}
+
 export function UsagePanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const { data } = useQuery({ ...usageQuery(useClient(), workloadId), refetchInterval: EVERY_MS, retry: false });
   const rows = (data?.attempts ?? []).flatMap(({ attemptId, task, workers }) =>
     workers.map((usage) => ({ ...usage, attemptId, task })),
   );
   const coresUsed = useCoresUsed(data);
+  const hasReadings = rows.some(({ accelerators }) => accelerators !== undefined);
+  const titles = [...processTitles, ...(hasReadings ? acceleratorTitles : [])];
   if (rows.length === 0) return null;
   return (
-    <Panel title="Use">
+    <Panel title="Workers">
       <div className="scroll-thin overflow-x-auto">
         <table className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>
-              {["Worker", "Cores used", "Processor time", "Memory", "Peak"].map((name) => (
+              {titles.map((name) => (
                 <th key={name} scope="col" className="px-4 pt-2 font-medium">
                   {name}
                 </th>
@@ -51,17 +106,21 @@ export function UsagePanel({ workloadId }: { readonly workloadId: string }): Rea
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, WORKERS_SHOWN_MAX).map(({ attemptId, task, worker, cpuMs, rssMib, peakRssMib }) => (
-              <tr key={`${attemptId} ${worker}`}>
-                <th scope="row" className="px-4 py-1 font-normal">
-                  {task > 0 ? `${task}.${worker}` : worker}
-                </th>
-                <td className="px-4 py-1">{coresUsed(`${attemptId} ${worker}`, cpuMs)}</td>
-                <td className="px-4 py-1">{spanText(cpuMs)}</td>
-                <td className="px-4 py-1">{memoryText(rssMib)}</td>
-                <td className="px-4 py-1 text-ink-2">{memoryText(peakRssMib)}</td>
-              </tr>
-            ))}
+            {rows
+              .slice(0, WORKERS_SHOWN_MAX)
+              .map(({ attemptId, task, worker, node, cpuMs, rssMib, peakRssMib, accelerators = [] }) => (
+                <tr key={`${attemptId} ${worker}`}>
+                  <th scope="row" className="px-4 py-1 font-normal">
+                    {task > 0 ? `${task}.${worker}` : worker}
+                  </th>
+                  <td className="px-4 py-1 text-ink-2">{node ?? "–"}</td>
+                  <td className="px-4 py-1">{coresUsed(`${attemptId} ${worker}`, cpuMs)}</td>
+                  <td className="px-4 py-1">{spanText(cpuMs)}</td>
+                  <td className="px-4 py-1">{memoryText(rssMib)}</td>
+                  <td className="px-4 py-1 text-ink-2">{memoryText(peakRssMib)}</td>
+                  {hasReadings ? <ReadingCells accelerators={accelerators} /> : null}
+                </tr>
+              ))}
           </tbody>
         </table>
       </div>

@@ -1,0 +1,77 @@
+/** Readings of simulated accelerators: they follow what their work reports, as a vendor's tool would see it. */
+import { nodeUse, forEachRange } from "@headroom/engine";
+import type { AttemptId, Engine, NodeId } from "@headroom/engine";
+import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
+import type { AcceleratorHistory, AcceleratorReading, NodeReadings, NodeTelemetryQuery } from "@headroom/protocol";
+import { drawBelow } from "@headroom/sim";
+import { AcceleratorReadings, AcceleratorSeries, type NewestReports } from "@headroom/views";
+
+/** Coarser than on a real fleet: every node's course is kept in the page's memory. */
+const SAMPLE_EVERY_MS = 600_000;
+const IDLE_WATTS = 70;
+const BUSY_WATTS = 560;
+const IDLE_C = 31;
+const BUSY_C = 34;
+const MEMORY_MIB = 80 * 1024;
+
+export class DemoReadings {
+  readonly #readings = new AcceleratorReadings();
+  readonly #series = new Map<string, AcceleratorSeries[]>();
+  #sampledAtMs = Number.NEGATIVE_INFINITY;
+
+  now(engine: Engine, newest: NewestReports): AcceleratorReadings {
+    const nodes = [...engine.state.nodes.keys()].map((node) => readingsOf(engine, node, newest));
+    this.#readings.record(nodes, engine);
+    return this.#readings;
+  }
+
+  sampleIfDue(engine: Engine, newest: NewestReports): void {
+    const { nowMs } = engine.state;
+    if (nowMs - this.#sampledAtMs < SAMPLE_EVERY_MS) return;
+    this.#sampledAtMs = nowMs;
+    for (const { node, accelerators } of this.now(engine, newest).all) {
+      const series = this.#series.get(node) ?? [];
+      this.#series.set(node, series);
+      for (const { index, fault: _fault, ...values } of accelerators)
+        (series[index] ??= new AcceleratorSeries()).add(nowMs, values);
+    }
+  }
+
+  history(node: string, { points = METRICS_POINTS_DEFAULT, fromMs, toMs }: NodeTelemetryQuery): AcceleratorHistory[] {
+    return (this.#series.get(node) ?? []).map((series, index) => series.view(index, { points, fromMs, toMs }));
+  }
+}
+
+function readingsOf(engine: Engine, node: NodeId, newest: NewestReports): NodeReadings {
+  const { state } = engine;
+  const atMs = state.nowMs;
+  const known = state.nodes.get(node);
+  if (known === undefined || known.health === "lost")
+    return { node, source: "simulated", atMs, problem: "the node is lost", accelerators: [] };
+  const holders = new Map<number, AttemptId>();
+  for (const attemptId of nodeUse(engine, node).attempts)
+    for (const worker of state.attempts.get(attemptId)?.workers ?? [])
+      if (worker.node === node)
+        forEachRange(worker.accelerators, (first, last) => {
+          for (let index = first; index <= last; index++) holders.set(index, attemptId);
+        });
+  const minute = Math.floor(atMs / 60_000);
+  const accelerators = Array.from({ length: known.acceleratorCount }, (_, index): AcceleratorReading => {
+    const holder = holders.get(index);
+    const busy = holder === undefined ? 0 : (newest.get(holder)?.utilization?.busyMilli ?? 0);
+    const noise = drawBelow({ seed: index, sequence: minute, purpose: `reading ${node}` }, 100);
+    const busyMilli = busy === 0 ? 0 : Math.min(1000, busy - 50 + noise);
+    const used = holder === undefined ? null : (newest.get(holder)?.utilization?.peakMemoryMib ?? null);
+    return {
+      index,
+      busyMilli,
+      memoryUsedMib: used ?? 4,
+      memoryTotalMib: MEMORY_MIB,
+      temperatureC: IDLE_C + Math.round((BUSY_C * busyMilli) / 1000) + (noise % 3),
+      powerMilliwatts: 1000 * (IDLE_WATTS + Math.round((BUSY_WATTS * busyMilli) / 1000)),
+      errorCount: 0,
+      fault: null,
+    };
+  });
+  return { node, source: "simulated", atMs, problem: null, accelerators };
+}

@@ -1,0 +1,67 @@
+/** Utilization, memory, temperature, power and errors of this machine's accelerators, from the tools of their vendor. */
+import { dcgmiArguments, parseDcgmiReadings } from "./dcgmi.ts";
+import { nvidiaSmiArguments, parseNvidiaReadings } from "./nvidia-smi.ts";
+import { visible } from "./reading.ts";
+import type { DeviceReading, DeviceValues, ReadingTool } from "./reading.ts";
+import { parseRocmReadings, rocmSmiArguments } from "./rocm-smi.ts";
+import type { ToolRunner } from "./run-tool.ts";
+
+export interface DeviceReadings {
+  /** The tool that gave them, the first of several. */
+  readonly source: ReadingTool;
+  readonly devices: readonly DeviceReading[];
+  /** Why there are none; `null`: there are. */
+  readonly problem: string | null;
+}
+
+interface Tool {
+  readonly command: ReadingTool;
+  readonly arguments: readonly string[];
+  parse(text: string): readonly DeviceReading[];
+}
+
+const nvidiaSmi: Tool = { command: "nvidia-smi", arguments: nvidiaSmiArguments, parse: parseNvidiaReadings };
+const dcgmi: Tool = { command: "dcgmi", arguments: dcgmiArguments, parse: parseDcgmiReadings };
+const rocmSmi: Tool = { command: "rocm-smi", arguments: rocmSmiArguments, parse: parseRocmReadings };
+
+export async function readDevices(vendor: "nvidia" | "amd", runner: ToolRunner): Promise<DeviceReadings> {
+  if (vendor === "amd") return readWith(rocmSmi, runner);
+  const read = await readWith(nvidiaSmi, runner);
+  const lacksUse = read.devices.some(({ busyMilli }) => busyMilli === null);
+  if (read.problem === null && !lacksUse) return read;
+  // DCGM knows the use of cards that MIG divides, and answers where nvidia-smi is not installed.
+  const more = await readWith(dcgmi, runner);
+  if (more.problem !== null) return read;
+  return read.problem === null ? { ...read, devices: completed(read.devices, more.devices) } : more;
+}
+
+async function readWith(tool: Tool, runner: ToolRunner): Promise<DeviceReadings> {
+  const source = tool.command;
+  const output = await runner.run(source, tool.arguments);
+  if (output.kind === "missing") return { source, devices: [], problem: `${source} is not installed` };
+  if (output.kind === "failed") return { source, devices: [], problem: `${source}: ${output.reason}` };
+  const devices = tool.parse(output.text);
+  if (devices.length > 0) return { source, devices, problem: null };
+  const printed = visible(output.text);
+  const what = printed === "" ? "nothing" : `"${printed}"`;
+  return { source, devices, problem: `${source} lists no accelerator; it printed ${what}` };
+}
+
+/** The values of `more` where `read` has none. */
+function completed(read: readonly DeviceReading[], more: readonly DeviceReading[]): readonly DeviceReading[] {
+  const byIndex = new Map(more.map((device) => [device.deviceIndex, device]));
+  return read.map((device) => {
+    const other = byIndex.get(device.deviceIndex);
+    if (other === undefined) return device;
+    const valueOf = (name: keyof DeviceValues): number | null => device[name] ?? other[name];
+    return {
+      ...device,
+      busyMilli: valueOf("busyMilli"),
+      memoryUsedMib: valueOf("memoryUsedMib"),
+      memoryTotalMib: valueOf("memoryTotalMib"),
+      temperatureC: valueOf("temperatureC"),
+      powerMilliwatts: valueOf("powerMilliwatts"),
+      errorCount: valueOf("errorCount"),
+    };
+  });
+}

@@ -1,0 +1,69 @@
+/** Telemetry of accelerators as the tools of their vendors tell it, and its course over time. */
+import { z } from "zod";
+import { count, instantMs } from "@headroom/spec";
+import { metricsQuery } from "./metrics.ts";
+import { pageOf, pageQuery } from "./page.ts";
+
+const values = {
+  busyMilli: z.number().nullable().meta({ description: "Share of time in which it was busy, in thousandths." }),
+  memoryUsedMib: z.number().nullable(),
+  memoryTotalMib: z.number().nullable(),
+  temperatureC: z.number().nullable(),
+  powerMilliwatts: z.number().nullable(),
+  errorCount: z
+    .number()
+    .nullable()
+    .meta({ description: "Uncorrected memory errors since the driver was loaded; not known of AMD's cards." }),
+};
+
+export const acceleratorReading = z
+  .object({
+    index: count.meta({ description: "Of the node." }),
+    ...values,
+    fault: z
+      .string()
+      .nullable()
+      .meta({ description: "An error that the tool reports instead of a value, or that it no longer lists the card." }),
+  })
+  .meta({ id: "AcceleratorReading", description: "null: the tool does not tell it." });
+
+export const nodeReadings = z
+  .object({
+    node: z.string(),
+    source: z
+      .enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"])
+      .nullable()
+      .meta({ description: "The tool; null: the node has none, such as one with declared slots." }),
+    atMs: instantMs.nullable().meta({ description: "When the tool was last asked; null: not since the start." }),
+    problem: z.string().nullable().meta({ description: "Why there are no readings; null: there are, or no tool." }),
+    accelerators: z.array(acceleratorReading),
+  })
+  .meta({ id: "NodeReadings" });
+
+export const nodeReadingsPage = pageOf(nodeReadings, "NodeReadingsPage");
+export const nodeReadingsQuery = pageQuery;
+
+const historyPoint = z.object({
+  atMs: instantMs.meta({ description: "Of the newest of its readings." }),
+  readings: count.meta({ description: "Readings that the point stands for; values are their means." }),
+  ...values,
+});
+
+export const acceleratorHistory = z
+  .object({
+    index: count,
+    points: z.array(historyPoint).meta({ description: "Oldest first; older points stand for wider spans." }),
+  })
+  .meta({ id: "AcceleratorHistory" });
+
+export const nodeTelemetry = z
+  .object({ readings: nodeReadings, history: z.array(acceleratorHistory) })
+  .meta({ id: "NodeTelemetry" });
+
+export const nodeTelemetryQuery = metricsQuery.pick({ fromMs: true, toMs: true, points: true });
+
+export type AcceleratorReading = z.output<typeof acceleratorReading>;
+export type NodeReadings = z.output<typeof nodeReadings>;
+export type AcceleratorHistory = z.output<typeof acceleratorHistory>;
+export type NodeTelemetry = z.output<typeof nodeTelemetry>;
+export type NodeTelemetryQuery = Partial<z.output<typeof nodeTelemetryQuery>>;

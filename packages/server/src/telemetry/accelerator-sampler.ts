@@ -1,0 +1,104 @@
+/**
+ * Reads the accelerators of all executors on a timer: the newest readings stay in memory, their course goes to the telemetry store, and
+ * what they say of running attempts goes the way of the attempts' own reports of utilization.
+ */
+import type { AttemptId } from "@headroom/engine";
+import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
+import type { NodeReadings } from "@headroom/protocol";
+import { AcceleratorReadings, measuredAttempts, READINGS_FRESH_MS } from "@headroom/views";
+import type { DriverLog } from "../driver/batch-driver.ts";
+import type { Driver } from "../driver/driver.ts";
+import type { AcceleratorSample } from "./telemetry-messages.ts";
+import type { Telemetry } from "./telemetry.ts";
+
+const READ_EVERY_MS = 15_000;
+
+export interface AcceleratorSamplerOptions {
+  readonly driver: Pick<Driver, "read" | "observe">;
+  readonly telemetry: Pick<Telemetry, "recordReadings" | "measured">;
+  readonly executors: readonly Executor[];
+  readonly log: DriverLog;
+  /** For tests; default 15 s. */
+  readonly everyMs?: number;
+  nowMs(): number;
+}
+
+export class AcceleratorSampler {
+  readonly readings = new AcceleratorReadings();
+  readonly #options: AcceleratorSamplerOptions;
+  readonly #timer: NodeJS.Timeout;
+  /** The problem of each node that was last logged, so that it is logged once. */
+  readonly #logged = new Map<string, string>();
+  #turn: Promise<void> | null = null;
+  #isClosed = false;
+
+  constructor(options: AcceleratorSamplerOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#begin(), options.everyMs ?? READ_EVERY_MS);
+    this.#timer.unref();
+    this.#begin();
+  }
+
+  /** Waits for the turn that is under way; a tool is ended within its time limit. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    await this.#turn;
+  }
+
+  /** One turn at a time: a slow tool delays the next turn and nothing else. */
+  #begin(): void {
+    if (this.#turn !== null || this.#isClosed) return;
+    this.#turn = this.#sample()
+      .catch((error: unknown) => this.#options.log.warn(`accelerators were not read: ${messageOf(error)}`))
+      .finally(() => {
+        this.#turn = null;
+      });
+  }
+
+  async #sample(): Promise<void> {
+    const { driver, executors, telemetry, nowMs } = this.#options;
+    const read = await Promise.all(executors.map(async (executor) => (await executor.readAccelerators?.()) ?? []));
+    const atMs = nowMs();
+    const nodes = read.flat().map((node) => nodeAt(node, atMs));
+    if (this.#isClosed || nodes.length === 0) return;
+    for (const node of nodes) this.#logProblem(node);
+    const attempts = await driver.read((engine) => {
+      this.readings.record(nodes, engine);
+      return measuredAttempts(engine, this.readings, atMs);
+    });
+    telemetry.recordReadings(nodes.flatMap((node) => samplesOf(node, atMs)));
+    for (const { attemptId, report } of attempts) {
+      telemetry.measured.set(attemptId, atMs + READINGS_FRESH_MS);
+      void driver.observe({ kind: "utilizationReported", attemptId, ...report });
+    }
+    for (const [attemptId, untilMs] of telemetry.measured) if (untilMs < atMs) telemetry.measured.delete(attemptId);
+  }
+
+  #logProblem({ node, problem }: NodeReadings): void {
+    const before = this.#logged.get(node);
+    if (problem === null) this.#logged.delete(node);
+    else if (before !== problem) {
+      this.#logged.set(node, problem);
+      this.#options.log.warn(`the accelerators of ${node} were not read: ${problem}`);
+    }
+  }
+}
+
+/** Attempts whose utilization is measured on their accelerators, with the time until which that holds. */
+export type MeasuredUntil = Map<AttemptId, number>;
+
+const nodeAt = ({ node, source, accelerators, problem }: ReadNode, atMs: number): NodeReadings => ({
+  node,
+  source,
+  atMs,
+  problem,
+  accelerators: [...accelerators],
+});
+
+const samplesOf = ({ node, accelerators }: NodeReadings, atMs: number): AcceleratorSample[] =>
+  accelerators.map(({ index, fault: _fault, ...values }) => [node, index, atMs, values]);
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

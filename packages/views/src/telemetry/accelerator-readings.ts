@@ -1,0 +1,129 @@
+/** The newest readings of all nodes, their pages, and what they say of the attempts that hold the accelerators. */
+import { acceleratorsIn, forEachRange, nodeUse, partsOf, shapeOf } from "@headroom/engine";
+import type { Attempt, AttemptId, Engine, GangSpec, NodeId, UtilizationReport } from "@headroom/engine";
+import { PAGE_ITEMS_DEFAULT } from "@headroom/protocol";
+import type { AcceleratorReading, NodeReadings, Page, PageRequest } from "@headroom/protocol";
+import { cursorOrdinal } from "../page-cursor.ts";
+
+/** Below it an accelerator does no more than wait for work: as for reports of jobs. */
+const BUSY_MILLI_MIN = 50;
+/** Readings count as present for so long: three are missing by then. */
+export const READINGS_FRESH_MS = 60_000;
+
+export class AcceleratorReadings {
+  readonly #byNode = new Map<string, NodeReadings>();
+
+  /** In place of what was read before. Nodes that are not in the fleet are left out. */
+  record(read: readonly NodeReadings[], { state }: Pick<Engine, "state">): void {
+    for (const each of read) if (state.nodes.has(each.node as NodeId)) this.#byNode.set(each.node, each);
+    for (const node of this.#byNode.keys()) if (!state.nodes.has(node as NodeId)) this.#byNode.delete(node);
+  }
+
+  /** Without readings, a node that was never asked. */
+  of(node: string): NodeReadings {
+    return this.#byNode.get(node) ?? { node, source: null, atMs: null, problem: null, accelerators: [] };
+  }
+
+  get all(): readonly NodeReadings[] {
+    return [...this.#byNode.values()];
+  }
+
+  /** Nodes in the order in which they joined. */
+  page({ state }: Pick<Engine, "state">, { cursor, limit = PAGE_ITEMS_DEFAULT }: PageRequest): Page<NodeReadings> {
+    const after = cursorOrdinal(cursor, { first: 0, last: state.nodes.size - 1 }) ?? -1;
+    const items: NodeReadings[] = [];
+    let last = after;
+    for (const { id, ordinal } of state.nodes.values()) {
+      if (ordinal <= after) continue;
+      if (items.length === limit) return { items, nextCursor: String(last) };
+      items.push(this.of(id));
+      last = ordinal;
+    }
+    return { items, nextCursor: null };
+  }
+
+  /** Fresh values of the accelerators that a worker holds; `null`: of one of them nothing is known. */
+  heldBy(node: string, accelerators: string, nowMs: number): readonly AcceleratorReading[] | null {
+    const read = this.#byNode.get(node);
+    if (read === undefined || read.atMs === null || nowMs - read.atMs > READINGS_FRESH_MS) return null;
+    const held: AcceleratorReading[] = [];
+    let isComplete = true;
+    forEachRange(accelerators, (first, last) => {
+      for (let index = first; index <= last; index++) {
+        const reading = read.accelerators.find((each) => each.index === index);
+        if (reading === undefined) isComplete = false;
+        else held.push(reading);
+      }
+    });
+    return isComplete ? held : null;
+  }
+}
+
+export interface MeasuredAttempt {
+  readonly attemptId: AttemptId;
+  readonly report: UtilizationReport;
+}
+
+/**
+ * Utilization of running attempts as measured on their accelerators. An attempt is left out where the use of one of its accelerators is
+ * not known, or where it holds a part of one: a card's reading does not tell its users apart.
+ */
+export function measuredAttempts(
+  engine: Engine,
+  readings: AcceleratorReadings,
+  nowMs: number,
+): readonly MeasuredAttempt[] {
+  const { state } = engine;
+  const measured = new Map<AttemptId, MeasuredAttempt>();
+  for (const { node, accelerators } of readings.all) {
+    if (accelerators.length === 0) continue;
+    for (const attemptId of nodeUse(engine, node as NodeId).attempts) {
+      const attempt = state.attempts.get(attemptId);
+      const gang = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId)?.spec.gang;
+      if (attempt === undefined || gang === undefined || measured.has(attemptId)) continue;
+      const report = reportOf(attempt, gang, { readings, nowMs });
+      if (report !== null) measured.set(attemptId, { attemptId, report });
+    }
+  }
+  return [...measured.values()];
+}
+
+interface Known {
+  readonly readings: AcceleratorReadings;
+  readonly nowMs: number;
+}
+
+function reportOf(
+  { startedAtMs, stop, workers }: Attempt,
+  gang: GangSpec,
+  { readings, nowMs }: Known,
+): UtilizationReport | null {
+  if (startedAtMs === null || stop !== null || acceleratorsIn(partsOf(gang, workers)) === 0) return null;
+  const held: AcceleratorReading[] = [];
+  for (const worker of workers) {
+    const { shareMilli, profile } = shapeOf(gang, worker);
+    if (worker.accelerators === "") continue;
+    if (shareMilli !== undefined || profile !== undefined) return null;
+    const read = readings.heldBy(worker.node, worker.accelerators, nowMs);
+    if (read === null) return null;
+    held.push(...read);
+  }
+  const busy = held.flatMap(({ busyMilli }) => busyMilli ?? []);
+  if (held.length === 0 || busy.length < held.length) return null;
+  return {
+    accelerators: held.length,
+    busyAccelerators: busy.filter((milli) => milli >= BUSY_MILLI_MIN).length,
+    busyMilli: Math.round(busy.reduce((sum, milli) => sum + milli, 0) / busy.length),
+    peakMemoryMib: extreme(
+      held.flatMap(({ memoryUsedMib }) => memoryUsedMib ?? []),
+      Math.max,
+    ),
+    capacityMib: extreme(
+      held.flatMap(({ memoryTotalMib }) => memoryTotalMib ?? []),
+      Math.min,
+    ),
+  };
+}
+
+const extreme = (values: readonly number[], of: (left: number, right: number) => number): number | null =>
+  values.length === 0 ? null : Math.round(values.reduce((found, value) => of(found, value)));
