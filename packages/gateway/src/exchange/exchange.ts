@@ -3,16 +3,18 @@
  * first byte, the stream after it, usage at the end. Nothing here waits; everything is a reaction.
  */
 import type { RoutingRequest } from "@headroom/routing";
-import type { ClientExchange } from "../http/client-connection.ts";
+import type { ClientConnection, ClientExchange } from "../http/client-connection.ts";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
 import { reserve, Reservation, type Denial } from "../limits/account.ts";
 import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { Placement } from "../replicas/pool.ts";
 import type { UsageOutcome } from "../usage/record.ts";
+import type { UsageWriter } from "../usage/usage-log.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import { asksForUsage, BufferedResponse, isRetryable } from "./buffered-response.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
+import type { Listed } from "./exchange-list.ts";
 import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
@@ -25,7 +27,9 @@ const noBytes = Buffer.alloc(0);
 
 type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "ending" | "ended";
 
-export class Exchange implements ClientExchange, AttemptOwner {
+export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, Listed {
+  listIndex = -1;
+  connection: ClientConnection | undefined;
   readonly request: ExchangeRequest;
   readonly #runtime: Runtime;
   readonly #target: ResponseTarget;
@@ -49,6 +53,8 @@ export class Exchange implements ClientExchange, AttemptOwner {
   #checkpointAtMs = 0;
   #checkpointCount = 0;
   #releaseHold: (() => void) | undefined;
+  #finish: (() => void) | undefined;
+  #summary: ExchangeSummary | undefined;
 
   constructor(runtime: Runtime, request: ExchangeRequest, target: ResponseTarget) {
     this.#runtime = runtime;
@@ -87,7 +93,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     const count = this.#tap?.outputCount ?? 0;
     if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
     [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
-    this.#runtime.usage.append(this.#usageRecord("open", 200), () => undefined);
+    this.#runtime.usage.append(this.#usageRecord("open", 200), undefined);
   }
 
   #admitted(outcome: Reservation | Denial): void {
@@ -424,6 +430,7 @@ export class Exchange implements ClientExchange, AttemptOwner {
     clearTimeout(this.#hedgeTimer);
     this.#committed = attempt;
     this.#firstByteAtMs = nowMs;
+    if (this.#attempts.length === 1) return;
     for (const other of this.#attempts.splice(0)) {
       if (other === attempt) this.#attempts.push(other);
       else other.cancel(nowMs);
@@ -447,6 +454,10 @@ export class Exchange implements ClientExchange, AttemptOwner {
   }
 
   #drop(attempt: Attempt): void {
+    if (this.#attempts.length === 1 && this.#attempts[0] === attempt) {
+      this.#attempts.length = 0;
+      return;
+    }
     const at = this.#attempts.indexOf(attempt);
     if (at >= 0) this.#attempts.splice(at, 1);
   }
@@ -469,7 +480,8 @@ export class Exchange implements ClientExchange, AttemptOwner {
     if (hasUsed)
       this.#reservation?.settle({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
     else this.#reservation?.release();
-    const summary: ExchangeSummary = {
+    this.#finish = finish;
+    this.#summary = {
       record,
       startedAtMs: this.#startedAtMs,
       firstByteAtMs: this.#firstByteAtMs,
@@ -477,13 +489,14 @@ export class Exchange implements ClientExchange, AttemptOwner {
       replicaId: this.#committed?.replica.id ?? "",
       isStream: this.#tap !== undefined,
     };
-    const done = (): void => {
-      this.#phase = "ended";
-      finish();
-      this.#runtime.ended(this, summary);
-    };
-    if (hasUsed) this.#runtime.usage.append(record, done);
-    else done();
+    if (hasUsed) this.#runtime.usage.append(record, this);
+    else this.usageWritten();
+  }
+
+  usageWritten(): void {
+    this.#phase = "ended";
+    this.#finish?.();
+    if (this.#summary !== undefined) this.#runtime.ended(this, this.#summary);
   }
 
   #usageRecord(outcome: UsageOutcome, status: number): ExchangeSummary["record"] {

@@ -9,6 +9,7 @@ import type { ApiError } from "../protocols/api-error.ts";
 import type { Endpoint } from "../protocols/endpoints.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageRecord } from "../usage/record.ts";
+import type { UsageWriter } from "../usage/usage-log.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ModelRoute } from "./model-route.ts";
 
@@ -39,7 +40,7 @@ export interface ExchangeSummary {
 }
 
 export interface UsageSink {
-  append(record: Omit<UsageRecord, "seq">, written: () => void): void;
+  append(record: Omit<UsageRecord, "seq">, writer: UsageWriter | undefined): void;
 }
 
 /** Retries and hedges that the gateway may still make. */

@@ -9,6 +9,8 @@ interface Edit {
   readonly text: string;
 }
 
+const noEdits: readonly Edit[] = [];
+
 export interface UpstreamMessage {
   readonly head: string;
   readonly body: readonly Buffer[];
@@ -37,6 +39,7 @@ export function upstreamMessage(parts: MessageParts, pool: Pool, replica: Replic
 
 /** `usageWish`: request a usage event that the client did not ask for. */
 export function bodyEdits(body: Buffer, peek: RequestPeek, sent: { model: string; usage: boolean }): readonly Edit[] {
+  if (sent.model === peek.model && !sent.usage) return noEdits;
   const edits: Edit[] = [];
   if (sent.model !== peek.model && peek.modelSpan !== undefined) {
     edits.push({ ...peek.modelSpan, text: JSON.stringify(sent.model) });

@@ -7,7 +7,7 @@ import { BatchRunner, type BatchResult } from "../batches/runner.ts";
 import type { BatchStore } from "../batches/store.ts";
 import { CollectTarget } from "../exchange/collect-target.ts";
 import { Exchange } from "../exchange/exchange.ts";
-import type { ModelRoute } from "../exchange/model-route.ts";
+import { ExchangeList } from "../exchange/exchange-list.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
 import { HttpTarget, wholeResponse } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
@@ -80,7 +80,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
   readonly connections = new Set<ClientConnection>();
-  readonly exchanges = new Map<Exchange, ClientConnection | undefined>();
+  readonly exchanges = new ExchangeList<Exchange>();
   readonly #hasher = new PrefixHasher();
   readonly #idPrefix: string;
   #requestCount = 0;
@@ -128,7 +128,7 @@ export class Gateway implements ClientPort, Runtime {
   sweep(): void {
     const nowMs = this.now();
     for (const connection of this.connections) connection.sweep(nowMs);
-    for (const exchange of this.exchanges.keys()) exchange.sweep(nowMs);
+    this.exchanges.forEach((exchange) => exchange.sweep(nowMs));
     this.#parts.fleet.sweep(nowMs);
     this.#parts.waker.sweep();
   }
@@ -204,7 +204,14 @@ export class Gateway implements ClientPort, Runtime {
       });
       return;
     }
-    this.#exchange(connection, { head, body, caller, endpoint, peek, path: endpoint.path + query });
+    this.#exchange(connection, {
+      head,
+      body,
+      caller,
+      endpoint,
+      peek,
+      path: query === "" ? endpoint.path : endpoint.path + query,
+    });
   }
 
   #infer(
@@ -236,10 +243,11 @@ export class Gateway implements ClientPort, Runtime {
     }
     const id = this.#newId();
     const http = new HttpTarget(connection, head.minorVersion);
-    const request = this.#requestOf(id, { head, caller, model }, translated ?? message);
+    const { body: sent, endpoint, peek: sentPeek, path } = translated ?? message;
+    const request = this.#requestOf({ id, head, caller, model, body: sent, endpoint, peek: sentPeek, path });
     const exchange = new Exchange(this, request, translated === undefined ? http : translated.target(http, id));
     connection.exchange = exchange;
-    this.exchanges.set(exchange, connection);
+    this.exchanges.add(exchange, connection);
     exchange.start();
   }
 
@@ -249,11 +257,8 @@ export class Gateway implements ClientPort, Runtime {
     return this.#idPrefix + this.#requestCount.toString(36);
   }
 
-  #requestOf(
-    id: string,
-    { head, caller, model }: { head: RequestHead; caller: Caller; model: ModelRoute },
-    { body, endpoint, peek, path }: { body: Buffer; endpoint: Endpoint; peek: RequestPeek; path: string },
-  ): ExchangeRequest {
+  #requestOf(parts: Omit<ExchangeRequest, "method" | "traceparent" | "bodyBytes">): ExchangeRequest {
+    const { id, head, body, caller, endpoint, peek, path, model } = parts;
     const traceparent = this.#parts.tracer?.childOf(head.traceparent) ?? head.traceparent;
     return {
       id,
@@ -347,13 +352,24 @@ export class Gateway implements ClientPort, Runtime {
           retryAfterMs: retryAfter === undefined ? undefined : Number(retryAfter),
         });
       });
-      const request = this.#requestOf(
+      const {
+        body: sent,
+        endpoint: sentTo,
+        peek: sentPeek,
+        path: sentPath,
+      } = translated ?? { body, endpoint, peek, path };
+      const request = this.#requestOf({
         id,
-        { head: aloneHead, caller, model },
-        translated ?? { body, endpoint, peek, path },
-      );
+        head: aloneHead,
+        caller,
+        model,
+        body: sent,
+        endpoint: sentTo,
+        peek: sentPeek,
+        path: sentPath,
+      });
       const exchange = new Exchange(this, request, translated?.target(collect, id) ?? collect);
-      this.exchanges.set(exchange, undefined);
+      this.exchanges.add(exchange, undefined);
       exchange.start();
     });
   }
@@ -383,11 +399,11 @@ export class Gateway implements ClientPort, Runtime {
   bodyUnneeded(exchange: Exchange): void {
     if (this.#config.accessLog?.prompts === true) return;
     exchange.request.body = noBytes;
-    this.exchanges.get(exchange)?.releaseBody();
+    exchange.connection?.releaseBody();
   }
 
   ended(exchange: Exchange, summary: ExchangeSummary): void {
-    this.exchanges.delete(exchange);
+    this.exchanges.remove(exchange);
     this.#parts.metrics.observe(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);

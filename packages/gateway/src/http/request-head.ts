@@ -3,6 +3,8 @@
  * repaired. Start at `parseRequestHead`; the framing rules are in `framingOf`.
  */
 
+import { HeaderNames } from "./header-names.ts";
+
 export interface RequestHead {
   readonly method: string;
   readonly target: string;
@@ -38,7 +40,30 @@ const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DE
 
 /** One character class per part, none nested in another: the match is linear in the length of the head. */
 const headPattern =
-  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}) (\/[\x21-\x7e]*) HTTP\/1\.([01])\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
+  /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32} \/[\x21-\x7e]* HTTP\/1\.[01]\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+
+const readNames = new HeaderNames(
+  [
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "authorization",
+    "api-key",
+    "expect",
+    "content-type",
+    "traceparent",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "upgrade",
+    "accept-encoding",
+    "cookie",
+  ],
+  "x",
+);
 
 interface RequestFields {
   contentLength: string | undefined;
@@ -61,17 +86,18 @@ interface RequestFields {
 
 /** `text`: the head as Latin-1, up to and including the CRLF of the last header line. */
 export function parseRequestHead(text: string): RequestHead | HeadProblem {
-  const match = headPattern.exec(text);
-  if (match === null) return { status: 400, message: "The request head is not valid HTTP/1.1." };
-  const method = match[1]!;
+  if (!headPattern.test(text)) return { status: 400, message: "The request head is not valid HTTP/1.1." };
+  // The pattern holds: the target begins after the first blank, `HTTP/1.x` takes the last eight characters of the line.
+  const targetAt = text.indexOf(" ") + 1;
+  const lineEnd = text.indexOf("\r", targetAt);
+  const method = text.slice(0, targetAt - 1);
   if (!methods.has(method))
     return { status: 501, message: "Only GET, POST, PUT, PATCH, DELETE and OPTIONS are supported." };
-  const lines = match[4]!;
-  const fields = readFields(lines);
+  const fields = readFields(text, lineEnd + 2);
   if (fields.count > HEADER_COUNT_MAX) {
     return { status: 431, message: `The request has more than ${HEADER_COUNT_MAX} headers.` };
   }
-  const minorVersion = match[3] === "1" ? 1 : 0;
+  const minorVersion = text.charCodeAt(lineEnd - 1) === 49 ? 1 : 0;
   const problem = fieldProblem(fields, minorVersion);
   if (problem !== undefined) return problem;
   const contentLength = framingOf(fields, minorVersion);
@@ -79,7 +105,7 @@ export function parseRequestHead(text: string): RequestHead | HeadProblem {
   const connection = fields.connection === "" ? "" : `,${fields.connection.toLowerCase().replaceAll(/[ \t]/g, "")},`;
   return {
     method,
-    target: match[2]!,
+    target: text.slice(targetAt, lineEnd - 9),
     minorVersion,
     isKeepAlive: minorVersion === 1 ? !connection.includes(",close,") : connection.includes(",keep-alive,"),
     contentLength,
@@ -94,7 +120,7 @@ export function parseRequestHead(text: string): RequestHead | HeadProblem {
   };
 }
 
-function readFields(lines: string): RequestFields {
+function readFields(lines: string, from: number): RequestFields {
   const fields: RequestFields = {
     contentLength: undefined,
     transferEncoding: undefined,
@@ -113,16 +139,18 @@ function readFields(lines: string): RequestFields {
     count: 0,
     isDuplicate: false,
   };
-  let at = 0;
-  let runStart = 0;
+  let at = from;
+  let runStart = from;
   while (at < lines.length) {
     const colon = lines.indexOf(":", at);
     const end = lines.indexOf("\r\n", colon);
     const next = end + 2;
     fields.count++;
     if (fields.count > HEADER_COUNT_MAX) break;
-    const name = lines.slice(at, colon).toLowerCase();
-    if (!isForwarded(fields, name, lines.slice(colon + 1, end))) {
+    if (
+      readNames.mayHave(lines, at, colon) &&
+      !isForwarded(fields, lines.slice(at, colon).toLowerCase(), lines.slice(colon + 1, end))
+    ) {
       if (at > runStart) fields.forwarded += lines.slice(runStart, at);
       runStart = next;
     }

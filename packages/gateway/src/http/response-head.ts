@@ -1,8 +1,9 @@
 /** The head of an upstream's response (RFC 9112), parsed as strictly as a request's. */
 
+import { HeaderNames } from "./header-names.ts";
+
 export interface ResponseHead {
   readonly status: number;
-  readonly reason: string;
   /** Bytes of the body; -1 with chunked encoding; -2 if the end of the connection ends the body. */
   readonly contentLength: number;
   readonly isKeepAlive: boolean;
@@ -15,7 +16,23 @@ export interface ResponseHead {
 }
 
 const headPattern =
-  /^HTTP\/1\.([01]) (\d{3})(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*)$/;
+  /^HTTP\/1\.[01] \d{3}(?: [\t\x20-\x7e\x80-\xff]*)?\r\n(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
+
+const readNames = new HeaderNames([
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "content-type",
+  "retry-after",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "upgrade",
+  "set-cookie",
+  "x-request-id",
+]);
 
 interface ResponseFields {
   contentLength: string | undefined;
@@ -29,18 +46,17 @@ interface ResponseFields {
 
 /** `text`: the head as Latin-1 up to and including the CRLF of its last line. Returns undefined where it is malformed. */
 export function parseResponseHead(text: string): ResponseHead | undefined {
-  const match = headPattern.exec(text);
-  if (match === null) return undefined;
-  const status = Number(match[2]);
-  const fields = readFields(match[4]!);
+  if (!headPattern.test(text)) return undefined;
+  // The pattern holds: `HTTP/1.x 200`, then an optional reason.
+  const status = Number(text.slice(9, 12));
+  const fields = readFields(text, text.indexOf("\r") + 2);
   if (fields.isAmbiguous) return undefined;
   const contentLength = bodyLengthOf(fields, status);
   if (contentLength === undefined) return undefined;
   const connection = fields.connection.toLowerCase();
-  const isKeepAlive = match[1] === "1" ? !connection.includes("close") : connection.includes("keep-alive");
+  const isKeepAlive = text.charCodeAt(7) === 49 ? !connection.includes("close") : connection.includes("keep-alive");
   return {
     status,
-    reason: match[3] ?? "",
     contentLength,
     isKeepAlive: isKeepAlive && contentLength !== -2,
     isEventStream: fields.contentType.startsWith("text/event-stream"),
@@ -50,7 +66,7 @@ export function parseResponseHead(text: string): ResponseHead | undefined {
   };
 }
 
-function readFields(lines: string): ResponseFields {
+function readFields(lines: string, from: number): ResponseFields {
   const fields: ResponseFields = {
     contentLength: undefined,
     transferEncoding: undefined,
@@ -60,13 +76,15 @@ function readFields(lines: string): ResponseFields {
     forwarded: "",
     isAmbiguous: false,
   };
-  let at = 0;
-  let runStart = 0;
+  let at = from;
+  let runStart = from;
   while (at < lines.length) {
     const colon = lines.indexOf(":", at);
     const end = lines.indexOf("\r\n", colon);
-    const name = lines.slice(at, colon).toLowerCase();
-    if (!isForwarded(fields, name, lines, colon + 1, end)) {
+    if (
+      readNames.mayHave(lines, at, colon) &&
+      !isForwarded(fields, lines.slice(at, colon).toLowerCase(), lines, colon + 1, end)
+    ) {
       if (at > runStart) fields.forwarded += lines.slice(runStart, at);
       runStart = end + 2;
     }

@@ -1,5 +1,5 @@
 /** Reads the fields for routing, limits and usage from a request body, without parsing the prompt. */
-import { isBlankFrom, isTrue, scanObject, textOf, wholeNumberOf, type FieldSpan } from "./scan.ts";
+import { isBlankFrom, isTrue, KeySet, scanObject, textOf, wholeNumberOf, type FieldSpan } from "./scan.ts";
 
 export interface RequestPeek {
   readonly model: string;
@@ -17,91 +17,108 @@ export interface RequestPeek {
   readonly session: string;
 }
 
-interface Draft {
-  model: string | undefined;
-  modelSpan: FieldSpan | undefined;
-  isStream: boolean;
-  maxTokens: number | undefined;
-  choices: number;
-  streamOptions: FieldSpan | undefined;
-  prompt: FieldSpan | undefined;
-  isResumable: boolean;
-  session: string;
-  seen: number;
-  isRepeated: boolean;
-}
+type Draft = { -readonly [Field in keyof RequestPeek]: RequestPeek[Field] };
+
+const fieldNames = [
+  "model",
+  "stream",
+  "stream_options",
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+  "n",
+  "best_of",
+  "messages",
+  "prompt",
+  "input",
+  "inputs",
+  "tools",
+  "functions",
+  "logprobs",
+  "response_format",
+  "prompt_cache_key",
+] as const;
+type FieldName = (typeof fieldNames)[number];
+
+const fieldKeys = new KeySet(fieldNames);
+const streamOptionKeys = new KeySet(["include_usage"]);
 
 /** One bit per field that may occur once only: parsers disagree on which duplicate counts. */
-const once: Readonly<Record<string, number>> = {
-  model: 1,
-  stream: 2,
-  stream_options: 4,
-  messages: 8,
-  prompt: 16,
-  input: 32,
-};
+function onceBit(key: FieldName): number {
+  switch (key) {
+    case "model":
+      return 1;
+    case "stream":
+      return 2;
+    case "stream_options":
+      return 4;
+    case "messages":
+      return 8;
+    case "prompt":
+      return 16;
+    case "input":
+      return 32;
+    default:
+      return 0;
+  }
+}
 
 export function peekRequest(bytes: Buffer): RequestPeek | { readonly problem: string } {
   const draft: Draft = {
-    model: undefined,
+    model: "",
     modelSpan: undefined,
     isStream: false,
-    maxTokens: undefined,
-    choices: 1,
+    outputTokensMax: undefined,
     streamOptions: undefined,
+    isUsageAsked: false,
     prompt: undefined,
     isResumable: true,
     session: "",
-    seen: 0,
-    isRepeated: false,
   };
-  const end = scanObject(bytes, 0, (key, span) => takeField(draft, bytes, key, span));
+  let choices = 1;
+  let seen = 0;
+  let isRepeated = false;
+  const end = scanObject(bytes, 0, fieldKeys, (key, start, stop) => {
+    const bit = onceBit(key);
+    if ((seen & bit) !== 0) isRepeated = true;
+    seen |= bit;
+    if (key === "n" || key === "best_of") {
+      choices = Math.max(choices, Math.min(128, wholeNumberOf(bytes, start, stop) ?? 1));
+    } else takeField(draft, bytes, { key, start, end: stop });
+  });
   if (end < 0 || !isBlankFrom(bytes, end)) return { problem: "The body is not a valid JSON object." };
-  if (draft.isRepeated) return { problem: "A field of the body is given twice." };
-  return {
-    model: draft.model ?? "",
-    modelSpan: draft.modelSpan,
-    isStream: draft.isStream,
-    outputTokensMax: draft.maxTokens === undefined ? undefined : draft.maxTokens * draft.choices,
-    streamOptions: draft.streamOptions,
-    isUsageAsked: draft.streamOptions !== undefined && asksForUsage(bytes, draft.streamOptions),
-    prompt: draft.prompt,
-    isResumable: draft.isResumable && draft.choices === 1,
-    session: draft.session,
-  };
+  if (isRepeated) return { problem: "A field of the body is given twice." };
+  if (choices > 1) {
+    draft.isResumable = false;
+    if (draft.outputTokensMax !== undefined) draft.outputTokensMax *= choices;
+  }
+  return draft;
 }
 
-function takeField(draft: Draft, bytes: Buffer, key: string, span: FieldSpan): void {
-  const bit = once[key];
-  if (bit !== undefined) {
-    if ((draft.seen & bit) !== 0) draft.isRepeated = true;
-    draft.seen |= bit;
-  }
+function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly key: FieldName }): void {
+  const { key, start, end } = field;
   switch (key) {
     case "model":
-      draft.model = textOf(bytes, span);
-      draft.modelSpan = span;
+      draft.model = textOf(bytes, start, end) ?? "";
+      draft.modelSpan = field;
       break;
     case "stream":
-      draft.isStream = isTrue(bytes, span);
+      draft.isStream = isTrue(bytes, start, end);
       break;
     case "stream_options":
-      draft.streamOptions = span;
+      draft.streamOptions = field;
+      draft.isUsageAsked = asksForUsage(bytes, start);
       break;
     case "max_tokens":
     case "max_completion_tokens":
     case "max_output_tokens":
-      draft.maxTokens = wholeNumberOf(bytes, span) ?? draft.maxTokens;
-      break;
-    case "n":
-    case "best_of":
-      draft.choices = Math.max(draft.choices, Math.min(128, wholeNumberOf(bytes, span) ?? 1));
+      draft.outputTokensMax = wholeNumberOf(bytes, start, end) ?? draft.outputTokensMax;
       break;
     case "messages":
     case "prompt":
     case "input":
     case "inputs":
-      draft.prompt = span;
+      draft.prompt = field;
       break;
     case "tools":
     case "functions":
@@ -110,17 +127,17 @@ function takeField(draft: Draft, bytes: Buffer, key: string, span: FieldSpan): v
       draft.isResumable = false;
       break;
     case "prompt_cache_key":
-      draft.session = textOf(bytes, span)?.slice(0, 256) ?? "";
+      draft.session = textOf(bytes, start, end)?.slice(0, 256) ?? "";
       break;
     default:
       break;
   }
 }
 
-function asksForUsage(bytes: Buffer, options: FieldSpan): boolean {
+function asksForUsage(bytes: Buffer, from: number): boolean {
   let isAsked = false;
-  scanObject(bytes, options.start, (key, span) => {
-    if (key === "include_usage") isAsked = isTrue(bytes, span);
+  scanObject(bytes, from, streamOptionKeys, (_, start, end) => {
+    isAsked = isTrue(bytes, start, end);
   });
   return isAsked;
 }

@@ -18,14 +18,51 @@ export interface FieldSpan {
   readonly end: number;
 }
 
-/** Called once per field of the object, in order. */
-export type OnField = (key: string, span: FieldSpan) => void;
+/** Called once per known field of the object, in order. `[start, end)` is the field's value. */
+export type OnField<Key extends string> = (key: Key, start: number, end: number) => void;
 
-/**
- * Walks the object that begins at or after `from`. Returns the offset after it, or -1 if the bytes are no object.
- * `lengths`: keys of other lengths are skipped, unless they hold an escape and so may be any key.
- */
-export function scanObject(bytes: Buffer, from: number, onField: OnField, lengths?: ReadonlySet<number>): number {
+/** Keys that a scan looks for. Bytes are compared in place, because a string for every key dominated the scan. */
+export class KeySet<Key extends string> {
+  readonly #byLength: (readonly { readonly key: Key; readonly bytes: Buffer }[] | undefined)[] = [];
+
+  constructor(keys: readonly Key[]) {
+    for (const key of keys) {
+      const bytes = Buffer.from(key);
+      this.#byLength[bytes.length] = [...(this.#byLength[bytes.length] ?? []), { key, bytes }];
+    }
+  }
+
+  /** The key whose text is `bytes[start, end)`, the inside of a JSON string. `null`: its escapes are not valid JSON. */
+  find(bytes: Buffer, start: number, end: number): Key | undefined | null {
+    const candidates = this.#byLength[end - start];
+    if (candidates !== undefined) {
+      for (const candidate of candidates) if (isTextAt(bytes, start, candidate.bytes)) return candidate.key;
+    }
+    return hasEscape(bytes, start, end) ? this.#unescaped(bytes, start, end) : undefined;
+  }
+
+  #unescaped(bytes: Buffer, start: number, end: number): Key | undefined | null {
+    const text = textOf(bytes, start - 1, end + 1);
+    if (text === undefined) return null;
+    for (const candidates of this.#byLength) {
+      for (const { key } of candidates ?? []) if (key === text) return key;
+    }
+    return undefined;
+  }
+}
+
+function isTextAt(bytes: Buffer, start: number, text: Buffer): boolean {
+  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false;
+  return true;
+}
+
+/** Walks the object that begins at or after `from`. Returns the offset after it, or -1 if the bytes are no object. */
+export function scanObject<Key extends string>(
+  bytes: Buffer,
+  from: number,
+  keys: KeySet<Key>,
+  onField: OnField<Key>,
+): number {
   let at = skipBlanks(bytes, from);
   if (bytes[at] !== OPEN_OBJECT) return -1;
   at = skipBlanks(bytes, at + 1);
@@ -39,11 +76,9 @@ export function scanObject(bytes: Buffer, from: number, onField: OnField, length
     const start = skipBlanks(bytes, colon + 1);
     const end = endOfValue(bytes, start);
     if (end < 0) return -1;
-    if (lengths === undefined || lengths.has(keyEnd - at - 2) || hasEscape(bytes, at, keyEnd)) {
-      const key = textOf(bytes, { start: at, end: keyEnd });
-      if (key === undefined) return -1;
-      onField(key, { start, end });
-    }
+    const key = keys.find(bytes, at + 1, keyEnd - 1);
+    if (key === null) return -1;
+    if (key !== undefined) onField(key, start, end);
     at = skipBlanks(bytes, end);
     if (bytes[at] === CLOSE_OBJECT) return at + 1;
     if (bytes[at] !== COMMA) return -1;
@@ -57,7 +92,7 @@ export function isBlankFrom(bytes: Buffer, from: number): boolean {
 }
 
 /** The text of a JSON string, or undefined where the span is none. */
-export function textOf(bytes: Buffer, { start, end }: FieldSpan): string | undefined {
+export function textOf(bytes: Buffer, start: number, end: number): string | undefined {
   if (bytes[start] !== QUOTE || end - start < 2) return undefined;
   const inner = bytes.toString("utf8", start + 1, end - 1);
   if (!inner.includes("\\")) return inner;
@@ -70,7 +105,7 @@ export function textOf(bytes: Buffer, { start, end }: FieldSpan): string | undef
 }
 
 /** A whole number of at most 15 digits, or undefined. */
-export function wholeNumberOf(bytes: Buffer, { start, end }: FieldSpan): number | undefined {
+export function wholeNumberOf(bytes: Buffer, start: number, end: number): number | undefined {
   if (end === start || end - start > 15) return undefined;
   let value = 0;
   for (let at = start; at < end; at++) {
@@ -81,18 +116,13 @@ export function wholeNumberOf(bytes: Buffer, { start, end }: FieldSpan): number 
   return value;
 }
 
-export function isTrue(bytes: Buffer, { start, end }: FieldSpan): boolean {
+export function isTrue(bytes: Buffer, start: number, end: number): boolean {
   return end - start === 4 && bytes[start] === 116 && bytes[start + 1] === 114 && bytes[start + 2] === 117;
 }
 
 function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
-}
-
-/** Lengths of keys, for `scanObject`. */
-export function lengthsOf(keys: readonly string[]): ReadonlySet<number> {
-  return new Set(keys.map((key) => key.length));
 }
 
 function skipBlanks(bytes: Buffer, from: number): number {

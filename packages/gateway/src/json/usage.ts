@@ -1,5 +1,5 @@
 /** Token counts as engines report them, read from the bytes of a response or of one event. */
-import { lengthsOf, scanObject, wholeNumberOf } from "./scan.ts";
+import { KeySet, scanObject, wholeNumberOf } from "./scan.ts";
 
 export interface TokenCounts {
   readonly promptTokens: number;
@@ -8,7 +8,8 @@ export interface TokenCounts {
 }
 
 const usageKey = Buffer.from('"usage"');
-const lengths = lengthsOf([
+const detailKeys = new KeySet(["cached_tokens"]);
+const usageKeys = new KeySet([
   "prompt_tokens",
   "input_tokens",
   "completion_tokens",
@@ -33,29 +34,33 @@ export function usageIn(bytes: Buffer): TokenCounts | undefined {
   return undefined;
 }
 
-function usageAt(bytes: Buffer, from: number): TokenCounts | undefined {
-  let at = from;
+function usageAt(bytes: Buffer, offset: number): TokenCounts | undefined {
+  let at = offset;
   while (bytes[at] === 32 || bytes[at] === 58) at++;
   if (bytes[at] !== 123) return undefined;
   let prompt = -1;
   let completion = -1;
   let cached = 0;
-  const end = scanObject(
-    bytes,
-    at,
-    (key, span) => {
-      if (key === "prompt_tokens" || key === "input_tokens") prompt = wholeNumberOf(bytes, span) ?? prompt;
-      else if (key === "completion_tokens" || key === "output_tokens")
-        completion = wholeNumberOf(bytes, span) ?? completion;
-      else if (key === "cache_read_input_tokens") cached = wholeNumberOf(bytes, span) ?? cached;
-      else if (key === "prompt_tokens_details" || key === "input_tokens_details") {
-        scanObject(bytes, span.start, (inner, value) => {
-          if (inner === "cached_tokens") cached = wholeNumberOf(bytes, value) ?? cached;
+  const end = scanObject(bytes, at, usageKeys, (key, from, to) => {
+    switch (key) {
+      case "prompt_tokens":
+      case "input_tokens":
+        prompt = wholeNumberOf(bytes, from, to) ?? prompt;
+        break;
+      case "completion_tokens":
+      case "output_tokens":
+        completion = wholeNumberOf(bytes, from, to) ?? completion;
+        break;
+      case "cache_read_input_tokens":
+        cached = wholeNumberOf(bytes, from, to) ?? cached;
+        break;
+      case "prompt_tokens_details":
+      case "input_tokens_details":
+        scanObject(bytes, from, detailKeys, (_, start, stop) => {
+          cached = wholeNumberOf(bytes, start, stop) ?? cached;
         });
-      }
-    },
-    lengths,
-  );
+    }
+  });
   if (end < 0 || (prompt < 0 && completion < 0)) return undefined;
   return { promptTokens: Math.max(0, prompt), completionTokens: Math.max(0, completion), cachedTokens: cached };
 }

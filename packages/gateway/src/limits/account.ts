@@ -74,29 +74,35 @@ export function reserve(
   need: Need,
   done: (outcome: ReserveOutcome) => void,
 ): void {
-  const wanted: (readonly [LimitDefinition, number])[] = [];
-  if (limits.requests !== undefined) wanted.push([limits.requests, 1]);
-  if (limits.tokens !== undefined) wanted.push([limits.tokens, need.tokens]);
-  if (limits.money !== undefined) wanted.push([limits.money, need.nanoUsd]);
   const held: Held[] = [];
+  let step = 0;
   const next = (): void => {
-    const step = wanted[held.length];
-    if (step === undefined) {
-      done(new Reservation(source, held));
+    for (; step < kinds.length; step++) {
+      const definition = limits[kinds[step]!];
+      if (definition === undefined) continue;
+      step++;
+      source.take(definition, amountOf(definition, need), (outcome) => taken(definition, outcome));
       return;
     }
-    const [definition, amount] = step;
-    source.take(definition, amount, (outcome) => {
-      if (outcome.kind === "taken") {
-        held.push({ definition, slot: outcome.slot, amount: outcome.amount });
-        next();
-        return;
-      }
-      for (const each of held) source.give(each.definition, each.slot, each.amount);
-      done({ definition, retryAtMs: outcome.retryAtMs });
-    });
+    done(new Reservation(source, held));
+  };
+  const taken = (definition: LimitDefinition, outcome: TakeOutcome): void => {
+    if (outcome.kind === "taken") {
+      held.push({ definition, slot: outcome.slot, amount: outcome.amount });
+      next();
+      return;
+    }
+    for (const each of held) source.give(each.definition, each.slot, each.amount);
+    done({ definition, retryAtMs: outcome.retryAtMs });
   };
   next();
+}
+
+const kinds: readonly (keyof TeamLimits)[] = ["requests", "tokens", "money"];
+
+function amountOf({ kind }: LimitDefinition, need: Need): number {
+  if (kind === "requests") return 1;
+  return kind === "tokens" ? need.tokens : need.nanoUsd;
 }
 
 /** Limits of a gateway that runs alone: every amount comes from the ledger in this process. */

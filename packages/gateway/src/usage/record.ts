@@ -26,24 +26,116 @@ export interface UsageRecord {
   readonly nanoUsd: number;
 }
 
-export function recordLine(record: UsageRecord): string {
-  // Formatted by hand: three times as fast as `JSON.stringify`, and every request pays for it.
-  return (
-    `{"seq":${record.seq},"id":"${record.id}","atMs":${record.atMs},"team":${quoted(record.team)},"key":${quoted(record.key)},` +
-    `"model":${quoted(record.model)},"pool":${quoted(record.pool)},"operation":"${record.operation}","outcome":"${record.outcome}",` +
-    `"status":${record.status},"promptTokens":${record.promptTokens},"completionTokens":${record.completionTokens},` +
-    `"cachedTokens":${record.cachedTokens},"isPromptEstimated":${record.isPromptEstimated},"nanoUsd":${record.nanoUsd}}\n`
-  );
+/**
+ * Collects lines in one buffer that is used again after each write: strings of lines were the largest garbage of a request.
+ * `take` returns a view that is valid until the next `add`.
+ */
+export class RecordLines {
+  #bytes: Buffer = Buffer.allocUnsafe(INITIAL_BYTES);
+  #length = 0;
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  add(record: Omit<UsageRecord, "seq">, seq: number): void {
+    this.#text('{"seq":');
+    this.#number(seq);
+    this.#text(',"id":"');
+    this.#text(record.id);
+    this.#text('","atMs":');
+    this.#number(record.atMs);
+    this.#text(',"team":');
+    this.#bytesOf(quoted(record.team));
+    this.#text(',"key":');
+    this.#bytesOf(quoted(record.key));
+    this.#text(',"model":');
+    this.#bytesOf(quoted(record.model));
+    this.#text(',"pool":');
+    this.#bytesOf(quoted(record.pool));
+    this.#text(',"operation":"');
+    this.#text(record.operation);
+    this.#text('","outcome":"');
+    this.#text(record.outcome);
+    this.#text('","status":');
+    this.#number(record.status);
+    this.#text(',"promptTokens":');
+    this.#number(record.promptTokens);
+    this.#text(',"completionTokens":');
+    this.#number(record.completionTokens);
+    this.#text(',"cachedTokens":');
+    this.#number(record.cachedTokens);
+    this.#text(
+      record.isPromptEstimated ? ',"isPromptEstimated":true,"nanoUsd":' : ',"isPromptEstimated":false,"nanoUsd":',
+    );
+    this.#number(record.nanoUsd);
+    this.#text("}\n");
+  }
+
+  /** The lines so far, which are forgotten. */
+  take(): Buffer {
+    const lines = this.#bytes.subarray(0, this.#length);
+    this.#length = 0;
+    // One burst must not keep its memory.
+    if (this.#bytes.length > KEPT_BYTES_MAX) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+    return lines;
+  }
+
+  /** ASCII: ids, numbers and the names of fields. */
+  #text(text: string): void {
+    const bytes = this.#roomFor(text.length);
+    let at = this.#length;
+    for (let index = 0; index < text.length; index++) bytes[at++] = text.charCodeAt(index);
+    this.#length = at;
+  }
+
+  #bytesOf(text: Buffer): void {
+    const bytes = this.#roomFor(text.length);
+    let at = this.#length;
+    for (let index = 0; index < text.length; index++) bytes[at++] = text[index]!;
+    this.#length = at;
+  }
+
+  /** Whole numbers without a string; `nanoUsd` of a negative price and such take the slow way. */
+  #number(value: number): void {
+    if (!Number.isSafeInteger(value) || value < 0) {
+      this.#text(JSON.stringify(value));
+      return;
+    }
+    const bytes = this.#roomFor(DIGITS_MAX);
+    let digits = 1;
+    for (let power = 10; digits < DIGITS_MAX && value >= power; power *= 10) digits++;
+    let rest = value;
+    for (let at = this.#length + digits - 1; at >= this.#length; at--) {
+      const next = Math.floor(rest / 10);
+      bytes[at] = 48 + rest - next * 10;
+      rest = next;
+    }
+    this.#length += digits;
+  }
+
+  #roomFor(count: number): Buffer {
+    if (this.#length + count <= this.#bytes.length) return this.#bytes;
+    const larger = Buffer.allocUnsafe(2 * (this.#length + count));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+    return larger;
+  }
 }
 
+const INITIAL_BYTES = 65_536;
+const KEPT_BYTES_MAX = 4 * 1024 * 1024;
+/** `Number.MAX_SAFE_INTEGER` has sixteen digits. */
+const DIGITS_MAX = 16;
+
 /** Names come from the configuration: few distinct values. */
-const quotedNames = new Map<string, string>();
+const quotedNames = new Map<string, Buffer>();
 const QUOTED_MAX = 10_000;
 
-function quoted(text: string): string {
+function quoted(text: string): Buffer {
   const known = quotedNames.get(text);
   if (known !== undefined) return known;
-  const fresh = JSON.stringify(text);
+  const fresh = Buffer.from(JSON.stringify(text));
   if (quotedNames.size >= QUOTED_MAX) quotedNames.clear();
   quotedNames.set(text, fresh);
   return fresh;

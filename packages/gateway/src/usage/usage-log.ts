@@ -2,10 +2,15 @@
  * The durable usage file of one gateway. Records are written to the kernel before the client sees the end of its response, so a
  * killed gateway has a record of every response that was complete. One write serves all requests that end in one turn of the loop.
  */
-import { closeSync, fdatasync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
-import { recordLine, type UsageRecord } from "./record.ts";
+import { RecordLines, type UsageRecord } from "./record.ts";
 import { segmentName, segmentsOf } from "./segments.ts";
+
+/** Hears that the kernel has its record. */
+export interface UsageWriter {
+  usageWritten(): void;
+}
 
 export interface UsageLogOptions {
   readonly directory: string;
@@ -21,8 +26,10 @@ export class UsageLog {
   #fd: number;
   #bytes = 0;
   #nextSeq: number;
-  #pending = "";
-  #waiting: (() => void)[] = [];
+  readonly #lines = new RecordLines();
+  #waiting: UsageWriter[] = [];
+  #written: UsageWriter[] = [];
+  readonly #flush = (): void => this.flush();
   #isScheduled = false;
   #isDirty = false;
   #isSyncing = false;
@@ -41,21 +48,20 @@ export class UsageLog {
     this.#timer.unref();
   }
 
-  /** Takes the record; `written` runs in this turn of the event loop, when the kernel has it. */
-  append(record: Omit<UsageRecord, "seq">, written: () => void): void {
-    this.#pending += recordLine({ ...record, seq: this.#nextSeq });
+  /** Takes the record; the writer hears in this turn of the event loop that the kernel has it. */
+  append(record: Omit<UsageRecord, "seq">, writer: UsageWriter | undefined): void {
+    this.#lines.add(record, this.#nextSeq);
     this.#nextSeq++;
-    this.#waiting.push(written);
+    if (writer !== undefined) this.#waiting.push(writer);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.flush());
+    setImmediate(this.#flush);
   }
 
   flush(): void {
     this.#isScheduled = false;
-    if (this.#pending === "" || this.#isClosed) return;
-    const bytes = Buffer.from(this.#pending);
-    this.#pending = "";
+    if (this.#lines.isEmpty || this.#isClosed) return;
+    const bytes = this.#lines.take();
     let at = 0;
     while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
     if (this.#options.sync === "always") fdatasyncSync(this.#fd);
@@ -63,8 +69,11 @@ export class UsageLog {
     this.#bytes += bytes.length;
     if (this.#bytes >= this.#options.segmentBytes) this.#rotate();
     const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const written of waiting) written();
+    // Two lists take turns: a writer may append again.
+    this.#waiting = this.#written;
+    this.#written = waiting;
+    for (const writer of waiting) writer.usageWritten();
+    waiting.length = 0;
   }
 
   close(): void {
@@ -103,9 +112,25 @@ function whereItEnded(directory: string): { readonly nextSeq: number; readonly l
   const life = segments.reduce((newest, each) => Math.max(newest, each.life), 0) + 1;
   let nextSeq = 1;
   for (const { name, firstSeq } of segments.slice(-2)) {
-    const lines = readFileSync(path.join(directory, name), "utf8").split("\n");
     // Bytes after the last line feed are a torn line.
-    nextSeq = Math.max(nextSeq, firstSeq + lines.length - 1);
+    nextSeq = Math.max(nextSeq, firstSeq + lineFeedsIn(path.join(directory, name)));
   }
   return { nextSeq, life };
 }
+
+/** Counted block by block: a segment as one text would be the largest thing that the gateway ever holds. */
+function lineFeedsIn(file: string): number {
+  const block = Buffer.allocUnsafe(COUNTED_BYTES);
+  const fd = openSync(file, "r");
+  try {
+    let feeds = 0;
+    for (let count = readSync(fd, block); count > 0; count = readSync(fd, block)) {
+      for (let at = block.indexOf(10); at >= 0 && at < count; at = block.indexOf(10, at + 1)) feeds++;
+    }
+    return feeds;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const COUNTED_BYTES = 262_144;

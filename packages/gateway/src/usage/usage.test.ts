@@ -41,7 +41,7 @@ function logIn(directory: string): UsageLog {
 }
 
 const append = (log: UsageLog, id: string, outcome?: UsageRecord["outcome"]): Promise<void> =>
-  new Promise((resolve) => log.append(record(id, outcome), resolve));
+  new Promise((resolve) => log.append(record(id, outcome), { usageWritten: resolve }));
 
 describe("usage files", () => {
   it("give every record once, however often and wherever the reader stops", async () => {
@@ -83,7 +83,7 @@ describe("usage files", () => {
       ["a", "aborted", 2],
       ["d", "completed", 5],
     ]);
-    expect(settleUsage(directory, cursor, true).records).toEqual([]);
+    expect(settleUsage(directory, cursor, { isOver: true }).records).toEqual([]);
     expect(spentSince(directory, 0).get('te"am')).toBe(21);
     first.close();
     second.close();
