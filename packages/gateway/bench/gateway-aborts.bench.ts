@@ -65,7 +65,7 @@ await Promise.all(Array.from({ length: concurrency }, client));
 await new Promise((resolve) => setTimeout(resolve, 200));
 await gateway.stop();
 
-const { records } = settleUsage(path.join(folder.path, "state", "aborts", "usage"), usageStart, true);
+const { records } = settleUsage(path.join(folder.path, "state", "aborts", "usage"), usageStart, { isOver: true });
 const byId = new Map(records.map((record) => [record.id, record]));
 let worst = 0;
 for (const request of upstream.seen.values()) {

@@ -50,7 +50,7 @@ for (let kill = 0; kill < count; kill++) {
   await gateway.kill();
   await Promise.all(clients);
   // The reader settles at any time, and after a crash of its own from the cursor it kept.
-  const step = settleUsage(usage, cursor, kill === count - 1);
+  const step = settleUsage(usage, cursor, { isOver: kill === count - 1 });
   cursor = JSON.parse(JSON.stringify(step.cursor)) as UsageCursor;
   for (const { id, completionTokens } of step.records) {
     if (settled.has(id)) twiceCount++;

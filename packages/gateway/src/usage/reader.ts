@@ -11,6 +11,9 @@ export interface UsageCursor {
   /** First sequence number and life of the next segment, and how many of its bytes are settled. */
   readonly segment: string;
   readonly offset: number;
+  /** Sequence number of the last record that was read, and how many numbers before it never appeared. */
+  readonly seq: number;
+  readonly missingCount: number;
   /** Streams that were in progress: settled by their last record once the gateway's life is over. */
   readonly open: Readonly<Record<string, UsageRecord>>;
 }
@@ -18,40 +21,77 @@ export interface UsageCursor {
 export interface SettledUsage {
   readonly records: readonly UsageRecord[];
   readonly cursor: UsageCursor;
+  /** False: `recordsMax` ended the run, and there is more. */
+  readonly isComplete: boolean;
 }
 
-export const usageStart: UsageCursor = { segment: "", offset: 0, open: {} };
+export interface SettleOptions {
+  /** The gateway will not write to this directory again: streams in progress settle by their last record. */
+  readonly isOver?: boolean;
+  /** Bounds memory: reading ends with the block in which this many records were found. */
+  readonly recordsMax?: number;
+}
+
+export const usageStart: UsageCursor = { segment: "", offset: 0, seq: 0, missingCount: 0, open: {} };
 
 const READ_BYTES = 1024 * 1024;
 
-/**
- * Everything that can be settled after `cursor`. `isOver`: the gateway will not write to this directory again, so that
- * streams in progress settle by their last record.
- */
-export function settleUsage(directory: string, cursor: UsageCursor, isOver = false): SettledUsage {
+/** Everything that can be settled after `cursor`. Throws where the files are not those of the cursor. */
+export function settleUsage(directory: string, cursor: UsageCursor, options: SettleOptions = {}): SettledUsage {
+  const { isOver = false, recordsMax = Number.POSITIVE_INFINITY } = options;
   const records: UsageRecord[] = [];
   const open = new Map(Object.entries(cursor.open));
-  let { segment, offset } = cursor;
+  let { segment, offset, seq, missingCount } = cursor;
   let life = lifeOf(segment);
   const segments = segmentsOf(directory);
   const first = Math.max(
     0,
     segments.findIndex(({ name }) => name === segment),
   );
-  for (const { name, life: nextLife } of segments.slice(first)) {
+  for (const { name, firstSeq, life: nextLife } of segments.slice(first)) {
     if (name !== segment) offset = 0;
-    // Requests of an ended life get no further record.
-    if (nextLife !== life) settleOpen(open, records);
+    if (nextLife < life) throw new Error(replaced(directory, nextLife, life));
+    if (nextLife > life) {
+      // Requests of an ended life get no further record. A power cut may have taken records that are settled already: then the
+      // next life uses their numbers again, with other ids.
+      settleOpen(open, records);
+      seq = Math.min(seq, firstSeq - 1);
+    }
     life = nextLife;
     segment = name;
-    offset = readSegment(path.join(directory, name), offset, (record) => {
+    if (statSync(path.join(directory, name)).size < offset) {
+      if (segments.some((later) => later.life > nextLife)) continue;
+      throw new Error(
+        `${name} in ${directory} is shorter than the part of it that is settled. Restore it, or start a new ledger.`,
+      );
+    }
+    const goesOn = (): boolean => records.length < recordsMax;
+    const read = readSegment(path.join(directory, name), { from: offset, goesOn }, (record) => {
+      if (record.seq <= seq) throw new Error(replaced(directory, life, life));
+      missingCount += record.seq - seq - 1;
+      seq = record.seq;
       open.delete(record.id);
       if (record.outcome === "open") open.set(record.id, record);
       else records.push(record);
     });
+    offset = read.settledAt;
+    if (!read.isComplete) {
+      return {
+        records,
+        cursor: { segment, offset, seq, missingCount, open: Object.fromEntries(open) },
+        isComplete: false,
+      };
+    }
   }
   if (isOver) settleOpen(open, records);
-  return { records, cursor: { segment, offset, open: Object.fromEntries(open) } };
+  return { records, cursor: { segment, offset, seq, missingCount, open: Object.fromEntries(open) }, isComplete: true };
+}
+
+function replaced(directory: string, life: number, settledLife: number): string {
+  return (
+    `${directory} holds life ${life} of a gateway, but another life ${settledLife} is settled: its state was replaced. ` +
+    "Give the new gateway another id, or start a new ledger."
+  );
 }
 
 /** Nano-dollars spent by team since `sinceMs`, streams in progress at the end of earlier lives included. */
@@ -64,7 +104,7 @@ export function spentSince(directory: string, sinceMs: number): ReadonlyMap<stri
   for (const { name } of segmentsOf(directory)) {
     const file = path.join(directory, name);
     if (statSync(file).mtimeMs < sinceMs) continue;
-    readSegment(file, 0, (record) => {
+    readSegment(file, { from: 0, goesOn: () => true }, (record) => {
       open.delete(record.id);
       if (record.outcome === "open") open.set(record.id, record);
       else count(record);
@@ -84,7 +124,12 @@ function lifeOf(segment: string): number {
 }
 
 /** Reads whole lines from `from` on and returns where the last one ended; a line torn by a kill is never read. */
-function readSegment(file: string, from: number, onRecord: (record: UsageRecord) => void): number {
+function readSegment(
+  file: string,
+  range: { readonly from: number; goesOn(): boolean },
+  onRecord: (record: UsageRecord) => void,
+): { readonly settledAt: number; readonly isComplete: boolean } {
+  const { from } = range;
   const fd = openSync(file, "r");
   try {
     const buffer = Buffer.alloc(READ_BYTES);
@@ -92,18 +137,27 @@ function readSegment(file: string, from: number, onRecord: (record: UsageRecord)
     let settledAt = from;
     for (let at = from; ;) {
       const count = readSync(fd, buffer, 0, READ_BYTES, at);
-      if (count === 0) return settledAt;
+      if (count === 0) return { settledAt, isComplete: true };
       at += count;
       pending = Buffer.concat([pending, buffer.subarray(0, count)]);
       let start = 0;
       for (let end = pending.indexOf(10); end >= 0; end = pending.indexOf(10, start)) {
-        onRecord(JSON.parse(pending.toString("utf8", start, end)) as UsageRecord);
+        onRecord(recordOf(pending.toString("utf8", start, end), file));
         start = end + 1;
       }
       settledAt += start;
       pending = pending.subarray(start);
+      if (!range.goesOn()) return { settledAt, isComplete: false };
     }
   } finally {
     closeSync(fd);
+  }
+}
+
+function recordOf(line: string, file: string): UsageRecord {
+  try {
+    return JSON.parse(line) as UsageRecord;
+  } catch {
+    throw new Error(`${file} has a line that is no usage record: ${line.slice(0, 80)}`);
   }
 }
