@@ -116,7 +116,7 @@ function markDirty({ queue, rules }: WritableWorld): void {
 function place(world: WritableWorld, event: AttemptEvent & { readonly kind: "gangPlaced" }): void {
   const { state } = world;
   const workload = workloadOf(world, event.workloadId);
-  if (state.nominations.has(event.attemptId)) takeNomination(world, event.attemptId);
+  if (state.nominations.size > 0 && state.nominations.has(event.attemptId)) takeNomination(world, event.attemptId);
   else takeTask(world, workload, event);
   const attempt: WritableAttempt = {
     id: event.attemptId,

@@ -17,6 +17,11 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   return workload;
 }
 
+/** The workload is about to be looked up by its id: work that waited long is no longer in the processor's caches, nor is its table. */
+export function rememberWorkload({ recent }: World, workload: WorkloadEntity): void {
+  recent.workload = workload;
+}
+
 /** The attempt, unless it has ended. */
 export function activeAttempt(world: World, id: AttemptId): Attempt | undefined {
   const { recent } = world;

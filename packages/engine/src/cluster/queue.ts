@@ -128,6 +128,8 @@ export class Queue {
   #groupedCount = 0;
   /** Grows whenever somebody joins or leaves the queue. */
   #changes = 0;
+  /** Grows whenever the answer of a round may be another: not if a workload queues up behind others, where only heads are judged. */
+  #judgedChanges = 0;
   #cleanChanges = -1;
   #cleanEpoch = -1;
   #cleanAtMs = -1;
@@ -252,6 +254,7 @@ export class Queue {
     const bucket = this.classOf(workload);
     if (bucket.waitingAt < 0) bucket.waitingAt = this.#waiting.push(bucket) - 1;
     bucket.waiting.insert(workload);
+    if (bucket.waiting.first() === workload || !this.#judgesHeadsAlone) this.#judgedChanges++;
     if (workload.spec.kind === "batch") bucket.waitingArrays.add(workload);
     workload.placementClass = bucket;
     this.readyCount++;
@@ -269,6 +272,7 @@ export class Queue {
     bucket.waiting.remove(workload);
     if (bucket.waiting.length === 0) this.#unlist(bucket);
     if (workload.spec.kind === "batch") bucket.waitingArrays.delete(workload);
+    this.#judgedChanges++;
     workload.placementClass = null;
     this.readyCount--;
     if (workload.spec.gang.taskGroups !== undefined) this.#groupedCount--;
@@ -291,6 +295,7 @@ export class Queue {
     const known = this.#growth.get(grows);
     if ((known?.request.workers ?? 0) === workers) return;
     this.#changes++;
+    this.#judgedChanges++;
     this.#growth.delete(grows);
     if (workers === 0) return;
     const request = PlacementRequest.of(workload, { rules: this.#context.rules, growth: workers, grows });
@@ -304,10 +309,10 @@ export class Queue {
     return new QueueBucket(request, waiting);
   }
 
-  /** Nothing more can start until the queue changes or something is freed, which moves `opening` on. */
+  /** Nothing more can start until the head of a bucket changes or something is freed, which moves the capacity epoch on. */
   markClean(capacityEpoch: number, nowMs: number): void {
     this.#cleanAtMs = nowMs;
-    this.#cleanChanges = this.#changes;
+    this.#cleanChanges = this.#judgedChanges;
     this.#cleanEpoch = capacityEpoch;
   }
 
@@ -322,7 +327,16 @@ export class Queue {
   }
 
   isClean(capacityEpoch: number): boolean {
-    return this.#cleanChanges === this.#changes && this.#cleanEpoch === capacityEpoch;
+    return this.#cleanChanges === this.#judgedChanges && this.#cleanEpoch === capacityEpoch;
+  }
+
+  /**
+   * Whether a round asks the first workload of each bucket only. Where teams are compared, the number that waits counts as demand;
+   * with protected starts, what waits behind a head is looked at in the same round.
+   */
+  get #judgesHeadsAlone(): boolean {
+    const { teams, backfill, order } = this.#context.rules;
+    return teams.order.length === 0 && backfill.reserve === "none" && !order.includes("user");
   }
 
   /** The classes of another queue with those of this one that ask for the same, where there are such. */
@@ -374,6 +388,7 @@ export class Queue {
     this.readyCount = 0;
     this.#groupedCount = 0;
     this.#changes++;
+    this.#judgedChanges++;
     for (const workload of workloads) this.add(workload);
     for (const [id, { waiting, request }] of growing)
       this.setGrowth(waiting.first() as WorkloadEntity, id, request.workers);

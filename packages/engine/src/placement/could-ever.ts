@@ -15,6 +15,7 @@ import { acceptedBy, isConstrainedAlone } from "./filters/filters.ts";
 import { emptied } from "./empty-fleet.ts";
 import { placeGroups } from "./place-groups.ts";
 import { choicesOfHotSpares } from "./place-on-hot-spares.ts";
+import { spentBudget } from "../usage/gate.ts";
 import { acceptableTypes, exceedsQuotas, isInGroups, quotaReached } from "../cluster/request.ts";
 import type { Placement } from "../cluster/request.ts";
 import { domainBudget, withinBudget } from "./place-constrained.ts";
@@ -75,6 +76,7 @@ const placedOnEmptied = (world: World, request: PlacementRequest, heedsQuotas: b
  */
 export function isHeldByLimit(world: World, request: PlacementRequest): boolean {
   if (isInGroups(request)) return !request.isGrowth && placedOnEmptied(world, request, true) === null;
+  if (!world.teamUse.isBounded && spentBudget(world.state, request.team) === null) return false;
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 

@@ -6,10 +6,11 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { attemptId } from "../model/ids.ts";
 import type { Attempt, Prediction, Nomination, Workload } from "../model/workload.ts";
 import { predictedRun } from "../usage/run-times.ts";
-import { activeAttempt, workloadOf } from "../cluster/entities.ts";
+import { activeAttempt, rememberWorkload, workloadOf } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { QueueBucket } from "../cluster/queue.ts";
 import { readyTask } from "../state/ready-task.ts";
+import type { WorkloadEntity } from "../state/state.ts";
 import type { World } from "../cluster/world.ts";
 import { verifyPlacement } from "../placement/verify/placement.ts";
 import { growingAttempt } from "../cluster/request.ts";
@@ -137,8 +138,9 @@ const identityOf = ({ id, workloadId, task, number }: Attempt): AttemptIdentity 
 });
 
 /** The attempt with which the head of the bucket would start. */
-function nextAttempt({ nowMs }: Batch, bucket: QueueBucket): AttemptIdentity {
-  const workload = bucket.waiting.first() as Workload;
+function nextAttempt({ nowMs, world }: Batch, bucket: QueueBucket): AttemptIdentity {
+  const workload = bucket.waiting.first() as WorkloadEntity;
+  rememberWorkload(world, workload);
   const task = readyTask(workload, nowMs);
   if (task === null) throw new InvariantError(`workload ${workload.id} is in the queue without a task that may start`);
   const number = task >= workload.nextTask ? 1 : (workload.attemptCounts.get(task) ?? 1) + 1;

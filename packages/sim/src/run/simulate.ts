@@ -143,9 +143,14 @@ function workloadName(index: number): string {
   return `j${index}`;
 }
 
-function jobOf(launch: LaunchGang): number {
-  return Number(launch.spec.name.slice(1));
+/** Read digit by digit: a part of the name, made for every launch, would cost more than the number. */
+function jobOf({ spec: { name } }: LaunchGang): number {
+  let job = 0;
+  for (let at = 1; at < name.length; at++) job = job * 10 + name.charCodeAt(at) - DIGIT_ZERO;
+  return job;
 }
+
+const DIGIT_ZERO = 48;
 
 function teamOfJob(teams: readonly Team[]): (job: TraceJob) => TeamName {
   const meant = teamsByAccount(teams);

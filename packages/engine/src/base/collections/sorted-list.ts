@@ -47,7 +47,7 @@ export class SortedList<T> {
 
   /** Removes the item; returns whether it was there. */
   remove(item: T): boolean {
-    const [front] = this.#chunks;
+    const front = this.#chunks[0];
     if (front !== undefined && front[0] === item) {
       front.shift();
       if (front.length === 0) this.#chunks.shift();

@@ -4,9 +4,11 @@ import type { Filter } from "./filter.ts";
 /** Limits, guarantees, lending and budgets of the team and the teams above it; checked by type (`quotaReached`). */
 export const quota: Filter = {
   name: "quota",
+  // A list, not a text: texts put together for every submission would be flattened to be compared.
   signature: ({ spec, actor }, { rules, users }) => {
-    const kind = isPreemptible(rules, spec) ? spec.team : `${spec.team} nonPreemptible`;
-    return users.isKept ? `${kind} ${actor}` : kind;
+    const isPreemptibleWork = isPreemptible(rules, spec);
+    if (users.isKept) return [spec.team, isPreemptibleWork, actor];
+    return isPreemptibleWork ? spec.team : [spec.team];
   },
   basis: "work",
   wakeOn: ["teamDefined", "teamRemoved", "attemptStopRequested", "gangShrinkRequested"],

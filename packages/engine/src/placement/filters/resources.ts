@@ -1,4 +1,4 @@
-import { partKey } from "../../model/device-part.ts";
+import { needsPart, partKey } from "../../model/device-part.ts";
 import type { Filter } from "./filter.ts";
 
 /**
@@ -13,7 +13,8 @@ export const resources: Filter = {
       gang.accelerators,
       gang.coresMilli,
       gang.memoryMib,
-      partKey(gang),
+      // A list in the list is never the same one: only work that needs a part is compared by its key.
+      needsPart(gang) ? partKey(gang) : undefined,
     ],
   basis: "work",
   wakeOn: [],

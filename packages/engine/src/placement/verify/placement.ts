@@ -29,10 +29,13 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
     throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
-  const [first] = [...(growingAttempt(world, request)?.workers ?? []), ...workers];
-  const executor = first === undefined ? null : executorOfNode(world.state, first.node);
+  const first = growingAttempt(world, request)?.workers[0] ?? workers[0];
+  const isOneAlone = workers.length === 1 && workers[0] === first;
+  const executor = first === undefined || isOneAlone ? null : executorOfNode(world.state, first.node);
   for (const worker of workers) {
-    invariant(executorOfNode(world.state, worker.node) === executor, `${who} is spread over executors`);
+    // Messages are made only for what is wrong: this runs for every worker that starts.
+    if (worker !== first && executorOfNode(world.state, worker.node) !== executor)
+      throw new InvariantError(`${who} is spread over executors`);
     const node = world.state.nodes.get(worker.node);
     if (node === undefined || node.health !== "up" || node.draining || node.hotSpare === true)
       throw new InvariantError(`${who} was placed on node ${worker.node}, which takes no work`);
