@@ -13,6 +13,8 @@ import {
 } from "../src/index.ts";
 import { checkInvariants } from "@headroom/engine-oracle";
 import { ENDED_ENTRIES_KEPT } from "../src/state/ended-entries.ts";
+import { stateDigest } from "../src/state/digest.ts";
+import { decodeSnapshot, encodeSnapshot } from "../src/state/snapshot.ts";
 import type { Engine, Input, JournalGroup } from "../src/index.ts";
 import { Drive } from "./lab/drive.ts";
 import { applied, command, node, pool, site, spec } from "./lab/make.ts";
@@ -127,6 +129,36 @@ describe("bounds", () => {
     expect(replies).toMatchObject([
       { kind: "rejected", rejection: { code: "queueFull", waitingCount: WAITING_WORKLOADS_MAX } },
     ]);
+  });
+
+  it("work that runs does not count as waiting", () => {
+    const drive = new Drive();
+    drive.receive(applied({ sites: [site], pools: [pool("H100")] }), { kind: "nodeSeen", node: node("n1", "H100") });
+    drive.receive(submit("runs"));
+    expect(drive.engine.state.attempts.size).toBe(1);
+    const stored = JSON.parse(utf8Decode(drive.engine.snapshot())) as object;
+    const full = restoreEngine(utf8Encode(JSON.stringify({ ...stored, submittedCount: WAITING_WORKLOADS_MAX })));
+    const { replies } = full.receive([submit("last"), submit("too much")], drive.engine.state.nowMs);
+    expect(replies).toMatchObject([
+      { kind: "accepted" },
+      { kind: "rejected", rejection: { code: "queueFull", waitingCount: WAITING_WORKLOADS_MAX } },
+    ]);
+  });
+
+  it("a snapshot that is too long for one text is read in pieces", () => {
+    const engine = createEngine();
+    receive(
+      engine,
+      Array.from({ length: 10_000 }, (_, index) => submit(`w${index} "{[,é\\`, `key ${index}`)),
+    );
+    receive(engine, [stop(1), stop(10_000)]);
+    const bytes = engine.snapshot();
+    for (const textBytesMax of [1, 10_000]) {
+      const state = decodeSnapshot(bytes, textBytesMax);
+      expect(stateDigest(state)).toBe(engine.digest());
+      expect(encodeSnapshot(state)).toEqual(bytes);
+    }
+    expect(() => decodeSnapshot(bytes.subarray(0, -1), 1)).toThrow("the snapshot is damaged");
   });
 
   it("of a workload's attempts the newest are kept", () => {

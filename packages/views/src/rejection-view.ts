@@ -89,7 +89,7 @@ function rejectionSentence(rejection: Rejection): string {
     case "dependencyNotMet":
       return `It depends on ${rejection.name} (${rejection.workloadId}) ending ${onText(rejection.on)}, and that workload is ${rejection.phase} already.`;
     case "queueFull":
-      return `${grouped(rejection.waitingCount)} workloads have not ended, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
+      return `${grouped(rejection.waitingCount)} workloads wait, and the limit is ${grouped(rejection.maxCount)}. Try again in ${durationText(60_000)}.`;
     case "idempotencyKeyReused":
       return `The idempotency key ${rejection.key} was used for a different request. Use a fresh key for each new request.`;
     default:

@@ -10,6 +10,8 @@ import { couldHoldByCounts } from "../placement/could-ever.ts";
 import { emptyFleetWorkers } from "../placement/place-on-type.ts";
 import type { Capacity } from "../cluster/capacity.ts";
 import { WAITING_WORKLOADS_MAX } from "../state/state.ts";
+import { Slot } from "../cluster/scratch.ts";
+import { bookedSequenceOf } from "../cluster/world.ts";
 import type { World } from "../cluster/world.ts";
 import { done, refused } from "./decision.ts";
 import type { Decision } from "./decision.ts";
@@ -48,15 +50,36 @@ export function submissionAdmissionFailure(
 ): Rejection | null {
   const { state, capacity } = world;
   if (!teams.has(spec.team)) return { code: "unknownTeam", team: spec.team };
-  const waitingCount = state.submittedCount - state.endedCount;
-  if (waitingCount >= WAITING_WORKLOADS_MAX)
-    return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  const activeCount = state.submittedCount - state.endedCount;
+  if (activeCount >= WAITING_WORKLOADS_MAX) {
+    const waitingCount = activeCount - runningCount(world);
+    if (waitingCount >= WAITING_WORKLOADS_MAX)
+      return { code: "queueFull", waitingCount, maxCount: WAITING_WORKLOADS_MAX };
+  }
   if (spec.after !== undefined) {
     const resolved = resolveAfter(world, spec);
     if (resolved.kind === "refused") return resolved.rejection;
   }
   if (state.policy.exceedsFleet !== "reject" || couldHoldByCounts(world, spec)) return null;
   return tooLarge(capacity, spec);
+}
+
+interface RunningCount {
+  readonly bookedSequence: number;
+  readonly count: number;
+}
+
+const lastRunningCount = new Slot<RunningCount>(() => ({ bookedSequence: -1, count: 0 }), { survivesUndo: false });
+
+/** Workloads with at least one attempt. Counted only near the limit of the queue, and again only after allocations changed. */
+function runningCount(world: World): number {
+  const bookedSequence = bookedSequenceOf(world);
+  const known = world.scratch.get(lastRunningCount);
+  if (known.bookedSequence === bookedSequence) return known.count;
+  const running = new Set<WorkloadId>();
+  for (const { workloadId: id } of world.state.attempts.values()) running.add(id);
+  world.scratch.set(lastRunningCount, { bookedSequence, count: running.size });
+  return running.size;
 }
 
 /** With task groups: the first group that does not fit alone, else the first group. */

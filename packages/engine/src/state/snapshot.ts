@@ -12,7 +12,8 @@ import type { Nomination } from "../model/workload.ts";
 import { DemandMix } from "./demand-mix.ts";
 import type { StoredDemand } from "./demand-mix.ts";
 import { InvariantError } from "../base/invariant.ts";
-import { utf8Decode, utf8Encode } from "../base/utf8.ts";
+import { jsonBytes, parseJsonBytes } from "../base/json-pieces.ts";
+import { utf8Decode } from "../base/utf8.ts";
 import { store, storeWorkload } from "./stored.ts";
 import type { StoredAttempt, StoredNode, StoredWorkload } from "./stored.ts";
 import { asWritable } from "./mutable-state.ts";
@@ -25,34 +26,32 @@ const SNAPSHOT_FORMAT = 2;
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
   const state = asWritable(readonlyState);
-  return utf8Encode(
-    JSON.stringify({
-      format: SNAPSHOT_FORMAT,
-      nowMs: state.nowMs,
-      sequence: state.sequence,
-      chain: state.chain,
-      policy: state.policy,
-      submittedCount: state.submittedCount,
-      endedCount: state.endedCount,
-      sites: [...state.sites.values()],
-      ...(state.executors.size === 0 ? {} : { executors: [...state.executors.values()] }),
-      pools: [...state.pools.values()],
-      nodes: [...state.nodes.values()].map(store),
-      teams: [...state.teams.values()],
-      workloads: [...state.workloads.values()].map(storeWorkload),
-      attempts: [...state.attempts.values()].map(store),
-      nominations: [...state.nominations.values()],
-      ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
-      ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
-      ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: [...state.decayedUsage] }),
-      ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
-      ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
-      ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
-      ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
-      ...(state.demand === null ? {} : { demand: state.demand.stored() }),
-      answers: [...state.answers],
-    }),
-  );
+  return jsonBytes({
+    format: SNAPSHOT_FORMAT,
+    nowMs: state.nowMs,
+    sequence: state.sequence,
+    chain: state.chain,
+    policy: state.policy,
+    submittedCount: state.submittedCount,
+    endedCount: state.endedCount,
+    sites: [...state.sites.values()],
+    ...(state.executors.size === 0 ? {} : { executors: [...state.executors.values()] }),
+    pools: [...state.pools.values()],
+    nodes: [...state.nodes.values()].map(store),
+    teams: [...state.teams.values()],
+    workloads: [...state.workloads.values()].map(storeWorkload),
+    attempts: [...state.attempts.values()].map(store),
+    nominations: [...state.nominations.values()],
+    ...(state.accounts.size === 0 ? {} : { accounts: [...state.accounts] }),
+    ...(state.moved.size === 0 ? {} : { moved: [...state.moved] }),
+    ...(state.decayedUsage.size === 0 ? {} : { decayedUsage: [...state.decayedUsage] }),
+    ...(state.runTimes.size === 0 ? {} : { runTimes: [...state.runTimes] }),
+    ...(state.schedules.size === 0 ? {} : { schedules: [...state.schedules.values()] }),
+    ...(state.calendar.size === 0 ? {} : { calendar: [...state.calendar.values()] }),
+    ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
+    ...(state.demand === null ? {} : { demand: state.demand.stored() }),
+    answers: [...state.answers],
+  });
 }
 
 interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount"> {
@@ -90,11 +89,23 @@ const NO_BOOKKEEPING = { digestRevision: 0, digestLanes: null } as const;
 const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] =>
   values.map((value) => [keyOf(value), value]);
 
-/** Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. */
-export function decodeSnapshot(bytes: Uint8Array): ReadonlyState {
+/** Up to this size a snapshot is parsed as one text, which is faster; well below the longest string of the runtime. */
+const TEXT_BYTES_MAX = 2 ** 28;
+/** Lists of larger ones are parsed in pieces of this size. */
+const PIECE_BYTES = 2 ** 24;
+
+/**
+ * Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. Only tests pass another limit for what
+ * is parsed at once.
+ */
+export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BYTES_MAX): ReadonlyState {
   let stored: StoredState | null;
   try {
-    stored = JSON.parse(utf8Decode(bytes)) as StoredState | null;
+    stored = (
+      bytes.length <= textBytesMax
+        ? JSON.parse(utf8Decode(bytes))
+        : parseJsonBytes(bytes, Math.min(PIECE_BYTES, textBytesMax))
+    ) as StoredState | null;
   } catch (cause) {
     throw new InvariantError("the snapshot is damaged: not JSON", { cause });
   }

@@ -87,5 +87,5 @@ export interface Answer {
 export const ENDED_WORKLOADS_KEPT = 10_000;
 /** Retries of a command come within minutes; this is hours at the promised peak of sustained use. */
 export const ANSWERS_KEPT = 50_000;
-/** A bound for the queue: submissions beyond it are refused, not lost in a control plane out of memory. */
+/** A bound for workloads of which nothing runs: submissions beyond it are refused, not lost in a control plane out of memory. */
 export const WAITING_WORKLOADS_MAX = 1_000_000;
