@@ -18,8 +18,12 @@ const methods = [
   ..."get Post SUBSCRIBE LINK M-SEARCH G\u00c9T".split(" "),
 ];
 
-/** Submissions are more frequent, so that other requests have work to refer to. */
-const drawnNames: readonly OperationName[] = [...operationNames, ...Array<OperationName>(8).fill("submitWorkload")];
+/** Submissions are more frequent, so that other requests have work to refer to; login links, so that something is created. */
+const drawnNames: readonly OperationName[] = [
+  ...operationNames,
+  ...Array<OperationName>(8).fill("submitWorkload"),
+  ...Array<OperationName>(8).fill("createLoginLink"),
+];
 
 const identifiers = [
   "w1",
@@ -48,6 +52,9 @@ const accepted: Readonly<Partial<Record<OperationName, unknown>>> = {
   noticeNode: { inMs: 60_000 },
   whatIf: { loseNodes: [] },
   startReplay: { policy: { preset: "best" } },
+  declareModel: {
+    training: { model: "llama-3-8b", sequenceLength: 512, globalBatch: 1, method: { kind: "lora", rank: 16 } },
+  },
   size: { kind: "network", network: { nodeCount: 4 } },
 };
 
