@@ -35,6 +35,13 @@ export * from "./engine/ready.ts";
 export * from "./policy/policy.ts";
 export * from "./policy/presets.ts";
 export { presetPurposes } from "./policy/preset-purposes.ts";
+export {
+  CHECKPOINT_COST_MS,
+  checkpointIntervalOn,
+  nodeCountOf,
+  nodeFailures,
+  type CheckpointInterval,
+} from "./usage/checkpoint-interval.ts";
 export { predictedRun } from "./usage/run-times.ts";
 export { preemptibilityOf } from "./policy/preemptible.ts";
 export { mayEvict, rulesOf } from "./policy/rules.ts";

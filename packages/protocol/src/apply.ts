@@ -16,6 +16,7 @@ import {
 } from "@headroom/spec";
 import { applyWarning } from "./apply-warning.ts";
 import { submissionForecast } from "./forecast.ts";
+import { notices } from "./workload.ts";
 
 interface Fault {
   readonly index: number;
@@ -68,6 +69,7 @@ export const applyChange = z
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
     workloadId: z.string().nullable().meta({ description: "For workloads; null where a dry run would create one." }),
+    notices: notices.meta({ description: "For workloads that are or would be created; absent: nothing." }),
     forecast: submissionForecast.optional().meta({
       description:
         "With `forecast`, of work that would be created: what would become of it, after what comes before it.",

@@ -33,7 +33,7 @@ import type { LoginLink, Status } from "./status.ts";
 import type { Team, TeamRemoved } from "./team.ts";
 import type { QueuePage, Verdict } from "./verdict.ts";
 import type { WasteList } from "./waste.ts";
-import type { Workload, WorkloadAccepted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
+import type { Workload, WorkloadAccepted, WorkloadSubmitted, WorkloadPhase, WorkloadSummary } from "./workload.ts";
 
 /** The part of the platform's `AbortSignal` that the client uses. */
 export interface Abort {
@@ -100,7 +100,7 @@ export interface LogQuery {
 export interface HeadroomClient {
   listWorkloads(query?: WorkloadQuery, options?: CallOptions): Promise<Page<WorkloadSummary>>;
   getWorkload(id: string, options?: CallOptions): Promise<Workload>;
-  submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadAccepted>;
+  submitWorkload(spec: WorkloadSpecInput, options?: CommandOptions): Promise<WorkloadSubmitted>;
   stopWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;
   /** Holds a workload: no task of it starts; running tasks continue. */
   holdWorkload(id: string, options?: CommandOptions): Promise<WorkloadAccepted>;

@@ -7,7 +7,7 @@ import { count, instantMs, opaqueId, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
 import { verdict } from "./verdict.ts";
-import { workloadSummary } from "./workload.ts";
+import { notices, workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The same as a sentence." });
 const group = z
@@ -208,7 +208,7 @@ export const expectedStartPage = pageOf(expectedStart, "ExpectedStartPage");
 
 export const submissionForecast = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("starts"), start: wouldStart, sentence }),
+    z.object({ kind: z.literal("starts"), start: wouldStart, notices, sentence }),
     z.object({
       kind: z.literal("waits"),
       verdict,
@@ -217,6 +217,7 @@ export const submissionForecast = z
         .omit({ workloadId: true })
         .nullable()
         .meta({ description: "Predicted start; null: the fleet could never hold it, or no prediction was requested." }),
+      notices,
       sentence,
     }),
   ])

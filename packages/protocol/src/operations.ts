@@ -35,7 +35,14 @@ import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { wasteList } from "./waste.ts";
-import { workload, workloadAccepted, workloadKinds, workloadPage, workloadPhase } from "./workload.ts";
+import {
+  workload,
+  workloadAccepted,
+  workloadKinds,
+  workloadPage,
+  workloadPhase,
+  workloadSubmitted,
+} from "./workload.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
@@ -167,7 +174,7 @@ export const operations = {
     query: workloadQuery,
     problems: ["invalidCursor"],
   }),
-  submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadAccepted, {
+  submitWorkload: operation("POST /v1/workloads", "Submit a workload", workloadSubmitted, {
     permission: "workloads.write",
     body: submittedSpec,
     status: 201,

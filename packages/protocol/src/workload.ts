@@ -106,6 +106,13 @@ export const workload = z
       )
       .meta({ description: "Places that are kept for it until those who hold them have left." }),
     checkpoint: checkpoint.nullable(),
+    checkpointInterval: z
+      .object({ everyMs: count, sentence: z.string().meta({ description: "The reasons." }) })
+      .optional()
+      .meta({
+        description:
+          "With `checkpointEvery: auto`, until it ends: what is chosen now; an attempt keeps what was chosen at its start.",
+      }),
     artifacts: z.array(artifact).optional().meta({ description: "What it produced so far." }),
   })
   .meta({ id: "Workload" });
@@ -113,6 +120,25 @@ export const workload = z
 export const workloadPage = pageOf(workloadSummary, "WorkloadPage");
 export const workloadAccepted = z.object({ workloadId: z.string() }).meta({ id: "WorkloadAccepted" });
 
+export const submissionNotice = z
+  .object({
+    kind: z.enum(["reclaimable", "noCheckpoints", "checkpointInterval"]).meta({
+      description:
+        "`reclaimable`: other teams can reclaim part of it; `noCheckpoints`: long work without checkpoints; `checkpointInterval`: the interval that `checkpoint.every: auto` chooses now.",
+    }),
+    message: z.string(),
+  })
+  .meta({ id: "SubmissionNotice" });
+
+export const notices = z
+  .array(submissionNotice)
+  .optional()
+  .meta({ description: "Known before it runs; it is accepted all the same. Absent: nothing." });
+
+export const workloadSubmitted = workloadAccepted.extend({ notices }).meta({ id: "WorkloadSubmitted" });
+
+export type SubmissionNotice = z.output<typeof submissionNotice>;
+export type WorkloadSubmitted = z.output<typeof workloadSubmitted>;
 export type WorkloadPhase = z.output<typeof workloadPhase>;
 export type EndReason = z.output<typeof endReason>;
 export type WorkloadSummary = z.output<typeof workloadSummary>;

@@ -23,6 +23,7 @@ import { changeSentence } from "./change-text.ts";
 import { estimateSentence } from "./estimate-text.ts";
 import { acceleratorTimeText, grouped, plural } from "./plain-text.ts";
 import { reclaimSentence } from "./reclaim-text.ts";
+import { submissionNotices, withNotices } from "./submission-notices.ts";
 import { verdictResource, verdictView } from "./verdict-view.ts";
 
 /** `null`: there is no such workload. Costs tens of rounds on forks: not for the thread of the live engine. */
@@ -58,11 +59,12 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   const { spec } = submission;
   const forecast = beforeSubmitting(engine, submission);
   if (forecast.kind === "refused") return forecast;
+  const notices = withNotices(submissionNotices(engine, submission));
   if (forecast.kind === "starts") {
     const start = startView(engine, forecast.start);
     const tasks = tasksSentence(taskCountOf(spec), forecast.startingTasks);
     const sentence = `${start.sentence}${tasks}${reclaimSentence(engine, spec)}`;
-    return { kind: "forecast", forecast: { kind: "starts", start, sentence } };
+    return { kind: "forecast", forecast: { kind: "starts", start, ...notices, sentence } };
   }
   const verdict = verdictResource(
     engine,
@@ -71,7 +73,7 @@ export function verdictBefore(engine: Engine, submission: Submission): ForecastV
   );
   const changes = forecast.changes.map((each) => startingChangeView(engine, spec, each));
   const sentence = `It would wait. ${verdict.sentence}${reclaimSentence(engine, spec)}`;
-  return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, sentence } };
+  return { kind: "forecast", forecast: { kind: "waits", verdict, changes, estimate: null, ...notices, sentence } };
 }
 
 /** For an array, the part of it that a start covers. */

@@ -54,3 +54,4 @@ export type { ReadingValues } from "./telemetry/accelerator-series.ts";
 export { NewestReports } from "./telemetry/newest-reports.ts";
 export { SERIES_POINTS_MAX } from "./telemetry/series.ts";
 export { activeAttemptView, exitSentence, workloadSummary, workloadView } from "./workload-view.ts";
+export { changesWithNotices, noticesInOrder, submissionNotices, withNotices } from "./submission-notices.ts";

@@ -1,10 +1,21 @@
 /** Capacity that others could reclaim from work that is not submitted yet, and the cost of a restart. */
-import { mayEvict, milliOf, preemptibilityOf, rulesOf, taskCountOf, teamHoldsInAll } from "@headroom/engine";
+import {
+  WHOLE_MILLI,
+  mayEvict,
+  milliOf,
+  preemptibilityOf,
+  rulesOf,
+  taskCountOf,
+  teamHoldsInAll,
+} from "@headroom/engine";
 import type { Engine, Team, WorkloadSpec } from "@headroom/engine";
 import { durationText, plural } from "./plain-text.ts";
 
-/** `""`: nothing of it can be reclaimed, since nobody has a guarantee to reclaim it for, or it stays within its own. */
-export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
+/**
+ * `""`: nothing of it can be reclaimed, since nobody has a guarantee to reclaim it for, or it stays within its own. `askedBefore`:
+ * accelerators of its team's work that is submitted together with it, before it.
+ */
+export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore = 0): string {
   const { state } = engine;
   const rules = rulesOf(state.policy);
   const others = [...state.teams.values()].filter(
@@ -12,9 +23,8 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
   );
   const preemptibility = preemptibilityOf(rules, spec);
   if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
-  const { workers, accelerators } = spec.gang;
-  const asked = Math.ceil((workers * accelerators * milliOf(spec.gang)) / 1000) * taskCountOf(spec);
-  const after = teamHoldsInAll(engine, spec.team).accelerators + asked;
+  const asked = acceleratorsAsked(spec);
+  const after = teamHoldsInAll(engine, spec.team).accelerators + askedBefore + asked;
   const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
   if (above === 0) return "";
   const who = preemptibility === "always" ? "other teams within their entitlement" : "a team below its own guarantee";
@@ -29,4 +39,11 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec): string {
 function guaranteedTo(team: Team | undefined): number {
   const { accelerators, cores: _cores, memory: _memory, ...types } = (team?.guarantee ?? {}) as Record<string, number>;
   return accelerators ?? Object.values(types).reduce((sum, count) => sum + count, 0);
+}
+
+/** Accelerators of all its tasks. */
+export function acceleratorsAsked(spec: WorkloadSpec): number {
+  const groups = spec.gang.taskGroups ?? [spec.gang];
+  const milli = groups.reduce((sum, group) => sum + group.workers * group.accelerators * milliOf(group), 0);
+  return Math.ceil(milli / WHOLE_MILLI) * taskCountOf(spec);
 }

@@ -123,6 +123,8 @@ function evictionTerms({
   minRuntimeMs,
   restartCostMs,
   checkpointOnRequest,
+  checkpointEvery,
+  checkpointCostMs,
   onNodeLoss,
 }: WorkloadSpec): SpecTerm[] {
   const terms: SpecTerm[] = [];
@@ -134,6 +136,11 @@ function evictionTerms({
   else if (least !== "") terms.push({ name: "Preemptible", text: `as the policy says${least}` });
   if (onNodeLoss === "replace") terms.push({ name: "When a node is lost", text: "its workers are replaced" });
   if (checkpointOnRequest === true) terms.push({ name: "Checkpoint", text: "written on request" });
+  if (checkpointEvery !== undefined) {
+    const cost = checkpointCostMs === undefined ? "" : `, each stops it for ${durationText(checkpointCostMs)}`;
+    const every = checkpointEvery === "auto" ? "auto" : durationText(checkpointEvery);
+    terms.push({ name: "Checkpoint every", text: `${every}${cost}` });
+  }
   if (restartCostMs !== undefined) {
     terms.push({
       name: "Restart costs",

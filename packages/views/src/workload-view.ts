@@ -13,6 +13,7 @@ import type {
 import { ACTIVE_ATTEMPTS_SHOWN_MAX } from "@headroom/protocol";
 import type { Attempt, Workload, WorkloadSummary } from "@headroom/protocol";
 import { durationText, grouped, plural } from "./plain-text.ts";
+import { checkpointIntervalFor, intervalSentence } from "./submission-notices.ts";
 import type { NewestReports } from "./telemetry/newest-reports.ts";
 import { specResource } from "./wire-forms.ts";
 
@@ -199,9 +200,22 @@ export function workloadView(state: ReadonlyState, id: string, reports: Reports 
       atMs,
     })),
     checkpoint: workload.checkpoint,
+    ...(workload.spec.checkpointEvery === "auto" && workload.endedAtMs === null
+      ? { checkpointInterval: intervalView(state, workload) }
+      : {}),
     ...(prediction === null ? {} : { prediction }),
     ...(workload.artifacts === undefined ? {} : { artifacts: workload.artifacts.map((each) => ({ ...each })) }),
   };
+}
+
+function intervalView(
+  state: ReadonlyState,
+  { spec, activeAttempts }: EngineWorkload,
+): NonNullable<Workload["checkpointInterval"]> {
+  const running = activeAttempts.map((id) => state.attempts.get(id)).at(-1);
+  const nodeCount = running === undefined ? undefined : new Set(running.workers.map(({ node }) => node)).size;
+  const interval = checkpointIntervalFor(state, spec, nodeCount);
+  return { everyMs: interval.everyMs, sentence: intervalSentence(interval) };
 }
 
 function unreachable(value: never): never {

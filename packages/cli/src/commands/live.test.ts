@@ -421,6 +421,30 @@ describe("looking", () => {
     expect((await headroom(["logs", "-f", "tells"])).code).toBe(0);
   });
 
+  it("says on submission what could be reclaimed, and gives workers the interval between checkpoints", async () => {
+    writeFileSync(
+      path.join(live.folder, "guarantees.yaml"),
+      "kind: team\nname: sure\nguarantee: { accelerators: 2 }\n---\nkind: team\nname: unsure\n",
+    );
+    expect((await headroom(["apply", "-f", "guarantees.yaml", "--yes"])).code).toBe(0);
+    const said = await follow("reclaimable", "true", "--team", "unsure", "--gpus", "3", "--walltime", "1d");
+    expect(said.code).toBe(0);
+    expect(said.stderr).toMatch(
+      /note: It requests 3 accelerators, and 3 of them would be above the guarantee of team unsure/,
+    );
+    expect(said.stderr).toMatch(/warning: reclaimable may run for 1 d and declares no checkpoints/);
+    const file = path.join(live.folder, "saves.yaml");
+    const run = 'echo "every $HEADROOM_CHECKPOINT_EVERY_SECONDS"';
+    writeFileSync(
+      file,
+      `kind: train\nname: saves\nteam: unsure\nrun: '${run}'\ngang: { accelerators: 1, cores: 0 }\ncheckpoint: { every: auto, cost: 10s }\n`,
+    );
+    expect((await headroom(["apply", "-f", file, "--dry-run"])).stdout).toMatch(/note: Checkpoints every .* on 1 node/);
+    const applied = await headroom(["apply", "-f", file, "--yes"]);
+    expect(applied.stdout).toMatch(/note: It requests 1 accelerator, .*\n +note: Checkpoints every /);
+    expect((await headroom(["logs", "-f", "saves"])).stdout).toMatch(/^every [1-9][0-9]{3,}$/m);
+  });
+
   it("tells the author which lines of the progress file are not reports", async () => {
     const bad = String.raw`printf 'loss=2\n{"kind":"progress","step":"x"}\n{"kind":"progress","step":1}\n' >> "$HEADROOM_PROGRESS_FILE"`;
     const said = await follow("misreports", bad);

@@ -84,12 +84,14 @@ export const runCommand = defineCommand<RunCommandOptions>({
       context.print(...(given.json === true ? [JSON.stringify(forecast)] : forecastLines(forecast, context.paint)));
       return forecast.kind === "waits" && isHopeless(forecast.verdict) ? exitCode.unsatisfied : exitCode.ok;
     }
-    const { workloadId } = await client.submitWorkload(spec);
+    const { workloadId, notices } = await client.submitWorkload(spec);
     const { declareModels } = await import("../size/declare-models.ts");
     await declareModels(context, client, [{ ...document, workloadId }]);
-    const told = sizing.length === 0 ? {} : { sizing };
+    const told = { ...(sizing.length === 0 ? {} : { sizing }), ...(notices === undefined ? {} : { notices }) };
     if (given.json === true) context.print(JSON.stringify({ workloadId, name: spec.name, team: spec.team, ...told }));
     else context.note(`submitted ${spec.name} (${workloadId})`);
+    const { noticeLines } = await import("../output/notice-lines.ts");
+    if (given.json !== true) for (const line of noticeLines(notices)) context.note(line);
     if (given.follow === true) return followWorkload(context, client, workloadId, timeoutMs);
     if (given.json !== true)
       context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);

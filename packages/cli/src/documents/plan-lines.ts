@@ -7,6 +7,7 @@ import {
   type HeadroomClient,
 } from "@headroom/protocol";
 import { plural } from "../output/amounts.ts";
+import { noticeLines } from "../output/notice-lines.ts";
 import { shortForecastLines } from "../output/forecast-text.ts";
 import type { Paint } from "../output/style.ts";
 import { gangText } from "../output/workload-text.ts";
@@ -27,10 +28,11 @@ export async function planLines(
     : new Map<string, Fields>();
   const after = requestedFields(request);
   const lines: string[] = [];
-  for (const { kind, name, action, forecast } of plan.changes) {
+  for (const { kind, name, action, forecast, notices } of plan.changes) {
     const key = `${kind} ${name}`;
     if (action === "created") lines.push(paint("green", `+ ${key}${createdNote(request, kind, name)}`));
     if (forecast !== undefined) for (const line of shortForecastLines(forecast)) lines.push(`    ${line}`);
+    else for (const line of noticeLines(notices)) lines.push(`    ${line}`);
     if (action !== "changed") continue;
     lines.push(paint("yellow", `~ ${key}`));
     for (const line of fieldLines(before.get(key) ?? new Map(), after.get(key) ?? new Map())) lines.push(`    ${line}`);

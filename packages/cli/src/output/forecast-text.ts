@@ -1,6 +1,7 @@
 /** The changes that would start a workload, as lines. */
 import type { StartingChange, SubmissionForecast } from "@headroom/protocol";
 import { anyOneStartsIt, noneStartsIt } from "@headroom/views";
+import { noticeLines } from "./notice-lines.ts";
 import type { Paint } from "./style.ts";
 import { printable } from "../terminal.ts";
 
@@ -22,5 +23,10 @@ export function forecastLines(forecast: SubmissionForecast, paint: Paint): strin
 /** Expected result and start, without the changes that would start it. */
 export function shortForecastLines(forecast: SubmissionForecast): string[] {
   const estimate = forecast.kind === "waits" ? forecast.estimate : null;
-  return [forecast.sentence, ...(estimate === null ? [] : [estimate.sentence])].map(printable);
+  // The sentence says what can be reclaimed.
+  const notices = forecast.notices?.filter(({ kind }) => kind !== "reclaimable");
+  return [
+    ...[forecast.sentence, ...(estimate === null ? [] : [estimate.sentence])].map(printable),
+    ...noticeLines(notices),
+  ];
 }

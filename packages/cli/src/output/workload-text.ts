@@ -115,6 +115,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
     const { step, path, atMs } = workload.checkpoint;
     pairs.push(["checkpoint", `step ${step}, ${ago(atMs, nowMs)}: ${path}`]);
   }
+  if (workload.checkpointInterval !== undefined) pairs.push(["interval", workload.checkpointInterval.sentence]);
   return pairLines(pairs, paint);
 }
 

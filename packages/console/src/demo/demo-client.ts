@@ -218,6 +218,34 @@ const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeComma
   },
 });
 
+function applying(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["apply"] {
+  return async (request, options) => {
+    const declared = accepted(applyRequest.safeParse(request));
+    checkLevels(world.engine, views.specsToApply(declared), declared);
+    const odd = views.applyWarnings(world.engine.state, declared, world.nowMs);
+    const warned = odd.length === 0 ? {} : { warnings: odd };
+    const documents = views.engineDocuments(declared);
+    const submissions = documents.workloads.map((spec) => ({ spec, actor: YOU }));
+    const notices = views.noticesInOrder(world.engine, submissions);
+    if (options?.dryRun !== true) {
+      const result = run({ kind: "apply", ...documents });
+      return {
+        dryRun: false,
+        changes: views.changesWithNotices("changes" in result ? result.changes : [], notices),
+        ...warned,
+      };
+    }
+    if (options.forecast === true) {
+      const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, (fork) => estimates(world, fork));
+      if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
+      return { ...answer.plan, changes: views.changesWithNotices(answer.plan.changes, notices), ...warned };
+    }
+    const forecast = planApply(world.engine, documents);
+    if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
+    return { dryRun: true, changes: views.changesWithNotices(forecast.changes, notices), ...warned };
+  };
+}
+
 /** Events of a command are sent at once, so that the page sees them before the next tick. */
 function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyof typeof unsupported> {
   const run: DemoWorld["command"] = (command) => {
@@ -227,8 +255,10 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
   };
   return {
     submitWorkload: async (spec) => {
-      const result = run({ kind: "submitWorkload", spec: views.engineSpec(acceptedSpec(world.engine, spec)) });
-      return { workloadId: "workloadId" in result ? result.workloadId : "" };
+      const accepted = views.engineSpec(acceptedSpec(world.engine, spec));
+      const notices = views.submissionNotices(world.engine, { spec: accepted, actor: YOU });
+      const result = run({ kind: "submitWorkload", spec: accepted });
+      return { workloadId: "workloadId" in result ? result.workloadId : "", ...views.withNotices(notices) };
     },
     stopWorkload: async (id) => {
       run({ kind: "stopWorkload", workloadId: workloadId(id) });
@@ -246,27 +276,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
       run({ kind: "rerunWorkload", workloadId: workloadId(id) });
       return { workloadId: id };
     },
-    apply: async (request, options) => {
-      const declared = accepted(applyRequest.safeParse(request));
-      checkLevels(world.engine, views.specsToApply(declared), declared);
-      const odd = views.applyWarnings(world.engine.state, declared, world.nowMs);
-      const warned = odd.length === 0 ? {} : { warnings: odd };
-      const documents = views.engineDocuments(declared);
-      if (options?.dryRun !== true) {
-        const result = run({ kind: "apply", ...documents });
-        return { dryRun: false, changes: "changes" in result ? [...result.changes] : [], ...warned };
-      }
-      if (options.forecast === true) {
-        const answer = views.applyForecastView(world.engine, { documents, actor: YOU }, (fork) =>
-          estimates(world, fork),
-        );
-        if (answer.kind === "refused") throw new ProblemError(views.rejectionProblem(answer.rejection));
-        return { ...answer.plan, ...warned };
-      }
-      const forecast = planApply(world.engine, documents);
-      if (forecast.kind === "refused") throw new ProblemError(views.rejectionProblem(forecast.rejection));
-      return { dryRun: true, changes: [...forecast.changes], ...warned };
-    },
+    apply: applying(world, run),
     removeSchedule: async (name) => {
       run({ kind: "removeSchedule", name });
       return { name };

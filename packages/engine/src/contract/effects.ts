@@ -18,6 +18,8 @@ export interface LaunchGang {
   readonly workers: readonly WorkerAllocation[];
   /** Artifacts of other work that it waited for; absent: none. */
   readonly artifacts?: readonly Artifact[];
+  /** Time between checkpoints; absent: the work decides. */
+  readonly checkpointEveryMs?: number;
   /** The journal sequence of its `gangPlaced`; executors store it with the attempt and return it in `inventory`. */
   readonly sequence: number;
 }

@@ -140,6 +140,10 @@ interface SpecCommon {
   readonly checkpointDir: string | null;
   /** It writes a checkpoint when it is asked for one, and reports it; absent: asking would be in vain. */
   readonly checkpointOnRequest?: true;
+  /** Time between checkpoints, ms; `auto`: chosen by the failure rate of the fleet; absent: the work decides. */
+  readonly checkpointEvery?: number | "auto";
+  /** For how long one checkpoint stops it; `auto` chooses by it. */
+  readonly checkpointCostMs?: number;
   readonly fabric?: FabricSpec;
   /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;

@@ -11,6 +11,7 @@ import type { ExecutorId } from "../model/fleet.ts";
 import { executorOf as executorOfAttempt } from "../state/executors.ts";
 import type { Attempt, StopReason, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
+import { checkpointEveryMs } from "./checkpoint-every.ts";
 import { workloadOf } from "../cluster/entities.ts";
 import { InvariantError } from "../base/invariant.ts";
 import type { World } from "../cluster/world.ts";
@@ -28,7 +29,12 @@ export function launchOf(world: World, attempt: Attempt): LaunchGang {
     workers: attempt.workers,
     sequence: attempt.placedSequence,
   };
-  return given === undefined ? launch : { ...launch, artifacts: given };
+  const everyMs = checkpointEveryMs(world, { spec }, attempt);
+  return {
+    ...launch,
+    ...(given === undefined ? {} : { artifacts: given }),
+    ...(everyMs === undefined ? {} : { checkpointEveryMs: everyMs }),
+  };
 }
 
 export function stopOf(world: World, attempt: Attempt, reason: StopReason): StopGang {

@@ -49,9 +49,13 @@ export function workerEnvironments(
     HEADROOM_CHECKPOINT_DIR: place.checkpointDir,
     HEADROOM_CHECKPOINT_REQUEST_FILE: place.checkpointRequestFile,
     HEADROOM_PROGRESS_FILE: place.progressFile,
+    ...checkpointVariables(launch),
     ...artifactVariables(launch),
   }));
 }
+
+const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironment =>
+  checkpointEveryMs === undefined ? {} : { HEADROOM_CHECKPOINT_EVERY_SECONDS: String(checkpointEveryMs / 1_000) };
 
 /** `HEADROOM_ARTIFACT_MODEL` is where that lies which was waited for under the name `model`. */
 function artifactVariables({ artifacts = [] }: LaunchGang): WorkerEnvironment {

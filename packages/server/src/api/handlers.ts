@@ -8,6 +8,7 @@ import type { OperationName, operations } from "@headroom/protocol";
 import {
   applyWarnings,
   calendarList,
+  changesWithNotices,
   chosenPolicy,
   engineDocuments,
   engineSpec,
@@ -15,6 +16,7 @@ import {
   fleetView,
   isListingCursor,
   levelRefusal,
+  noticesInOrder,
   nodeList,
   nodeView,
   noPreset,
@@ -28,11 +30,13 @@ import {
   scheduleList,
   specsToApply,
   statusView,
+  submissionNotices,
   teamList,
   triedChange,
   verdictView,
   wasteView,
   whatIfChange,
+  withNotices,
   workloadList,
   workloadView,
 } from "@headroom/views";
@@ -137,9 +141,11 @@ export const handlers: Handlers = {
     driver.read((engine) => workloadList(engine, query, telemetry.newest)),
   submitWorkload: async (plane, call) => {
     await checkLevels(plane, [{ pointer: "", spec: call.body }]);
-    const wanted = { kind: "submitWorkload", spec: engineSpec(call.body) } as const;
-    const { workloadId } = await command(plane, call, wanted, "workloadSubmitted");
-    return { workloadId };
+    const spec = engineSpec(call.body);
+    // Before it is recorded: afterwards the team's holdings may contain it.
+    const notices = await plane.driver.read((engine) => submissionNotices(engine, { spec, actor: call.actor }));
+    const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
+    return { workloadId, ...withNotices(notices) };
   },
   getWorkload: (plane, { params: { id } }) =>
     found(plane, ({ state }) => workloadView(state, id, plane.telemetry.newest), noWorkload(id)),
@@ -253,18 +259,20 @@ export const handlers: Handlers = {
     const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body, plane.nowMs()));
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = engineDocuments(call.body);
+    const submissions = documents.workloads.map((spec) => ({ spec, actor: call.actor }));
+    const notices = await plane.driver.read((engine) => noticesInOrder(engine, submissions));
     if (call.query.dryRun === true && call.query.forecast === true) {
       const answer = await plane.forecast.ask({ kind: "apply", documents, actor: call.actor }, call.actor, gone());
       if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
-      return { ...answer.plan, ...warned };
+      return { ...answer.plan, changes: changesWithNotices(answer.plan.changes, notices), ...warned };
     }
     if (call.query.dryRun === true) {
       const forecast = await plane.driver.read((engine) => planApply(engine, documents));
       if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
-      return { dryRun: true, changes: [...forecast.changes], ...warned };
+      return { dryRun: true, changes: changesWithNotices(forecast.changes, notices), ...warned };
     }
     const { changes } = await command(plane, call, { kind: "apply", ...documents }, "applied");
-    return { dryRun: false, changes: [...changes], ...warned };
+    return { dryRun: false, changes: changesWithNotices(changes, notices), ...warned };
   },
   capacityHistory: ({ capacity }) => capacity.history,
   fleet: ({ driver }) => driver.read(fleetView),

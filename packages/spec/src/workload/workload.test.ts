@@ -18,7 +18,7 @@ describe("workloads", () => {
       walltime: "1h30m",
       retries: { max: 5, backoff: "2s", maxBackoff: "1m" },
       grace: "10s",
-      checkpoint: { dir: "ckpt" },
+      checkpoint: { dir: "ckpt", every: "auto", cost: "20s" },
     });
     expect(document).toEqual({
       kind: "workload",
@@ -37,6 +37,8 @@ describe("workloads", () => {
         retries: { max: 5, backoffMs: 2_000, backoffMaxMs: 60_000 },
         graceTimeoutMs: 10_000,
         checkpointDir: "ckpt",
+        checkpointEvery: "auto",
+        checkpointCostMs: 20_000,
       },
     });
   });
@@ -51,6 +53,11 @@ describe("workloads", () => {
     ["a misspelt field", { acelerator: "H100" }, "acelerator: unknown field; did you mean accelerator?"],
     ["another system's word", { gang: { gpus: 8 } }, "gang.gpus: unknown field; did you mean accelerators?"],
     ["a field in the wrong place", { gpus: 8 }, "gpus: unknown field; did you mean gang.accelerators?"],
+    [
+      "an interval that is no duration",
+      { checkpoint: { every: "often" } },
+      'checkpoint.every: write a duration like 500ms, 90s, 12h or 1h30m (units w, d, h, m, s, ms), got "often"; or write auto',
+    ],
     ["a field that is not honoured yet", { image: "x" }, "image: is not supported yet"],
     ["a negative count", { gang: { workers: -2 } }, "gang.workers: must be between 1 and 20000, got -2"],
     ["a huge count", { gang: { workers: 1e300 } }, "gang.workers: must be between 1 and 20000, got 1e+300"],

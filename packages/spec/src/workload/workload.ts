@@ -18,6 +18,7 @@ import type { FieldProblem } from "../document-problem.ts";
 import * as limits from "../limits.ts";
 import * as names from "../names.ts";
 import { priority } from "../encoding/priority.ts";
+import * as quantities from "../notation/quantities.ts";
 import { writeDuration } from "../notation/quantities.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 import { sliceFaultsIn } from "./slices.ts";
@@ -59,6 +60,7 @@ const reservedEnv: readonly string[] = [
   "HEADROOM_ACCELERATOR_PROFILE",
   "HEADROOM_ACCELERATOR_SLICE",
   "HEADROOM_CHECKPOINT_DIR",
+  "HEADROOM_CHECKPOINT_EVERY_SECONDS",
   "HEADROOM_CHECKPOINT_REQUEST_FILE",
   "HEADROOM_PROGRESS_FILE",
 ];
@@ -124,6 +126,21 @@ const retries = record(
   },
 );
 
+const everyTime = notation.duration(1_000, limits.DURATION_MS_MAX);
+
+const checkpointEvery = notation.scalar({
+  wire: z.union([everyTime.wire, z.literal("auto")]),
+  unit: "Milliseconds.",
+  kind: "duration or `auto`",
+  editor: { anyOf: [{ type: "string", pattern: quantities.durationPattern }, { const: "auto" }] },
+  read: (value): Reading<number | "auto"> => {
+    if (value === "auto") return read("auto");
+    const reading = everyTime.read(value);
+    return reading.ok ? reading : refuse(`${reading.message}; or write auto`);
+  },
+  write: (wire) => (wire === "auto" ? wire : quantities.writeDuration(wire)),
+});
+
 const checkpoint = record(
   {
     dir: nullable(nodePath, {
@@ -137,8 +154,31 @@ const checkpoint = record(
         "It writes a checkpoint when HEADROOM_CHECKPOINT_REQUEST_FILE appears, and reports it. Then a checkpoint is requested before it is preempted, migrated or drained.",
       otherwise: "`false`",
     }),
+    every: optional(checkpointEvery, {
+      wire: "checkpointEvery",
+      description:
+        "Time between checkpoints, given to workers as HEADROOM_CHECKPOINT_EVERY_SECONDS. `auto`: Daly's optimum for the recorded failure rate of the fleet's nodes, chosen at each start.",
+      examples: ["30m", "auto"],
+      otherwise: "the workload decides",
+    }),
+    cost: optional(notation.duration(1, limits.GRACE_MS_MAX), {
+      wire: "checkpointCostMs",
+      description:
+        "For how long one checkpoint stops the work; `every: auto` weighs it against the work lost at a failure.",
+      examples: ["20s"],
+      otherwise: "`30s`",
+    }),
   },
-  { later: ["every"], meant: { path: "dir", directory: "dir", request: "onRequest", signal: "onRequest" } },
+  {
+    meant: {
+      path: "dir",
+      interval: "every",
+      stall: "cost",
+      directory: "dir",
+      request: "onRequest",
+      signal: "onRequest",
+    },
+  },
 );
 
 const common = {

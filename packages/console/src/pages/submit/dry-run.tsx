@@ -63,6 +63,7 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
           <Badge tone="good">Starts now</Badge>
         </p>
         <p className="text-base">{forecast.sentence}</p>
+        <Notices notices={forecast.notices} />
       </>
     );
   }
@@ -74,6 +75,7 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
       </p>
       <p className="text-base">{sentence}</p>
       {estimate === null ? null : <p className="text-ink-2">{estimate.sentence}</p>}
+      <Notices notices={forecast.notices} />
       {changes.length === 0 ? null : (
         <>
           <h3 className="mt-1 font-medium">Starts now if you</h3>
@@ -86,4 +88,15 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
       )}
     </>
   );
+}
+
+/** The sentence above says what can be reclaimed. */
+function Notices({ notices = [] }: Pick<SubmissionForecast, "notices">): ReactElement[] {
+  return notices
+    .filter(({ kind }) => kind !== "reclaimable")
+    .map(({ kind, message }) => (
+      <p key={kind} className={kind === "noCheckpoints" ? "text-wait" : "text-ink-2"}>
+        {message}
+      </p>
+    ));
 }

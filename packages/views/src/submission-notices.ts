@@ -1,0 +1,112 @@
+/** Notices about work that is about to be submitted: what others could reclaim of it, and what a failure would cost it. */
+import {
+  checkpointIntervalOn,
+  nodeCountOf,
+  nodeFailures,
+  predictedRun,
+  rulesOf,
+  taskCountOf,
+  type CheckpointInterval,
+  type Engine,
+  type ReadonlyState,
+  type WorkloadSpec,
+} from "@headroom/engine";
+import type { ApplyChange, SubmissionNotice } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
+import { acceleratorsAsked, reclaimSentence } from "./reclaim-text.ts";
+
+const HOUR_MS = 3_600_000;
+/** Work that is lost without a checkpoint: a repeated half day is noticed, a repeated hour is not. */
+const LONG_MS = 4 * HOUR_MS;
+/** Gangs without a walltime are taken for long from this size on: eight accelerators are one node of most fleets. */
+const LARGE_ACCELERATORS = 8;
+
+interface NewWork {
+  readonly spec: WorkloadSpec;
+  readonly actor: string;
+}
+
+/** `sentences` of a dry run already contain what could be reclaimed; here it is a notice of its own. */
+export function submissionNotices(engine: Engine, { spec, actor }: NewWork, askedBefore = 0): SubmissionNotice[] {
+  const notices: SubmissionNotice[] = [];
+  const reclaim = reclaimSentence(engine, spec, askedBefore).trim();
+  if (reclaim !== "") notices.push({ kind: "reclaimable", message: reclaim });
+  const { state } = engine;
+  if (spec.checkpointEvery === "auto")
+    notices.push({ kind: "checkpointInterval", message: `${intervalSentence(checkpointIntervalFor(state, spec))}.` });
+  const risk = unsavedSentence(state, { spec, actor });
+  if (risk !== null) notices.push({ kind: "noCheckpoints", message: risk });
+  return notices;
+}
+
+/** Notices of each workload, given those before it; by position. */
+export function noticesInOrder(
+  engine: Engine,
+  submissions: readonly NewWork[],
+): readonly (readonly SubmissionNotice[])[] {
+  const asked = new Map<string, number>();
+  return submissions.map((submission) => {
+    const { team } = submission.spec;
+    const before = asked.get(team) ?? 0;
+    asked.set(team, before + acceleratorsAsked(submission.spec));
+    return submissionNotices(engine, submission, before);
+  });
+}
+
+/** The workloads come last among the changes of an `apply`, in their order. */
+export function changesWithNotices(
+  changes: readonly ApplyChange[],
+  notices: readonly (readonly SubmissionNotice[])[],
+): ApplyChange[] {
+  const first = changes.length - notices.length;
+  return changes.map((change, index) =>
+    index < first || change.action !== "created" ? change : { ...change, ...withNotices(notices[index - first] ?? []) },
+  );
+}
+
+/** Only where there is something to say. */
+export const withNotices = (notices: readonly SubmissionNotice[]): { readonly notices?: SubmissionNotice[] } =>
+  notices.length === 0 ? {} : { notices: [...notices] };
+
+/** As it would be chosen now for work that is not placed yet. */
+export const checkpointIntervalFor = (
+  state: ReadonlyState,
+  spec: WorkloadSpec,
+  nodeCount?: number,
+): CheckpointInterval => checkpointIntervalOn(nodeFailures(state), spec, nodeCount ?? nodeCountOf(state, spec));
+
+/** Without a full stop. */
+export function intervalSentence({ everyMs, costMs, failureMs, nodeCount, failures }: CheckpointInterval): string {
+  const { failureCount, nodeMs } = failures;
+  const nodeDays = Math.floor(nodeMs / (24 * HOUR_MS));
+  return (
+    `Checkpoints every ${durationText(everyMs)}: on ${plural(nodeCount, "node")} a failure is expected every ${durationText(failureMs)}, ` +
+    `and a checkpoint stops the work for ${durationText(costMs)} (Daly's optimum; ${plural(failureCount, "node failure")} recorded in ${grouped(nodeDays)} node-days, ` +
+    `with the published rate of 16,384 H100 as one more failure)`
+  );
+}
+
+/** `null`: it is short, or it saves its work. */
+function unsavedSentence(state: ReadonlyState, { spec, actor }: NewWork): string | null {
+  if (spec.checkpointDir !== null || spec.checkpointOnRequest === true || spec.checkpointEvery !== undefined)
+    return null;
+  const predictedMs = predictedRun(rulesOf(state.policy), state.runTimes, { spec, actor })?.durationMs;
+  const durationMs = predictedMs ?? spec.walltimeMs;
+  const isUnbounded = durationMs === null && acceleratorsAsked(spec) / taskCountOf(spec) >= LARGE_ACCELERATORS;
+  if (!isUnbounded && (durationMs === null || durationMs < LONG_MS)) return null;
+  if (hasSavedBefore(state, spec)) return null;
+  const { failureMs, nodeCount } = checkpointIntervalFor(state, spec);
+  const lasts = durationMs === null ? "has no walltime" : `may run for ${durationText(durationMs)}`;
+  return (
+    `${spec.name} ${lasts} and declares no checkpoints: a failure or a preemption repeats all of its work. ` +
+    `On ${plural(nodeCount, "node")} a failure is expected every ${durationText(failureMs)}. ` +
+    "If it writes checkpoints to HEADROOM_CHECKPOINT_DIR, declare them: checkpoint: { every: auto }."
+  );
+}
+
+/** An earlier run of the name reported a checkpoint. */
+function hasSavedBefore({ workloads }: ReadonlyState, { team, name }: WorkloadSpec): boolean {
+  for (const { spec, checkpoint } of workloads.values())
+    if (checkpoint !== null && spec.team === team && spec.name === name) return true;
+  return false;
+}
