@@ -68,6 +68,17 @@ const trainingOptions: readonly OptionDefinition[] = [
   { flags: "--restart <duration>", description: "from a failure to the first new step (default: 5m)" },
   { flags: "--overlapped", description: "checkpoints are written while the job computes" },
   { flags: "--checkpoint-rate <GB/s>", description: "storage takes a checkpoint at this rate (default: 100)" },
+  { flags: "--submit", description: "submit the plan as a workload: needs --accelerator and --name" },
+  { flags: "--name <name>", description: "with --submit: name of the workload" },
+  { flags: "--team <team>", description: "with --submit: the team whose quota it uses", complete: "team" },
+  {
+    flags: "--dir <path>",
+    description: "with --submit: directory of the program (default: this one)",
+    complete: "file",
+  },
+  { flags: "--walltime <duration>", description: "with --submit: how long it may run, like 12h" },
+  { flags: "--arguments <text>", description: "with --submit: further arguments of the program, such as its data" },
+  { flags: "--dry-run", description: "with --submit: show the workload and a forecast, submit nothing" },
   ...tierOptions,
   jsonOption,
 ];
@@ -77,7 +88,8 @@ const trainCommand = defineCommand<TrainingOptions>({
   summary: "Plan, step time, memory, scaling, failures and storage of a training run",
   details: `Examples:
   headroom size train --model llama-3-70b --accelerator H100 --gpus 512 --batch 1024 --sequence 8192 --tokens 15T --price 2.5
-  headroom size train --model ./config.json --accelerator B200 --gpus 64 --batch 512 --plan tp=4,pp=2,mb=2 --precision fp8`,
+  headroom size train --model ./config.json --accelerator B200 --gpus 64 --batch 512 --plan tp=4,pp=2,mb=2 --precision fp8
+  headroom size train --model llama-3-8b --accelerator H100 --submit --name llama --arguments "--data-path corpus" --dry-run`,
   options: trainingOptions,
   async run(context, { options }) {
     const { runSizeTraining } = await import("../size/size-training.ts");

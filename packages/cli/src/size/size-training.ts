@@ -8,9 +8,10 @@ import { usedCorrection } from "./fleet-correction.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, numberFormat } from "./model-options.ts";
 import { given, positive, positiveDuration, quantity } from "./quantities.ts";
 import { storageTiers } from "./size-storage.ts";
+import { checkSubmission, submitTraining, type TrainingSubmissionOptions } from "./submit-training.ts";
 import { comparisonLines, trainingLines } from "./training-text.ts";
 
-export interface TrainingOptions {
+export interface TrainingOptions extends TrainingSubmissionOptions {
   readonly model?: string;
   readonly accelerator?: string;
   readonly catalogue?: string;
@@ -56,20 +57,27 @@ export async function runSizeTraining(
   const used = await usedCorrection(context, options.correction);
   const open = { ...(await questionOf(context, options, kind)), correction: used?.correction };
   const { accelerator } = open;
+  checkSubmission(options, accelerator);
   if (accelerator === undefined) return showComparison(context, perf.compareTraining(open), options.json === true);
   const completed = perf.completeTraining({ ...open, accelerator });
   const answer = "answer" in completed ? completed.answer : completed;
-  if (options.json === true) {
-    const recipe = "recipe" in completed && completed.recipe !== null ? { recipe: completed.recipe } : {};
-    context.print(JSON.stringify({ ...answer, ...recipe }, null, 2));
-  }
-  if (answer.kind === "impossible") {
-    if (options.json !== true) context.note(`${answer.reason}. Nearest that works: ${answer.nearest}.`);
+  const isJson = options.json === true;
+  if (!("answer" in completed) || answer.kind === "impossible") {
+    const { reason, nearest } = answer as Impossible;
+    if (isJson) context.print(JSON.stringify(answer, null, 2));
+    else context.note(`${reason}. Nearest that works: ${nearest}.`);
     return exitCode.unsatisfied;
   }
-  if (options.json !== true && "answer" in completed)
-    context.print(...batchLines(completed), ...(await trainingLines(answer, context, used?.kinds)));
-  return exitCode.ok;
+  if (!isJson) context.print(...batchLines(completed), ...(await trainingLines(answer, context, used?.kinds)));
+  const { code, result } =
+    options.submit === true
+      ? await submitTraining(context, { ...completed, answer }, { options, isJson })
+      : { code: exitCode.ok, result: {} };
+  if (isJson) {
+    const recipe = completed.recipe === null ? {} : { recipe: completed.recipe };
+    context.print(JSON.stringify({ ...answer, ...recipe, ...result }, null, 2));
+  }
+  return code;
 }
 
 /** The batch, and whose it is where it was not stated. */

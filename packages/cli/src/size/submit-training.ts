@@ -1,0 +1,194 @@
+/** `headroom size train --submit`: the plan as a workload, with the launch command and slices from tensor parallelism. */
+import type { CompletedTraining, TrainingReport } from "@headroom/perf";
+import type { Fleet, HeadroomClient, ModelRequest, WorkloadSpec } from "@headroom/protocol";
+import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
+import type { CommandContext } from "../command.ts";
+
+export interface TrainingSubmissionOptions {
+  readonly submit?: true;
+  readonly name?: string;
+  readonly team?: string;
+  readonly dir?: string;
+  readonly walltime?: string;
+  readonly arguments?: string;
+  readonly dryRun?: true;
+}
+
+interface SubmittedTraining {
+  /** As a document of a workload file. */
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly spec: WorkloadSpec;
+  readonly model?: ModelRequest | undefined;
+  /** Parts of the plan that the fleet does not allow. */
+  readonly notes: readonly string[];
+}
+
+/** Refuses, before anything is computed, options that only go together. */
+export function checkSubmission(options: TrainingSubmissionOptions, accelerator: string | undefined): void {
+  const { submit, name } = options;
+  if (submit !== true) {
+    const lone = (["name", "team", "dir", "walltime", "arguments", "dryRun"] as const).find(
+      (option) => options[option] !== undefined,
+    );
+    if (lone === undefined) return;
+    throw new CliError(`--${lone === "dryRun" ? "dry-run" : lone} goes with --submit`, exitCode.usage);
+  }
+  if (accelerator === undefined)
+    throw new CliError("--submit needs one accelerator: name it, for example --accelerator H100", exitCode.usage);
+  if (name === undefined) throw new CliError("--submit needs a name: --name llama-ft", exitCode.usage);
+}
+
+export async function submitTraining(
+  context: CommandContext,
+  completed: CompletedTraining & { readonly answer: TrainingReport },
+  { options, isJson }: { readonly options: TrainingSubmissionOptions; readonly isJson: boolean },
+): Promise<{ readonly code: ExitCode; readonly result: Readonly<Record<string, unknown>> }> {
+  const client = await context.connect();
+  const { document, spec, model, notes } = await trainingWorkload(client, completed, {
+    ...options,
+    directory: context.terminal.workingDirectory,
+  });
+  if (!isJson) {
+    const { stringify } = await import("yaml");
+    context.print("", "Workload:", ...indented(stringify(document, { lineWidth: 0 })), ...notes);
+  }
+  if (options.dryRun === true) {
+    const forecast = await client.forecastWorkload(spec);
+    const { isHopeless } = await import("@headroom/protocol");
+    const { forecastLines } = await import("../output/forecast-text.ts");
+    if (!isJson) context.print("", ...forecastLines(forecast, context.paint));
+    const neverStarts = forecast.kind === "waits" && isHopeless(forecast.verdict);
+    return { code: neverStarts ? exitCode.unsatisfied : exitCode.ok, result: { workload: document, forecast } };
+  }
+  const { workloadId, notices } = await client.submitWorkload(spec);
+  const { declareModels } = await import("./declare-models.ts");
+  await declareModels(context, client, [{ workloadId, spec, model }]);
+  const { noticeLines } = await import("../output/notice-lines.ts");
+  if (!isJson) {
+    for (const line of [`submitted ${spec.name} (${workloadId})`, ...noticeLines(notices)]) context.note(line);
+    context.note(`headroom logs -f ${spec.name} · headroom why ${spec.name} · headroom stop ${spec.name}`);
+  }
+  const told = notices === undefined ? {} : { notices };
+  return { code: exitCode.ok, result: { workload: document, workloadId, ...told } };
+}
+
+const indented = (text: string): string[] =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `  ${line}`);
+
+export async function trainingWorkload(
+  client: Pick<HeadroomClient, "fleet">,
+  { question, answer }: CompletedTraining & { readonly answer: TrainingReport },
+  { name, team, dir, walltime, arguments: more, directory }: TrainingSubmissionOptions & { readonly directory: string },
+): Promise<SubmittedTraining> {
+  const { nodeCount, plan } = answer;
+  const perWorker = question.acceleratorCount / nodeCount;
+  if (!Number.isInteger(perWorker))
+    throw new CliError(
+      `${question.acceleratorCount} accelerators do not divide over ${nodeCount} nodes: pass --gpus-per-node, or a multiple of it as --gpus`,
+      exitCode.usage,
+    );
+  const fleet = await client.fleet();
+  const types = await typesOf(fleet, answer.accelerator);
+  const level = narrowestLevel(fleet, types);
+  const sliceWorkers = plan.tensor / perWorker;
+  const notes =
+    sliceWorkers > 1 && level === null
+      ? [`Tensor parallelism spans ${sliceWorkers} nodes, and the fleet declares no fabric level to keep them within.`]
+      : [];
+  const fabric =
+    level === null || nodeCount === 1
+      ? {}
+      : {
+          fabric: {
+            prefer: level,
+            ...(sliceWorkers > 1 ? { slices: [{ workers: sliceWorkers, within: level }] } : {}),
+          },
+        };
+  const { writeDuration, readDocument, pathText } = await import("@headroom/protocol");
+  const everyMs = Math.max(1, Math.round(answer.failures.chosen.intervalSeconds)) * 1_000;
+  const document = {
+    kind: "train",
+    name,
+    ...(team === undefined ? {} : { team }),
+    run: commandOf(answer, more),
+    dir: await absolute(dir, directory),
+    gang: { workers: nodeCount, accelerators: perWorker },
+    accelerator: types,
+    ...fabric,
+    checkpoint: { every: writeDuration(everyMs) },
+    ...(walltime === undefined ? {} : { walltime }),
+    ...modelBlock(question),
+  };
+  const reading = readDocument(document);
+  if (!reading.ok)
+    throw new CliError(
+      reading.problems.map(({ path, message }) => `--${pathText(path)}: ${message}`).join("\n"),
+      exitCode.usage,
+    );
+  if (reading.document.kind !== "workload") throw new CliError("it is no workload", exitCode.usage);
+  const { spec, model } = reading.document;
+  return { document, spec, model, notes };
+}
+
+/** For a model of the catalogue: measured steps are then shown beside the prediction. */
+function modelBlock({
+  model,
+  sequenceLength,
+  globalBatch,
+  tokens,
+  format,
+  stack,
+}: CompletedTraining["question"]): object {
+  if (typeof model !== "string") return {};
+  const stated = { ...(tokens === undefined ? {} : { tokens }), ...(stack === undefined ? {} : { stack }) };
+  return { model: { preset: model, sequence: sequenceLength, globalBatch, precision: format, ...stated } };
+}
+
+async function absolute(dir: string | undefined, directory: string): Promise<string> {
+  const path = await import("node:path");
+  return path.resolve(directory, dir ?? ".");
+}
+
+/** The launch command with its length and checkpoints, which the plan alone does not state. */
+function commandOf({ launch, stack, run, step, failures }: TrainingReport, more: string | undefined): string {
+  if (launch === null)
+    throw new CliError(
+      "No command line states this plan (adapters and JAX programs set it in code): write a workload file and submit it with headroom apply.",
+      exitCode.unsatisfied,
+    );
+  const everySteps = Math.max(1, Math.round(failures.chosen.intervalSeconds / step.seconds));
+  const directory = '"$HEADROOM_CHECKPOINT_DIR"';
+  const saved =
+    stack === "eager"
+      ? [
+          "--checkpoint.enable",
+          `--checkpoint.folder ${directory}`,
+          `--checkpoint.interval ${everySteps}`,
+          ...(run === undefined ? [] : [`--training.steps ${run.steps}`]),
+        ]
+      : [
+          `--save ${directory} --load ${directory}`,
+          `--save-interval ${everySteps}`,
+          ...(run === undefined ? [] : [`--train-iters ${run.steps}`]),
+        ];
+  return [launch, ...saved, ...(more === undefined ? [] : [more])].join(" ");
+}
+
+/** The fleet's own names of the accelerator; the catalogue's where the fleet has none. */
+async function typesOf({ acceleratorTypes }: Fleet, accelerator: string): Promise<string[]> {
+  const { findAccelerator } = await import("@headroom/perf");
+  const own = acceleratorTypes.map(({ type }) => type).filter((type) => findAccelerator(type)?.name === accelerator);
+  return own.length === 0 ? [accelerator] : own;
+}
+
+/** The lowest level of the first site with the type; `null`: no such site declares levels. */
+function narrowestLevel({ sites, pools }: Fleet, types: readonly string[]): string | null {
+  const own = new Set(
+    pools.filter(({ acceleratorType }) => types.includes(acceleratorType ?? "")).map(({ site }) => site),
+  );
+  const levels = sites.filter(({ name }) => own.has(name)).map(({ fabricLevels }) => fabricLevels.at(-1));
+  return levels.find((level) => level !== undefined) ?? null;
+}
