@@ -1,5 +1,5 @@
 /** Policies and teams as hypothetical changes, for `what-if` and `replay`. */
-import type { HeadroomClient, PolicyChoice, TeamSpec } from "@headroom/protocol";
+import type { HeadroomClient, PolicyChoice, TeamSpec, WhatIfQuestionInput } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -16,4 +16,36 @@ export async function triedTeams(file: string, terminal: Terminal): Promise<Team
     if (document.kind !== "team") throw new CliError(`${file}: only teams can be tried`, exitCode.usage);
     return document.team;
   });
+}
+
+interface TriedDocuments {
+  readonly teams: TeamSpec[];
+  readonly addSites: NonNullable<WhatIfQuestionInput["addSites"]>;
+  readonly addPools: NonNullable<WhatIfQuestionInput["addPools"]>;
+}
+
+/** Teams, and the sites and simulated pools of fleet documents. */
+export async function triedFleetAndTeams(files: readonly string[], terminal: Terminal): Promise<TriedDocuments> {
+  if (files.length === 0) return { teams: [], addSites: [], addPools: [] };
+  const { loadDocuments } = await import("./documents/load-documents.ts");
+  const { addedPools } = await import("./documents/added-fleet.ts");
+  const documents = await loadDocuments(files, terminal);
+  return {
+    teams: documents.flatMap(({ document }) => (document.kind === "team" ? [document.team] : [])),
+    addSites: documents.flatMap(({ document }) => (document.kind === "fleet" ? document.fleet.sites : [])),
+    addPools: documents.flatMap(({ document, file }) => {
+      if (document.kind === "fleet") {
+        const { pools, simulatedNodes } = document.fleet;
+        const found = pools.find(({ name }) => !simulatedNodes.some(({ pool }) => pool === name));
+        if (found !== undefined)
+          throw new CliError(
+            `${file}: the nodes of pool ${found.name} are not declared: write executor: simulated and nodes: COUNT`,
+            exitCode.usage,
+          );
+        return addedPools(document.fleet);
+      }
+      if (document.kind !== "team") throw new CliError(`${file}: only teams and fleets can be tried`, exitCode.usage);
+      return [];
+    }),
+  };
 }

@@ -3,7 +3,7 @@
  * computes each on a fork of the live state; nothing is recorded.
  */
 import { z } from "zod";
-import { count, instantMs, opaqueId, teamSpec } from "@headroom/spec";
+import { count, instantMs, limits, names, opaqueId, site, teamSpec } from "@headroom/spec";
 import { pageOf } from "./page.ts";
 import { policyChoice } from "./policy.ts";
 import { verdict } from "./verdict.ts";
@@ -228,6 +228,41 @@ const HOUR_MS = 3_600_000;
 export const whatIfHorizonMs = { min: 60_000, max: 168 * HOUR_MS } as const;
 const WHAT_IF_NODES_MAX = 10_000;
 
+const WHAT_IF_POOLS_MAX = 100;
+
+const lostDomain = z.strictObject({
+  level: z.string().min(1).max(limits.ID_CHARS_MAX).optional().meta({
+    description:
+      "`node`, `site`, `pool`, a level of the fabric such as `leaf`, or the key of a node label such as `rack` or `power`; absent: any.",
+  }),
+  name: z
+    .string()
+    .min(1)
+    .max(limits.ID_CHARS_MAX)
+    .meta({ description: "Its name; of a fabric domain also the end of its path, `spine-1/leaf-2`." }),
+});
+
+const addedPool = z.strictObject({
+  name: names.poolName,
+  site: names.siteName.optional().meta({ description: "An existing or added site; absent: the only one." }),
+  acceleratorType: z
+    .union([names.acceleratorType, z.literal("")])
+    .default("")
+    .meta({ description: "Any type, also one that the fleet does not have; empty: no accelerators." }),
+  nodes: z.int().min(1).max(WHAT_IF_NODES_MAX),
+  acceleratorsPerNode: z.int().min(0).max(limits.ACCELERATORS_PER_NODE_MAX).default(0),
+  coresMilli: z.int().min(0).max(limits.CORES_MILLI_MAX).default(limits.CORES_MILLI_MAX),
+  memoryMib: z.int().min(0).max(limits.MEMORY_MIB_MAX).default(limits.MEMORY_MIB_MAX),
+  priceMicroUsdPerHour: z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  nodesPerDomain: z
+    .int()
+    .min(1)
+    .max(WHAT_IF_NODES_MAX)
+    .optional()
+    .meta({ description: "Nodes in each domain of the lowest fabric level; absent: all of them in one." }),
+  labels: names.labels.optional(),
+});
+
 export const whatIfQuestion = z
   .strictObject({
     horizonMs: z
@@ -235,6 +270,15 @@ export const whatIfQuestion = z
       .min(whatIfHorizonMs.min)
       .max(whatIfHorizonMs.max)
       .default(12 * HOUR_MS),
+    lose: z.array(lostDomain).max(WHAT_IF_NODES_MAX).default([]).meta({
+      description: "Nodes and failure domains that are lost, by the names of the recorded topology.",
+    }),
+    addSites: z.array(site).max(WHAT_IF_POOLS_MAX).default([]),
+    addPools: z
+      .array(addedPool)
+      .max(WHAT_IF_POOLS_MAX)
+      .default([])
+      .meta({ description: "New pools; their nodes lie in new fabric domains of their site." }),
     loseNodes: z.array(opaqueId).max(WHAT_IF_NODES_MAX).default([]),
     addNodes: z
       .array(z.strictObject({ like: opaqueId, count: z.int().min(1).max(WHAT_IF_NODES_MAX) }))

@@ -344,12 +344,22 @@ export const operations = {
   }),
   whatIf: operation(
     "POST /v1/what-if",
-    "The next hours beside what they would be with other nodes, teams or another policy; nothing is recorded",
+    "The next hours beside what they would be without failure domains, or with other nodes, pools, sites, teams or another policy; nothing is recorded",
     whatIfAnswer,
     {
       permission: "simulations.run",
       body: whatIfQuestion,
-      problems: ["unknownNode", "unknownPreset", "unknownTeam", "teamCycle", "overloaded", "tookTooLong"],
+      problems: [
+        "unknownNode",
+        "unknownDomain",
+        "unknownSite",
+        "duplicateName",
+        "unknownPreset",
+        "unknownTeam",
+        "teamCycle",
+        "overloaded",
+        "tookTooLong",
+      ],
     },
   ),
   snapshot: operation("GET /v1/snapshot", "The present state as bytes, to try things on elsewhere", snapshot, {

@@ -67,6 +67,7 @@ export const problemKinds = {
   loginCodeInvalid: kind(403, failed, "The login link is used up, expired or wrong"),
   notFound: kind(404, failed, "There is nothing here"),
   unknownTeamName: kind(404, failed, "There is no such team"),
+  unknownDomain: kind(422, failed, "There is no such failure domain"),
   unknownPreset: kind(422, failed, "There is no such policy preset"),
   unknownReplay: kind(404, failed, "There is no such replay"),
   unknownAttempt: kind(404, failed, "There is no such attempt"),

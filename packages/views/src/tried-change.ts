@@ -2,27 +2,47 @@
 import { nodeId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";
-import type { WhatIfQuestion } from "@headroom/protocol";
+import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
 import type { ReplayChange, WhatIfChange } from "@headroom/sim";
+import { addedFleet } from "./added-fleet.ts";
+import type { AddedFleet } from "./added-fleet.ts";
+import { nodesOfDomains } from "./failure-domains.ts";
 import { chosenPolicy, presetsView } from "./policy-view.ts";
 import { rejectionProblem } from "./rejection-view.ts";
 import { engineDocuments } from "./wire-forms.ts";
 
-export function triedChange(engine: Engine, { teams, policy }: Pick<WhatIfQuestion, "teams" | "policy">): ReplayChange {
+interface TriedChange extends Pick<WhatIfQuestion, "teams" | "policy"> {
+  readonly sites?: readonly Site[];
+  readonly pools?: readonly Pool[];
+}
+
+export function triedChange(engine: Engine, { sites = [], pools = [], teams, policy }: TriedChange): ReplayChange {
   const chosen = policy === undefined ? null : chosenPolicy(policy);
   if (policy !== undefined && chosen === null) throw noPreset();
-  const documents = engineDocuments({ sites: [], pools: [], teams, workloads: [] });
+  const documents = engineDocuments({ sites: [...sites], pools: [...pools], teams, workloads: [] });
   const forecast = planApply(engine, documents);
   if (forecast.kind === "refused") throw new ProblemError(rejectionProblem(forecast.rejection));
   return { teams: documents.teams, policy: chosen };
 }
 
 export function whatIfChange(engine: Engine, question: WhatIfQuestion): WhatIfChange {
-  const { loseNodes, addNodes } = question;
-  const change = triedChange(engine, question);
-  const missing = [...loseNodes, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
+  const { addNodes, lose, loseNodes: named } = question;
+  const added = addedFleet(engine.state, question);
+  const change = triedChange(engine, { ...question, ...added });
+  const missing = [...named, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
   if (missing !== undefined) throw refuse("unknownNode", `There is no node ${missing}.`);
-  return { ...change, loseNodes, addNodes };
+  const loseNodes = [...new Set([...named, ...nodesOfDomains(engine.state, lose)])];
+  return {
+    ...change,
+    loseNodes,
+    addNodes,
+    ...(added.pools.length + added.sites.length === 0 ? {} : { added: engineFleet(added) }),
+  };
+}
+
+function engineFleet({ sites, pools, nodes }: AddedFleet): NonNullable<WhatIfChange["added"]> {
+  const documents = engineDocuments({ sites: [...sites], pools: [...pools], teams: [], workloads: [] });
+  return { sites: documents.sites, pools: documents.pools, nodes };
 }
 
 export function noPreset(): ProblemError {

@@ -335,6 +335,36 @@ describe("looking", () => {
         code: 2,
         stderr: expect.stringMatching(/^error: --hours: expected .* from .* to 168, got "[^"]+"\n$/),
       });
+    const added = await headroom(["what-if", "--add-pool", "b200:type=B200,nodes=2,gpus=8", "--json"]);
+    expect(json<{ changed: { samples: object[] } }>(added).changed.samples[0]).toMatchObject({
+      usableAccelerators: 20,
+      heldAccelerators: 8,
+      waitingWorkloads: 0,
+    });
+    const { sites } = json<{ sites: { name: string }[] }>(await headroom(["fleet", "--json"]));
+    const lost = json<{ changed: { samples: object[] } }>(
+      await headroom(["what-if", "--lose", `site=${sites[0]?.name}`, "--json"]),
+    );
+    expect(lost.changed.samples[0]).toMatchObject({ usableAccelerators: 0 });
+    expect(await headroom(["what-if", "--lose", "hera"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("did you mean here?"),
+    });
+    expect(await headroom(["what-if", "--lose", "leef=x"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("The fleet has no level leef of failure domains"),
+    });
+    for (const pool of ["b200", "b200:gpus=8,nodes=2", "b200:nodes=x,type=B200", "b200:wheels=4"])
+      expect(await headroom(["what-if", "--add-pool", pool])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--add-pool ${pool}: `),
+      });
+    writeFileSync(
+      path.join(live.folder, "more.yaml"),
+      "kind: fleet\nsites:\n  - name: lyon\n    pools:\n      - { name: b200, executor: simulated, accelerator: B200, nodes: 1, perNode: 8 }\n",
+    );
+    const file = await headroom(["what-if", "-f", "more.yaml", "--json"]);
+    expect(json<{ changed: { samples: object[] } }>(file).changed.samples[0]).toMatchObject({ usableAccelerators: 12 });
     await headroom(["stop", "waits", "holds"]);
   });
 

@@ -4,8 +4,10 @@ import { defineCommand, jsonOption } from "../command.ts";
 interface WhatIfCommandOptions {
   readonly lose?: readonly string[];
   readonly add?: readonly string[];
+  readonly addPool?: readonly string[];
+  readonly addSite?: readonly string[];
   readonly policy?: string;
-  readonly file?: string;
+  readonly file?: readonly string[];
   readonly hours?: string;
   readonly json?: boolean;
 }
@@ -17,13 +19,29 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
   summary: "Forecast the next hours with a change",
   details:
     "Simulates the scheduler twice from its present state, without and with the change; nothing is recorded.\n" +
-    "Examples:\n  headroom what-if --lose n1 --lose n2\n  headroom what-if --add n1:4 --hours 24\n  headroom what-if --policy fifo\n" +
-    "  headroom what-if -f teams.yaml",
+    "--lose takes a node, switch, rack, power feed, pool or site by its name; write rack=r7 where several have the name.\n" +
+    "Examples:\n  headroom what-if --lose n1 --lose leaf-2\n  headroom what-if --lose power=feed-a\n  headroom what-if --add n1:4 --hours 24\n" +
+    "  headroom what-if --add-site lyon:spine,leaf --add-pool b200:site=lyon,type=B200,nodes=4,gpus=8\n" +
+    "  headroom what-if --policy fifo\n  headroom what-if -f teams.yaml -f fleet.yaml",
   options: [
-    { flags: "--lose <node>", description: "without this node; repeatable", repeatable: true },
+    {
+      flags: "--lose <name>",
+      description: "without this node, switch, rack, power feed, pool or site; repeatable",
+      repeatable: true,
+    },
     {
       flags: "--add <node:count>",
       description: "with further nodes like this one; repeatable, adds up",
+      repeatable: true,
+    },
+    {
+      flags: "--add-pool <pool>",
+      description: "with a new pool: NAME:nodes=4,gpus=8,type=B200[,site=…,cores=…,memory=…,price=…]; repeatable",
+      repeatable: true,
+    },
+    {
+      flags: "--add-site <site>",
+      description: "with a new site: NAME or NAME:spine,leaf; repeatable",
       repeatable: true,
     },
     {
@@ -31,7 +49,12 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
       description: "under another policy: a preset, or FILE.yaml",
       complete: "preset",
     },
-    { flags: "-f, --file <file>", description: "with the team definitions of a file" },
+    {
+      flags: "-f, --file <file>",
+      description: "with the teams, and the new sites and simulated pools, of a file; repeatable",
+      repeatable: true,
+      complete: "file",
+    },
     { flags: "--hours <count>", description: "how far to look ahead (default 12, at most 168)" },
     jsonOption,
   ],
@@ -43,18 +66,27 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
         `--hours: expected a number of hours from a minute (0.017) to ${whatIfHorizonMs.max / HOUR_MS}, got ${JSON.stringify(options.hours)}`,
         exitCode.usage,
       );
-    const loseNodes = [...(options.lose ?? [])];
+    const lose = (options.lose ?? []).map(lostDomain);
+    const { addedPool, addedSite } = await import("../documents/added-fleet.ts");
     const addNodes = (options.add ?? []).map(addition);
-    const { triedPolicy, triedTeams } = await import("../tried-change.ts");
+    const { triedFleetAndTeams, triedPolicy } = await import("../tried-change.ts");
     const { terminal } = context;
-    const teams = options.file === undefined ? [] : await triedTeams(options.file, terminal);
-    if (loseNodes.length + addNodes.length + teams.length === 0 && options.policy === undefined)
-      throw new CliError("nothing to compare: pass --lose, --add, --policy or -f teams.yaml", exitCode.usage);
+    const declared = await triedFleetAndTeams(options.file ?? [], terminal);
+    const addPools = [...declared.addPools, ...(options.addPool ?? []).map(addedPool)];
+    const addSites = [...declared.addSites, ...(options.addSite ?? []).map(addedSite)];
+    const changeCount = [lose, addNodes, addPools, addSites, declared.teams].flat().length;
+    if (changeCount === 0 && options.policy === undefined)
+      throw new CliError(
+        "nothing to compare: pass --lose, --add, --add-pool, --add-site, --policy or -f teams.yaml",
+        exitCode.usage,
+      );
     const client = await context.connect();
     const answer = await client.whatIf({
-      teams,
+      teams: declared.teams,
       horizonMs,
-      loseNodes,
+      lose,
+      addPools,
+      addSites,
       addNodes,
       ...(options.policy === undefined ? {} : { policy: await triedPolicy(options.policy, client, terminal) }),
     });
@@ -67,6 +99,15 @@ export const whatIfCommand = defineCommand<WhatIfCommandOptions>({
     return exitCode.ok;
   },
 });
+
+/** `leaf-2`, or `rack=r7` for a name at one level. */
+function lostDomain(text: string): { readonly level?: string; readonly name: string } {
+  const at = text.indexOf("=");
+  const [level, name] = [text.slice(0, at), text.slice(at + 1)];
+  if (at === 0 || name === "")
+    throw new CliError(`--lose ${text}: write NAME or LEVEL=NAME, like rack=r7`, exitCode.usage);
+  return at < 0 ? { name: text } : { level, name };
+}
 
 function addition(text: string): { readonly like: string; readonly count: number } {
   const at = text.lastIndexOf(":");

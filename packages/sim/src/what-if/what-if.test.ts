@@ -103,6 +103,30 @@ describe("what if", () => {
     expect(fewer.moved.length).toBeGreaterThan(0);
   });
 
+  it("starts what waits on an added pool of another type at an added site", () => {
+    const site = { name: siteName("new"), fabricLevels: ["leaf"] };
+    const pool = {
+      name: poolName("b200"),
+      site: site.name,
+      executor: "simulated",
+      acceleratorType: "B200",
+      priceMicroUsdPerHour: 0,
+    } as const;
+    const nodes = ["b1", "b2"].map((id) => ({
+      id: nodeId(id),
+      pool: pool.name,
+      fabric: ["b200"],
+      acceleratorCount: 8,
+      coresMilli: 64_000,
+      memoryMib: 65_536,
+    }));
+    const added = { sites: [site], pools: [pool], nodes };
+    const { present, changed } = whatIf(busyEngine(), { ...nothing, added }, options);
+    expect(changed.refusals).toEqual([]);
+    expect(present.samples[0]).toMatchObject({ heldAccelerators: 16, waitingWorkloads: 3 });
+    expect(changed.samples[0]).toMatchObject({ heldAccelerators: 32, usableAccelerators: 32, waitingWorkloads: 1 });
+  });
+
   it("tells starts as the forecast of the state has them, moved by what the change moves", () => {
     const engine = busyEngine();
     const change = { ...nothing, loseNodes: ["n2"] };

@@ -3,7 +3,7 @@
  * task has its typical duration, so that all differences come from the change.
  */
 import { commandId, nodeId, nodeLike } from "@headroom/engine";
-import type { Command, Engine, Input, Policy, Team, WorkloadId } from "@headroom/engine";
+import type { Command, Engine, Input, NodeSpec, Policy, Pool, Site, Team, WorkloadId } from "@headroom/engine";
 import { DurationModel, usualDurationRules } from "../estimate/durations.ts";
 import { drawnDurationMs, workHistory } from "../estimate/history.ts";
 import { progressDurationMs } from "../estimate/progress-durations.ts";
@@ -16,6 +16,12 @@ export interface WhatIfChange {
   readonly loseNodes: readonly string[];
   /** Number of copies of an existing node; several entries of one node add up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
+  /** Sites and pools that do not exist, with the nodes of the pools; absent: none. */
+  readonly added?: {
+    readonly sites: readonly Site[];
+    readonly pools: readonly Pool[];
+    readonly nodes: readonly NodeSpec[];
+  };
   /** Hypothetical team definitions. */
   readonly teams: readonly Team[];
   /** `null`: the active policy. */
@@ -155,13 +161,16 @@ function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["du
 
 const by = { commandId: commandId("what-if"), actor: "what-if", idempotencyKey: null } as const;
 
-function inputsOf(engine: Engine, { loseNodes, addNodes, teams, policy }: WhatIfChange): readonly Input[] {
+function inputsOf(engine: Engine, { loseNodes, addNodes, added, teams, policy }: WhatIfChange): readonly Input[] {
   const commands: Command[] = [];
-  if (teams.length > 0) commands.push({ ...by, kind: "apply", sites: [], pools: [], teams, workloads: [] });
+  const { sites = [], pools = [], nodes = [] } = added ?? {};
+  if (teams.length + sites.length + pools.length > 0)
+    commands.push({ ...by, kind: "apply", sites, pools, teams, workloads: [] });
   if (policy !== null) commands.push({ ...by, kind: "setPolicy", policy });
   return [
     ...commands,
     ...loseNodes.map((id): Input => ({ kind: "nodeUnreachable", nodeId: nodeId(id), detail: "what if it were lost" })),
+    ...nodes.map((node): Input => ({ kind: "nodeSeen", node })),
     ...[...countsByNode(addNodes)].flatMap(([like, count]) => nodesLike(engine, like, count)),
   ];
 }

@@ -25,8 +25,8 @@ describe("what would be otherwise", () => {
   });
 
   it("loses a domain of the fabric with everything below it", () => {
-    const placed = (id: string, fabric: string[]): Node =>
-      ({ id, pool: "a", health: "up", site: "s", fabric }) as unknown as Node;
+    const placed = (id: string, fabric: string[], rack = id): Node =>
+      ({ id, pool: "a", health: "up", site: "s", fabric, labels: { rack } }) as unknown as Node;
     const there = [
       placed("n1", ["spine-1", "leaf-1"]),
       placed("n2", ["spine-1", "leaf-2"]),
@@ -35,6 +35,9 @@ describe("what would be otherwise", () => {
     expect(domainsOf(there)).toContain("s / spine-1 / leaf-2");
     expect(nodeChanges({ ...noChange, lost: "s / spine-1" }, there).loseNodes).toEqual(["n1", "n2"]);
     expect(isChange({ ...noChange, lost: "s / spine-1 / leaf-2" })).toBe(true);
+    const racked = [placed("n1", ["spine-1"], "r1"), placed("n2", ["spine-2"], "r1"), placed("n3", ["spine-2"])];
+    expect(domainsOf(racked)).toEqual(["s", "s / spine-1", "s / spine-2", "rack = r1"]);
+    expect(nodeChanges({ ...noChange, lost: "rack = r1" }, racked).loseNodes).toEqual(["n1", "n2"]);
   });
 
   it("gives a team other figures and leaves the rest as it is", () => {

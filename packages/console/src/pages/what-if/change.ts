@@ -9,7 +9,7 @@ export interface TeamChange {
 }
 
 export interface Change {
-  /** A domain of the fabric that is lost, as `site / spine / leaf`; `null`: none. */
+  /** A domain that is lost: of the fabric as `site / spine / leaf`, by a label as `rack = r7`; `null`: none. */
   readonly lost: string | null;
   /** Difference by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
@@ -37,18 +37,26 @@ export const usableCount = (nodes: readonly Node[], pool: string): number => usa
 
 const domainName = (parts: readonly string[]): string => parts.join(" / ");
 
-/** Sites and every domain of their fabrics, widest first. */
+/** Sites, every domain of their fabrics, and label values that several nodes share, such as racks and power feeds. */
 export function domainsOf(nodes: readonly Node[]): readonly string[] {
-  const domains = nodes.flatMap(({ site, fabric }) =>
-    [site, ...fabric].map((_, depth, path) => domainName(path.slice(0, depth + 1))),
-  );
-  return [...new Set(domains)].toSorted();
+  const domains = new Set<string>();
+  const nodeCounts = new Map<string, number>();
+  for (const { site, fabric, labels } of nodes) {
+    for (const [depth] of [site, ...fabric].entries()) domains.add(domainName([site, ...fabric].slice(0, depth + 1)));
+    for (const name of labelDomains(labels)) nodeCounts.set(name, (nodeCounts.get(name) ?? 0) + 1);
+  }
+  const shared = [...nodeCounts].filter(([, count]) => count > 1).map(([name]) => name);
+  return [...[...domains].toSorted(), ...shared.toSorted()];
 }
 
+const labelDomains = (labels: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(labels).map(([key, value]) => `${key} = ${value}`);
+
 function nodesIn(nodes: readonly Node[], domain: string): readonly Node[] {
-  return nodes.filter(({ site, fabric, health }) => {
+  return nodes.filter(({ site, fabric, labels, health }) => {
     const name = domainName([site, ...fabric]);
-    return health === "up" && (name === domain || name.startsWith(`${domain} / `));
+    const isInside = name === domain || name.startsWith(`${domain} / `) || labelDomains(labels).includes(domain);
+    return health === "up" && isInside;
   });
 }
 

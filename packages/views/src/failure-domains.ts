@@ -1,0 +1,99 @@
+/**
+ * Failure domains of the recorded topology: sites, pools, switches (domains of the fabric) and labels of nodes such as racks and power
+ * feeds. A domain is named alone (`leaf-2`), or with its level where the name alone is ambiguous (`rack=r7`).
+ */
+import type { Node, NodeId, ReadonlyState } from "@headroom/engine";
+import { nearestName, refuse } from "@headroom/protocol";
+import type { ProblemError } from "@headroom/protocol";
+
+export interface DomainName {
+  /** `node`, `site`, `pool`, a level of the fabric, or the key of a label; absent: any of them. */
+  readonly level?: string | undefined;
+  /** A domain of the fabric may be given by the end of its path: `spine-1/leaf-2`. */
+  readonly name: string;
+}
+
+interface Domain {
+  readonly level: string;
+  /** From the site on, for domains of the fabric. */
+  readonly path: readonly string[];
+  readonly nodes: NodeId[];
+}
+
+/** Names listed in a refusal. */
+const NAMES_SHOWN_MAX = 12;
+
+/** Ids of the nodes in the domains, each once, in the order in which nodes joined. Throws `unknownDomain` with the nearest names. */
+export function nodesOfDomains(state: ReadonlyState, wanted: readonly DomainName[]): readonly NodeId[] {
+  if (wanted.length === 0) return [];
+  const domains = domainsOf(state);
+  const lost = new Set(wanted.flatMap((each) => domainNamed(domains, each).nodes));
+  return [...state.nodes.keys()].filter((id) => lost.has(id));
+}
+
+function domainsOf(state: ReadonlyState): readonly Domain[] {
+  const known = new Map<string, Domain>();
+  const add = (node: Node, level: string, path: readonly string[]): void => {
+    const key = JSON.stringify([level, path]);
+    const domain = known.get(key);
+    if (domain === undefined) known.set(key, { level, path, nodes: [node.id] });
+    else domain.nodes.push(node.id);
+  };
+  for (const node of state.nodes.values()) {
+    add(node, "node", [node.id]);
+    add(node, "pool", [node.pool]);
+    const siteName = state.pools.get(node.pool)?.site;
+    if (siteName !== undefined) {
+      add(node, "site", [siteName]);
+      const levels = state.sites.get(siteName)?.fabricLevels ?? [];
+      for (const [depth, level] of levels.entries()) add(node, level, [siteName, ...node.fabric.slice(0, depth + 1)]);
+    }
+    for (const [key, value] of Object.entries(node.labels ?? {})) add(node, key, [value]);
+  }
+  return [...known.values()];
+}
+
+function domainNamed(domains: readonly Domain[], { level, name }: DomainName): Domain {
+  const ofLevel = level === undefined ? domains : domains.filter((each) => each.level === level);
+  const path = name.split("/").map((part) => part.trim());
+  const found = ofLevel.filter((each) => isNamed(each, name, path));
+  const [first] = found;
+  if (first === undefined) throw unknown(domains, ofLevel, { level, name });
+  // A node is what its id says, whatever else has that name; domains with the same nodes are one failure.
+  const node = found.find((each) => each.level === "node");
+  if (node !== undefined) return node;
+  if (found.every((each) => isSameNodes(each, first))) return first;
+  const candidates = found.map(text);
+  throw refuse(
+    "unknownDomain",
+    `${name} names ${found.length} failure domains: ${listed(candidates)}. Name one of them.`,
+  );
+}
+
+const isNamed = (domain: Domain, name: string, path: readonly string[]): boolean =>
+  domain.path.at(-1) === name ||
+  (path.length <= domain.path.length && path.every((part, index) => domain.path.at(index - path.length) === part));
+
+const isSameNodes = (one: Domain, other: Domain): boolean =>
+  one.nodes.length === other.nodes.length && one.nodes.every((id, index) => other.nodes[index] === id);
+
+const text = ({ level, path }: Domain): string => `${level}=${path.join("/")}`;
+
+function unknown(domains: readonly Domain[], ofLevel: readonly Domain[], { level, name }: DomainName): ProblemError {
+  if (level !== undefined && ofLevel.length === 0) {
+    const levels = [...new Set(domains.map((each) => each.level))];
+    const nearest = nearestName(level, levels);
+    const hint = nearest === undefined ? `the levels are ${listed(levels)}` : `did you mean ${nearest}?`;
+    return refuse("unknownDomain", `The fleet has no level ${level} of failure domains; ${hint}`);
+  }
+  const names = [...new Set(ofLevel.map(({ path }) => path.at(-1) ?? ""))];
+  const nearest = nearestName(name, names);
+  const what = level === undefined ? "node, site, pool, switch or label value" : level;
+  const hint = nearest === undefined ? `there are ${listed(names)}` : `did you mean ${nearest}?`;
+  return refuse("unknownDomain", `There is no ${what} ${name}; ${hint}`);
+}
+
+const listed = (names: readonly string[]): string =>
+  names.length <= NAMES_SHOWN_MAX
+    ? names.join(", ")
+    : `${names.slice(0, NAMES_SHOWN_MAX).join(", ")} and ${names.length - NAMES_SHOWN_MAX} more`;
