@@ -25,10 +25,15 @@ export function startProgram(
     env: { PATH, HOME, HEADROOM_HOME: home },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  return watched(child);
+}
+
+/** Watches a process whose output is piped. */
+export function watched(child: ChildProcess): RunningProgram {
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8");
-    stream.on("data", (text: string) => {
+    stream?.setEncoding("utf8");
+    stream?.on("data", (text: string) => {
       output += text;
       child.emit("said");
     });
