@@ -49,11 +49,17 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-export async function startControlPlane(home: string, port = 0): Promise<ControlPlane> {
+interface FleetOptions {
+  /** A folder of tools before all others on the PATH; accelerators are then detected, not declared. */
+  readonly tools?: string;
+}
+
+export async function startControlPlane(home: string, port = 0, { tools }: FleetOptions = {}): Promise<ControlPlane> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [main, "up", "--port", String(port), "--slots", "4"], {
+  const slots = tools === undefined ? ["--slots", "4"] : [];
+  const child = spawn(process.execPath, [main, "up", "--port", String(port), ...slots], {
     cwd: home,
-    env: { PATH, HOME, HEADROOM_HOME: home, NO_COLOR: "1" },
+    env: { PATH: tools === undefined ? PATH : `${tools}:${PATH}`, HOME, HEADROOM_HOME: home, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "close");

@@ -105,6 +105,22 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     await expectShown(page.getByText(/^\d+% busy, .* GiB.* °C, \d+ W/));
   });
 
+  it("expects the starts of the whole queue in a worker beside the simulation", async () => {
+    const { page: opened } = browser;
+    const loaded = opened.waitForResponse((response) => response.url().includes("/estimate-worker-"));
+    const page = await open("/queue");
+    await loaded;
+    // The simulation answers meanwhile.
+    await page.getByRole("link", { name: "Teams" }).first().click();
+    await expectShown(page.getByRole("heading", { level: 1, name: "Teams" }));
+    await page
+      .getByRole("link", { name: /^Queue/ })
+      .first()
+      .click();
+    const starts = page.getByRole("table", { name: "Queue" }).locator("time");
+    await starts.first().waitFor({ timeout: PATIENCE_MS });
+  });
+
   it("takes a submission, says why it waits, and removes it from the queue when it is stopped", async () => {
     const page = await open("/workloads/new");
     await page.getByLabel("Name").fill("far too large");

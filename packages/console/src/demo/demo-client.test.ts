@@ -1,6 +1,8 @@
 /** The demo answers in the API's formats, from a deterministic run. */
+import { workloadId } from "@headroom/engine";
 import { operations } from "@headroom/protocol";
 import type { HeadroomClient, OperationName } from "@headroom/protocol";
+import type { EstimatedStart } from "@headroom/views";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createDemoClient } from "./demo-client.ts";
 import { DemoWorld } from "./demo-world.ts";
@@ -58,6 +60,19 @@ describe("the demo's control plane", () => {
       checked("events", envelope);
       if (++count === 2_000) break;
     }
+  });
+
+  it("answers other questions while starts are estimated, and leaves out what has started meanwhile", async () => {
+    const { promise, resolve } = Promise.withResolvers<readonly EstimatedStart[]>();
+    const own = createDemoClient(world, startAtMs, () => promise);
+    const asked = own.expectedStarts({ limit: 500 });
+    const { items } = await own.queue({ limit: 500 });
+    const running = (await own.listWorkloads({ phase: "running", limit: 1 })).items[0]?.id ?? "";
+    const because = { endsBefore: 0, startsBefore: 0, startedCount: 1, scenarioCount: 1, arrivalsReplayed: false };
+    const start = { p10AtMs: 1, p50AtMs: 1, p90AtMs: 1, because, atMs: world.nowMs };
+    const waiting = items[0]?.workload.id ?? "";
+    resolve([waiting, running, "w999999"].map((id) => ({ ...start, workloadId: workloadId(id) })));
+    expect((await asked).items.map(({ workload }) => workload.id)).toEqual([waiting]);
   });
 
   it("opens on a fleet in use, with a queue whose reasons differ", async () => {

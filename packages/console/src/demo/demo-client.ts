@@ -23,6 +23,7 @@ import { estimateStarts, usualEstimateOptions } from "@headroom/sim";
 import * as views from "@headroom/views";
 import { accepted } from "../workers/accepted.ts";
 import { answerWhatIf } from "../workers/answer-what-if.ts";
+import type { DemoEstimates } from "./demo-estimates.ts";
 import { YOU, type DemoWorld } from "./demo-world.ts";
 
 function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], declared?: ApplyRequest): void {
@@ -123,15 +124,28 @@ function estimates(world: DemoWorld, engine: Engine = world.engine): readonly vi
   return found.map((each) => ({ ...each, atMs: nowMs }));
 }
 
-function estimateOf(world: DemoWorld, id: string): StartEstimate {
+/** Estimates may be seconds old: work that has started or ended since has none. */
+async function waitingStarts(
+  { engine }: DemoWorld,
+  estimated: DemoEstimates,
+): Promise<readonly views.EstimatedStart[]> {
+  const { workloads } = engine.state;
+  const starts = await estimated();
+  return starts.filter(({ workloadId: id }) => {
+    const workload = workloads.get(workloadId(id));
+    return workload !== undefined && (workload.phase === "pending" || workload.spec.kind === "batch");
+  });
+}
+
+async function estimateOf(world: DemoWorld, estimated: DemoEstimates, id: string): Promise<StartEstimate> {
   const { engine } = world;
   found(engine.state.workloads.get(workloadId(id)) ?? null, unknownWorkload(id));
-  const estimate = estimates(world).find((each) => each.workloadId === id);
+  const estimate = (await waitingStarts(world, estimated)).find((each) => each.workloadId === id);
   if (estimate === undefined) throw refuse("notWaiting", `${id} does not wait to start.`);
   return views.estimateView(engine, estimate);
 }
 
-function reading(world: DemoWorld, startedAtMs: number): Reading {
+function reading(world: DemoWorld, startedAtMs: number, estimated: DemoEstimates): Reading {
   const { engine, telemetry } = world;
   const { state } = engine;
   // The simulated clock: `state.nowMs` is the time of the last event, and the engine's time never goes back.
@@ -146,10 +160,13 @@ function reading(world: DemoWorld, startedAtMs: number): Reading {
     },
     explainWorkload: async (id) => found(views.verdictView(engine, id), unknownWorkload(id)),
     startingChanges: async (id) => found(views.startingChangesView(engine, id), unknownWorkload(id)),
-    estimateStart: async (id) => estimateOf(world, id),
+    estimateStart: async (id) => estimateOf(world, estimated, id),
     expectedStarts: async (query = {}) => {
       const { cursor, limit } = query;
-      if (typeof cursor !== "string") return listings.begin(engine, () => estimates(world), query);
+      if (typeof cursor !== "string") {
+        const starts = await waitingStarts(world, estimated);
+        return listings.begin(engine, () => starts, query);
+      }
       return found(listings.goOn(cursor, limit), () => views.refusedCursor(cursor));
     },
     forecastWorkload: async (spec) => {
@@ -300,6 +317,11 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
   };
 }
 
-export function createDemoClient(world: DemoWorld, startedAtMs: number): HeadroomClient {
-  return { ...reading(world, startedAtMs), ...commanding(world), ...unsupported };
+/** `estimated`: by default in this thread, which they block for seconds. */
+export function createDemoClient(
+  world: DemoWorld,
+  startedAtMs: number,
+  estimated: DemoEstimates = async () => estimates(world),
+): HeadroomClient {
+  return { ...reading(world, startedAtMs, estimated), ...commanding(world), ...unsupported };
 }

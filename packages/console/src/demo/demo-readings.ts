@@ -13,6 +13,10 @@ const BUSY_WATTS = 560;
 const IDLE_C = 31;
 const BUSY_C = 34;
 const MEMORY_MIB = 80 * 1024;
+const IDLE_MEMORY_MIB = 4;
+/** Work that has not reported yet, and tasks of arrays, which report nothing. */
+const UNREPORTED_BUSY_MILLI = 900;
+const UNREPORTED_MEMORY_MIB = 48 * 1024;
 
 export class DemoReadings {
   readonly #readings = new AcceleratorReadings();
@@ -58,14 +62,16 @@ function readingsOf(engine: Engine, node: NodeId, newest: NewestReports): NodeRe
   const minute = Math.floor(atMs / 60_000);
   const accelerators = Array.from({ length: known.acceleratorCount }, (_, index): AcceleratorReading => {
     const holder = holders.get(index);
-    const busy = holder === undefined ? 0 : (newest.get(holder)?.utilization?.busyMilli ?? 0);
+    const reported = holder === undefined ? null : (newest.get(holder)?.utilization ?? null);
+    const computes = holder !== undefined && state.attempts.get(holder)?.phase === "running";
+    const busy = reported?.busyMilli ?? (computes ? UNREPORTED_BUSY_MILLI : 0);
     const noise = drawBelow({ seed: index, sequence: minute, purpose: `reading ${node}` }, 100);
     const busyMilli = busy === 0 ? 0 : Math.min(1000, busy - 50 + noise);
-    const used = holder === undefined ? null : (newest.get(holder)?.utilization?.peakMemoryMib ?? null);
+    const used = reported?.peakMemoryMib ?? (computes ? UNREPORTED_MEMORY_MIB : IDLE_MEMORY_MIB);
     return {
       index,
       busyMilli,
-      memoryUsedMib: used ?? 4,
+      memoryUsedMib: used,
       memoryTotalMib: MEMORY_MIB,
       temperatureC: IDLE_C + Math.round((BUSY_C * busyMilli) / 1000) + (noise % 3),
       powerMilliwatts: 1000 * (IDLE_WATTS + Math.round((BUSY_WATTS * busyMilli) / 1000)),

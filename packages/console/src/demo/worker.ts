@@ -1,6 +1,7 @@
 /** The demo's worker: advances simulated time in proportion to real time and answers the client's calls in between. */
 import { serveWorkerClient } from "@headroom/protocol";
 import { createDemoClient } from "./demo-client.ts";
+import { estimatesInWorker } from "./demo-estimates.ts";
 import { DEMO_SPEED_DEFAULT, type DemoPorts, type DemoReport, type DemoRequest } from "./demo-messages.ts";
 import { DemoWorld } from "./demo-world.ts";
 
@@ -49,7 +50,7 @@ function start({ calls, control }: DemoPorts): void {
   while (world.nowMs < START_AT_MS + FIRST_SHOWN_MS) world.advance(START_AT_MS + FIRST_SHOWN_MS, () => false);
   world.planRepair();
   const pace = new Pace(world);
-  serveWorkerClient(calls, createDemoClient(world, START_AT_MS));
+  serveWorkerClient(calls, createDemoClient(world, START_AT_MS, estimatesInWorker(world)));
   calls.start();
   control.addEventListener("message", ({ data }: MessageEvent<DemoRequest>) => {
     if (data.kind === "setSpeed") pace.speed = data.speed;

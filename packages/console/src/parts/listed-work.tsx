@@ -29,7 +29,7 @@ export function ListedWork<Work extends { readonly workloadId: string; readonly 
 }: ListedWorkProps<Work>): ReactElement {
   return (
     <Panel title={title}>
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
+      <div className="scroll-thin relative overflow-x-auto" tabIndex={0} role="region" aria-label={label}>
         <table className="w-full text-left">
           <thead className="border-b border-line text-xs text-ink-3">
             <tr>

@@ -17,7 +17,7 @@ export function Page({ title, summary, actions, toolbar, layout, children }: Pag
   return (
     <div className={isFill ? "flex h-full min-h-0 flex-col" : "scroll-thin h-full overflow-y-auto"}>
       <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2 px-4 pt-4 pb-3 md:px-6">
-        <div className="min-w-0 flex-1">
+        <div className="min-w-48 flex-1">
           <h1 tabIndex={-1} className="truncate text-xl font-semibold tracking-tight focus:outline-none">
             {title}
           </h1>

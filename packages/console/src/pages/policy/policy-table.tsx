@@ -39,7 +39,7 @@ export function PolicyTable({ policies, active, isBusy, onChoose }: PolicyTableP
         role="region"
         aria-label="Policies compared"
         tabIndex={0}
-        className="scroll-thin max-h-[calc(100dvh-12rem)] overflow-auto rounded-lg border border-line bg-surface"
+        className="scroll-thin relative max-h-[calc(100dvh-12rem)] overflow-auto rounded-lg border border-line bg-surface"
       >
         <table className="text-left">
           <thead className="sticky top-0 z-10 bg-surface align-top">

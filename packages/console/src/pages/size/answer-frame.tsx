@@ -48,7 +48,7 @@ interface AnswerTableProps {
 /** A small table of text: first column to the left, numbers to the right. */
 export function NumberTable({ label, columns, rows }: AnswerTableProps): ReactElement {
   return (
-    <div className="scroll-thin overflow-x-auto px-4 py-3" tabIndex={0} role="group" aria-label={label}>
+    <div className="scroll-thin relative overflow-x-auto px-4 py-3" tabIndex={0} role="group" aria-label={label}>
       <table className="w-full text-left">
         <caption className="sr-only">{label}</caption>
         <thead className="text-ink-3">

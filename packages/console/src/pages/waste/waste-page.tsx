@@ -81,10 +81,19 @@ const words: Readonly<Record<WasteList["items"][number]["kind"], string>> = {
   walltimeTooLong: "Walltime",
 };
 
+/** On a phone the finding stands below the name. */
+const columns = [
+  { title: "Workload", className: "" },
+  { title: "Team", className: "hidden md:table-cell" },
+  { title: "Kind", className: "hidden md:table-cell" },
+  { title: "Idle accelerator-hours", className: "text-right" },
+  { title: "Finding", className: "hidden md:table-cell" },
+];
+
 function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
   return (
     <div
-      className="scroll-thin overflow-x-auto rounded-lg border border-line bg-surface"
+      className="scroll-thin relative overflow-x-auto rounded-lg border border-line bg-surface"
       tabIndex={0}
       role="region"
       aria-label="Findings"
@@ -92,13 +101,9 @@ function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
       <table className="w-full text-left">
         <thead className="border-b border-line text-xs text-ink-3">
           <tr>
-            {["Workload", "Team", "", "Idle accelerator-hours", "Finding"].map((title) => (
-              <th
-                key={title}
-                scope="col"
-                className={`px-4 py-2 font-medium ${title.startsWith("Idle") ? "text-right" : ""}`}
-              >
-                {title === "" ? <span className="sr-only">Kind</span> : title}
+            {columns.map(({ title, className }) => (
+              <th key={title} scope="col" className={`px-4 py-2 font-medium ${className}`}>
+                {title}
               </th>
             ))}
           </tr>
@@ -110,13 +115,16 @@ function WasteTable({ items }: Pick<WasteList, "items">): ReactElement {
                 <Link to="/workloads/$workloadId" params={{ workloadId }} className="hover:underline">
                   {name}
                 </Link>
+                <p className="pt-0.5 font-normal whitespace-normal text-ink-2 md:hidden">{sentence}</p>
               </th>
-              <td className="px-4 py-2 text-ink-2">{team}</td>
-              <td className="px-4 py-2 text-xs font-medium whitespace-nowrap text-wait">{words[kind]}</td>
+              <td className="hidden px-4 py-2 text-ink-2 md:table-cell">{team}</td>
+              <td className="hidden px-4 py-2 text-xs font-medium whitespace-nowrap text-wait md:table-cell">
+                {words[kind]}
+              </td>
               <td className="px-4 py-2 text-right">
                 {wastedAcceleratorMs === null ? "–" : (wastedAcceleratorMs / 3_600_000).toFixed(1)}
               </td>
-              <td className="min-w-72 px-4 py-2">{sentence}</td>
+              <td className="hidden min-w-72 px-4 py-2 md:table-cell">{sentence}</td>
             </tr>
           ))}
         </tbody>

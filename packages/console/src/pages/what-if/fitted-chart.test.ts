@@ -1,13 +1,32 @@
 import { expect, it } from "vitest";
-import { fittedChart } from "./fitted-chart.ts";
+import type { TimeSeries } from "../../parts/time-chart.tsx";
+import { fittedCharts } from "./fitted-chart.ts";
+
+const HOURS = 24;
+const range = { fromMs: 0, toMs: 24_000 };
+
+/** Changes every second until `untilS`, then stays as it is. */
+const chart = (untilS: number): readonly TimeSeries[] => [
+  {
+    name: "a",
+    tone: "run",
+    kind: "line",
+    values: Array.from({ length: HOURS + 1 }, (_, index) => Math.min(index, untilS)),
+  },
+];
 
 it("ends a chart a little behind the last change", () => {
-  const values = Array.from({ length: 25 }, (_, index) => (index < 4 ? index : 4));
-  const { atMs, series } = fittedChart([{ name: "a", tone: "run", kind: "line", values }], { fromMs: 0, toMs: 24_000 });
-  expect(atMs).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
-  expect(series[0]?.values).toEqual([0, 1, 2, 3, 4, 4, 4, 4]);
-  const moving = Array.from({ length: 25 }, (_, index) => index);
-  expect(
-    fittedChart([{ name: "a", tone: "run", kind: "line", values: moving }], { fromMs: 0, toMs: 24_000 }).atMs.length,
-  ).toBe(25);
+  const [fitted] = fittedCharts([chart(4)], range);
+  expect(fitted?.atMs).toEqual([0, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000]);
+  expect(fitted?.series[0]?.values).toEqual([0, 1, 2, 3, 4, 4, 4, 4]);
+  expect(fittedCharts([chart(HOURS)], range)[0]?.atMs).toHaveLength(25);
+});
+
+it("ends charts that are read together at the same time", () => {
+  expect(fittedCharts([chart(4), chart(9)], range).map(({ atMs }) => atMs.at(-1))).toEqual([12_000, 12_000]);
+});
+
+it("reaches beyond the last start that moves, and no further than the forecast", () => {
+  expect(fittedCharts([chart(4)], { ...range, leastUntilMs: 9_500 })[0]?.atMs.at(-1)).toBe(14_000);
+  expect(fittedCharts([chart(4)], { ...range, leastUntilMs: 24_000 })[0]?.atMs.at(-1)).toBe(24_000);
 });

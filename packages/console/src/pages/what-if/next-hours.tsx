@@ -7,13 +7,13 @@ import { useSession } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
-import { TimeChart } from "../../parts/time-chart.tsx";
+import { TimeChart, type TimeSeries } from "../../parts/time-chart.tsx";
 import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
-import { fittedChart } from "./fitted-chart.ts";
+import { fittedCharts } from "./fitted-chart.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
 import { WhatIfService, type PlacedAnswer } from "./what-if-service.ts";
@@ -87,14 +87,15 @@ function placeText({ answer: { sequence }, elsewhere }: PlacedAnswer): string {
 
 function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
   const { present, changed, fromMs, horizonMs, sentence } = answer;
-  const chart = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number) =>
-    fittedChart(
-      [
-        { name: "as things are", values: present.samples.map(of), tone: "idle", kind: "line", isDashed: true },
-        { name: "with the change", values: changed.samples.map(of), tone: "run", kind: "line" },
-      ],
-      { fromMs, toMs: fromMs + horizonMs },
-    );
+  const course = (of: (sample: WhatIfAnswer["present"]["samples"][number]) => number): readonly TimeSeries[] => [
+    { name: "as things are", values: present.samples.map(of), tone: "idle", kind: "line", isDashed: true },
+    { name: "with the change", values: changed.samples.map(of), tone: "run", kind: "line" },
+  ];
+  const range = { fromMs, toMs: fromMs + horizonMs, leastUntilMs: lastMovedStartMs(answer) };
+  const [held, waiting] = fittedCharts(
+    [course(({ heldAccelerators }) => heldAccelerators), course(({ waitingWorkloads }) => waitingWorkloads)],
+    range,
+  );
   return (
     <>
       <Panel title="Result">
@@ -108,7 +109,8 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
           label="Accelerators in use"
           endLabel="At the end"
           unit="accelerators in use"
-          {...chart(({ heldAccelerators }) => heldAccelerators)}
+          atMs={held?.atMs ?? []}
+          series={held?.series ?? []}
           text={amount}
         />
       </Panel>
@@ -117,7 +119,8 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
           label="Waiting"
           endLabel="At the end"
           unit="workloads that wait"
-          {...chart(({ waitingWorkloads }) => waitingWorkloads)}
+          atMs={waiting?.atMs ?? []}
+          series={waiting?.series ?? []}
           text={amount}
         />
       </Panel>
@@ -125,6 +128,13 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
       <MovedStarts answer={answer} />
     </>
   );
+}
+
+/** The last start within the forecast that the change moves; the beginning where none is. */
+function lastMovedStartMs({ moved, fromMs, horizonMs }: WhatIfAnswer): number {
+  const starts = moved.flatMap(({ presentLastAtMs, changedLastAtMs }) => [presentLastAtMs, changedLastAtMs]);
+  const within = starts.filter((atMs) => atMs !== null && atMs <= fromMs + horizonMs);
+  return within.reduce<number>((last, atMs) => Math.max(last, atMs ?? fromMs), fromMs);
 }
 
 /** Below this, a team's mean use counts as unchanged. */
@@ -176,7 +186,12 @@ const amount = (value: number): string => grouped(Math.round(value));
 function TeamShares({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   return (
     <Panel title="By team">
-      <div className="scroll-thin overflow-x-auto" tabIndex={0} role="region" aria-label="Accelerators by team">
+      <div
+        className="scroll-thin relative overflow-x-auto"
+        tabIndex={0}
+        role="region"
+        aria-label="Accelerators by team"
+      >
         <table className="w-full text-left">
           <thead className="border-b border-line text-xs text-ink-3">
             <tr>

@@ -7,12 +7,12 @@ import { useClient } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
 import { Button } from "../../parts/button.tsx";
 import { Segments } from "../../parts/controls.tsx";
-import { TimeChart } from "../../parts/time-chart.tsx";
+import { TimeChart, type TimeSeries } from "../../parts/time-chart.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
 import { isChange, teamChanges } from "./change.ts";
-import { fittedChart } from "./fitted-chart.ts";
+import { fittedCharts } from "./fitted-chart.ts";
 import { replayed } from "./replayed.ts";
 import type { Situation } from "./situation.ts";
 
@@ -88,17 +88,18 @@ const timelines = [
 const whole = (value: number): string => grouped(Math.round(value));
 
 function Report({ report }: { readonly report: ReplayReport }): ReactElement {
-  const chart = (of: (sample: ReplayReport["changed"]["samples"][number]) => number) =>
-    fittedChart(
-      timelines.map(({ name, label, tone, isDashed }) => ({
-        name: label,
-        tone,
-        isDashed,
-        kind: "line" as const,
-        values: report[name].samples.map(of),
-      })),
-      { fromMs: report.fromMs, toMs: report.toMs },
-    );
+  const course = (of: (sample: ReplayReport["changed"]["samples"][number]) => number): readonly TimeSeries[] =>
+    timelines.map(({ name, label, tone, isDashed }) => ({
+      name: label,
+      tone,
+      isDashed,
+      kind: "line",
+      values: report[name].samples.map(of),
+    }));
+  const [held, waiting] = fittedCharts(
+    [course(({ heldAccelerators }) => heldAccelerators), course(({ waitingWorkloads }) => waitingWorkloads)],
+    { fromMs: report.fromMs, toMs: report.toMs },
+  );
   return (
     <>
       <Panel title="Result">
@@ -110,7 +111,8 @@ function Report({ report }: { readonly report: ReplayReport }): ReactElement {
           label="Accelerators in use"
           endLabel="At the end"
           unit="accelerators in use"
-          {...chart(({ heldAccelerators }) => heldAccelerators)}
+          atMs={held?.atMs ?? []}
+          series={held?.series ?? []}
           text={whole}
         />
       </Panel>
@@ -119,7 +121,8 @@ function Report({ report }: { readonly report: ReplayReport }): ReactElement {
           label="Waiting"
           endLabel="At the end"
           unit="workloads that wait"
-          {...chart(({ waitingWorkloads }) => waitingWorkloads)}
+          atMs={waiting?.atMs ?? []}
+          series={waiting?.series ?? []}
           text={whole}
         />
       </Panel>
@@ -148,7 +151,7 @@ function Groups({ title, groups }: { readonly title: string; readonly groups: re
   return (
     <Panel title={title}>
       <div
-        className="scroll-thin overflow-x-auto"
+        className="scroll-thin relative overflow-x-auto"
         tabIndex={0}
         role="region"
         aria-label={`Waits ${title.toLowerCase()}`}

@@ -24,7 +24,7 @@ export function StepPanel({ workloadId }: { readonly workloadId: string }): Reac
           {text}.
         </p>
       ))}
-      <div className="scroll-thin overflow-x-auto pb-2">
+      <div className="scroll-thin relative overflow-x-auto pb-2">
         <table className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>

@@ -94,7 +94,7 @@ export function UsagePanel({ workloadId }: { readonly workloadId: string }): Rea
   if (rows.length === 0) return null;
   return (
     <Panel title="Workers">
-      <div className="scroll-thin overflow-x-auto">
+      <div className="scroll-thin relative overflow-x-auto" tabIndex={0} role="group" aria-label="Use of each worker">
         <table className="w-full text-left">
           <thead className="text-xs text-ink-3">
             <tr>

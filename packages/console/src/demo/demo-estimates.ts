@@ -1,0 +1,51 @@
+/** Start estimates of the demo, in a worker beside that of the simulation: the whole queue takes seconds. */
+import type { StartEstimate } from "@headroom/sim";
+import type { EstimatedStart } from "@headroom/views";
+import type { DemoWorld } from "./demo-world.ts";
+import type { EstimateAnswer, EstimateRequest } from "./estimate-worker.ts";
+
+/** Estimates of everything that waits, as of the world's present or shortly before. */
+export type DemoEstimates = () => Promise<readonly EstimatedStart[]>;
+
+interface Underway {
+  readonly id: number;
+  readonly starts: Promise<readonly EstimatedStart[]>;
+}
+
+/** One estimate at a time: whoever asks meanwhile gets the same. The worker is loaded for the first question. */
+export function estimatesInWorker(world: DemoWorld): DemoEstimates {
+  let started: Worker | null = null;
+  let underway: Underway | null = null;
+  let count = 0;
+  return () => {
+    underway ??= begin();
+    return underway.starts;
+  };
+
+  function begin(): Underway {
+    const { nowMs, engine } = world;
+    const worker = (started ??= new Worker(new URL("./estimate-worker.ts", import.meta.url), { type: "module" }));
+    const id = ++count;
+    const { promise, resolve, reject } = Promise.withResolvers<readonly StartEstimate[]>();
+    const told = new AbortController();
+    const { signal } = told;
+    worker.addEventListener("error", ({ message }) => reject(new Error(message)), { signal });
+    worker.addEventListener(
+      "message",
+      ({ data }: MessageEvent<EstimateAnswer>) => {
+        if (data.id === id) resolve(data.starts);
+      },
+      { signal },
+    );
+    const bytes = engine.snapshot();
+    const request: EstimateRequest = { id, bytes, nowMs };
+    worker.postMessage(request, [bytes.buffer as ArrayBuffer]);
+    const starts = promise
+      .then((found) => found.map((each): EstimatedStart => ({ ...each, atMs: nowMs })))
+      .finally(() => {
+        told.abort();
+        underway = null;
+      });
+    return { id, starts };
+  }
+}

@@ -1,0 +1,22 @@
+/** Estimates the starts of everything that waits in a worker of its own: the demo's worker goes on meanwhile. */
+import { estimateStarts, presentOf, usualEstimateOptions } from "@headroom/sim";
+import type { StartEstimate } from "@headroom/sim";
+
+export interface EstimateRequest {
+  readonly id: number;
+  /** The state of the demo's engine. */
+  readonly bytes: Uint8Array;
+  readonly nowMs: number;
+}
+
+export interface EstimateAnswer {
+  readonly id: number;
+  readonly starts: readonly StartEstimate[];
+}
+
+function answer({ id, bytes, nowMs }: EstimateRequest): EstimateAnswer {
+  const { engine } = presentOf(bytes, nowMs);
+  return { id, starts: estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }) };
+}
+
+addEventListener("message", ({ data }: MessageEvent<EstimateRequest>) => postMessage(answer(data)));
