@@ -26,9 +26,12 @@ export class Attempt implements ResponseReader {
   #connection: UpstreamConnection | undefined;
   head: ResponseHead | undefined;
   lastByteAtMs: number;
+  /** The response is complete and the kernel has the whole request: nothing reads the request's body any more. */
+  isSent = false;
   #isEnded = false;
   #isOver = false;
   #isPaused = false;
+  #linger: NodeJS.Timeout | undefined;
 
   constructor(
     owner: AttemptOwner,
@@ -71,7 +74,8 @@ export class Attempt implements ResponseReader {
   lastEventCame(nowMs: number): void {
     this.#conclude("completed", nowMs);
     if (this.#isOver) return;
-    setTimeout(() => this.#connection?.cancel(this), LINGER_MS).unref();
+    this.#linger = setTimeout(() => this.#connection?.cancel(this), LINGER_MS);
+    this.#linger.unref();
   }
 
   /** The response is not wanted, and its status speaks against the replica (or not). */
@@ -115,8 +119,11 @@ export class Attempt implements ResponseReader {
     if (!this.#isEnded) this.#owner.attemptBody(this, payload, raw);
   }
 
-  responseEnd(): void {
+  responseEnd(isSent: boolean): void {
     this.#isOver = true;
+    // A timer that goes on keeps the whole request in memory.
+    clearTimeout(this.#linger);
+    this.isSent = isSent;
     if (!this.#isEnded) this.#owner.attemptEnd(this);
   }
 

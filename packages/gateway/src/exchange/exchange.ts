@@ -30,6 +30,8 @@ type Phase = "admitting" | "held" | "waiting" | "streaming" | "flowing" | "endin
 export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, Listed {
   listIndex = -1;
   connection: ClientConnection | undefined;
+  /** Memory of the request's body, for `takeReusableSlab`. */
+  bodySlab: Buffer | undefined;
   readonly request: ExchangeRequest;
   readonly #runtime: Runtime;
   readonly #target: ResponseTarget;
@@ -41,6 +43,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #routeIndex = 0;
   #reason: FallbackReason | undefined;
   #attemptCount = 0;
+  /** Every attempt, those that do not count included. */
+  #sentCount = 0;
   #hasSent = false;
   #committed: Attempt | undefined;
   #tap: SseTap | undefined;
@@ -68,6 +72,15 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const { caller } = this.request;
     if (!caller.hasLimits) this.#dispatch();
     else reserve(this.#runtime.limits, caller.limits, needOf(this.request), (outcome) => this.#admitted(outcome));
+  }
+
+  /** The body's memory, if nothing can read it any more: its only attempt was sent completely and answered completely. */
+  takeReusableSlab(): Buffer | undefined {
+    const slab = this.bodySlab;
+    this.bodySlab = undefined;
+    if (slab === undefined || this.#sentCount !== 1 || this.#committed?.isSent !== true) return undefined;
+    this.request.body = noBytes;
+    return slab;
   }
 
   clientGone(): void {
@@ -173,6 +186,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const attempt = new Attempt(this, route, start);
     this.#attempts.push(attempt);
     this.#attemptCount++;
+    this.#sentCount++;
     this.#hasSent = true;
     this.#phase = "waiting";
     const { endpoint, peek, head, body } = this.request;

@@ -11,6 +11,7 @@ import { ExchangeList } from "../exchange/exchange-list.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "../exchange/runtime.ts";
 import { HttpTarget, wholeResponse } from "../exchange/target.ts";
 import type { ClientConnection, ClientLimits, ClientPort, ClientProblem } from "../http/client-connection.ts";
+import { BodySlabs } from "../http/body-slabs.ts";
 import { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { peekRequest, type RequestPeek } from "../json/peek.ts";
@@ -76,6 +77,7 @@ export class Gateway implements ClientPort, Runtime {
   bounds: ClientLimits;
   readonly bodies: MemoryBudget;
   readonly records: MemoryBudget;
+  readonly slabs: BodySlabs = new BodySlabs();
   readonly usage: UsageLog;
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
@@ -247,6 +249,8 @@ export class Gateway implements ClientPort, Runtime {
     const request = this.#requestOf({ id, head, caller, model, body: sent, endpoint, peek: sentPeek, path });
     const exchange = new Exchange(this, request, translated === undefined ? http : translated.target(http, id));
     connection.exchange = exchange;
+    if (translated === undefined) exchange.bodySlab = connection.bodySlab;
+    connection.bodySlab = undefined;
     this.exchanges.add(exchange, connection);
     exchange.start();
   }
@@ -407,6 +411,8 @@ export class Gateway implements ClientPort, Runtime {
     this.#parts.metrics.observe(summary);
     this.#parts.accessLog?.write(exchange.request, summary);
     this.#parts.tracer?.ended(exchange.request, summary);
+    const slab = exchange.takeReusableSlab();
+    if (slab !== undefined) this.slabs.give(slab);
   }
 
   #answerError(connection: ClientConnection, head: RequestHead, error: ApiError): void {

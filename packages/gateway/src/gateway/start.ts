@@ -126,7 +126,10 @@ function createListener(config: GatewayConfig, gateway: Gateway): Server {
     gateway.connections.add(new ClientConnection(socket, gateway));
   };
   if (config.tls === undefined)
-    return createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 }, accept);
+    return createServer(
+      { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000, pauseOnConnect: true },
+      accept,
+    );
   const { certificate, key } = config.tls;
   return createTlsServer(
     {

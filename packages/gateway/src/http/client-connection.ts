@@ -3,9 +3,12 @@
  * HTTP only; protocols above it are behind `ClientPort`.
  */
 import type { Socket } from "node:net";
+import { BodyCollector } from "./body-collector.ts";
+import type { BodySlabs } from "./body-slabs.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryBudget } from "./memory-budget.ts";
 import { parseRequestHead, type HeadProblem, type RequestHead } from "./request-head.ts";
+import { kept, withSharedReads } from "./shared-reads.ts";
 
 export interface ClientLimits {
   readonly headBytesMax: number;
@@ -25,6 +28,7 @@ export interface ClientProblem {
 export interface ClientPort {
   readonly bounds: ClientLimits;
   readonly bodies: MemoryBudget;
+  readonly slabs: BodySlabs;
   now(): number;
   /** Called after the head, before the body. False: the port has answered with `refuse` already. */
   acceptsHead(connection: ClientConnection, head: RequestHead): boolean;
@@ -57,7 +61,7 @@ export class ClientConnection {
   #backlog: Buffer = noBytes;
   #isPaused = false;
   #head: RequestHead | undefined;
-  #chunks: Buffer[] = [];
+  readonly #collector: BodyCollector;
   #bodyBytes = 0;
   #decoder: ChunkedDecoder | undefined;
   #lingeredBytes = 0;
@@ -66,14 +70,21 @@ export class ClientConnection {
   #isParsing = false;
   #isFinished = false;
   exchange: ClientExchange | undefined;
+  /** Memory of the body of the request in progress, if it can be used again. */
+  bodySlab: Buffer | undefined;
   isLastRequest = false;
   requestCount = 0;
 
-  constructor(socket: Socket, port: ClientPort) {
+  /** `accepted` has read nothing yet. */
+  constructor(accepted: Socket, port: ClientPort) {
+    const { socket, isShared } = withSharedReads(accepted, (chunk) => {
+      this.#onData(chunk);
+      if (isShared && this.#backlog.length > 0) this.#backlog = kept(this.#backlog);
+    });
     this.socket = socket;
     this.#port = port;
+    this.#collector = new BodyCollector(port.slabs, isShared);
     this.#deadlineAtMs = port.now() + port.bounds.headTimeoutMs;
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     socket.on("drain", () => {
       this.#stalledSinceMs = 0;
       this.exchange?.clientDrained();
@@ -108,6 +119,7 @@ export class ClientConnection {
   finish(): void {
     if (this.#state === "closed") return;
     this.exchange = undefined;
+    this.bodySlab = undefined;
     this.#releaseBody();
     if (this.isLastRequest) {
       this.#linger();
@@ -264,17 +276,16 @@ export class ClientConnection {
       return false;
     }
     this.#bodyBytes += part.length;
-    this.#chunks.push(part);
+    this.#collector.add(part);
     return true;
   }
 
   #bodyArrived(): void {
-    const chunks = this.#chunks;
-    this.#chunks = [];
-    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, this.#bodyBytes);
+    const { bytes, slab } = this.#collector.take();
+    this.bodySlab = slab;
     const wasParsing = this.#isParsing;
     this.#isParsing = true;
-    this.#dispatch(body);
+    this.#dispatch(bytes);
     this.#isParsing = wasParsing;
     if (!wasParsing && this.#isFinished) {
       this.#isFinished = false;
@@ -295,7 +306,7 @@ export class ClientConnection {
   #releaseBody(): void {
     if (this.#bodyBytes > 0) this.#port.bodies.give(this.#bodyBytes);
     this.#bodyBytes = 0;
-    this.#chunks = [];
+    this.#collector.clear();
     this.#decoder = undefined;
   }
 

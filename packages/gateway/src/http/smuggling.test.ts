@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ClientConnection, type ClientPort } from "./client-connection.ts";
+import { BodySlabs } from "./body-slabs.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 
 interface Seen {
@@ -29,6 +30,7 @@ function port(seen: Seen[]): ClientPort {
       stallTimeoutMs: 1e6,
     },
     bodies: new MemoryBudget(1 << 20),
+    slabs: new BodySlabs(),
     now: () => 0,
     acceptsHead: () => true,
     handle(connection, head, body) {
@@ -49,7 +51,7 @@ let here: Server;
 let node: ReturnType<typeof createServer>;
 
 beforeAll(async () => {
-  here = createTcpServer((socket) => {
+  here = createTcpServer({ pauseOnConnect: true }, (socket) => {
     const seen: Seen[] = [];
     seenHere.push(seen);
     new ClientConnection(socket, port(seen));

@@ -18,7 +18,8 @@ export interface ResponseReader {
   responseHead(head: ResponseHead): void;
   /** `raw`: the same bytes with their chunk framing, if they are whole chunks. */
   responseBody(payload: readonly Buffer[], raw: Buffer | undefined): void;
-  responseEnd(): void;
+  /** `isSent`: the kernel has the whole request. */
+  responseEnd(isSent: boolean): void;
   responseFailed(failure: UpstreamFailure): void;
 }
 
@@ -174,10 +175,11 @@ export class UpstreamConnection {
     this.#remaining -= end - from;
     const isDone = this.#remaining === 0;
     const reader = this.#reader;
+    const isSent = this.#socket.writableLength === 0;
     if (isDone) this.#release(end === chunk.length);
     if (end > from)
       reader?.responseBody([from === 0 && end === chunk.length ? chunk : chunk.subarray(from, end)], undefined);
-    if (isDone) reader?.responseEnd();
+    if (isDone) reader?.responseEnd(isSent);
   }
 
   #readChunked(decoder: ChunkedDecoder, chunk: Buffer, from: number): void {
@@ -189,9 +191,10 @@ export class UpstreamConnection {
       return;
     }
     const reader = this.#reader;
+    const isSent = this.#socket.writableLength === 0;
     if (decoder.isDone) this.#release(stoppedAt === chunk.length);
     if (payload.length > 0) reader?.responseBody(payload, isAligned && decoder.isBetweenChunks ? chunk : undefined);
-    if (decoder.isDone) reader?.responseEnd();
+    if (decoder.isDone) reader?.responseEnd(isSent);
   }
 
   /** The response is complete; `isClean`: nothing followed it. */
@@ -209,7 +212,7 @@ export class UpstreamConnection {
     if (reader !== undefined && this.#head?.contentLength === -2) {
       this.#reader = undefined;
       this.#close();
-      reader.responseEnd();
+      reader.responseEnd(false);
       return;
     }
     this.#fail("closed", "the upstream closed the connection");

@@ -1,0 +1,53 @@
+/**
+ * Lets accepted sockets read into one buffer of the process. Node offers that (`onread`) for sockets it connects, not for those a
+ * server accepts: these get their connection through the handle, which is not a documented interface. Where this Node has no such
+ * handle, or with TLS, the socket is used as it is and allocates a buffer for each read.
+ */
+import { Socket } from "node:net";
+
+/** The size that libuv suggests for a read. */
+const READ_BYTES = 65_536;
+
+/** Valid until the next read of any socket: what is kept is copied. */
+const shared: Buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+
+interface HandleOwner {
+  _handle?: { useUserBuffer?: unknown } | null;
+  /** Counts its open connections. */
+  _server?: unknown;
+}
+
+export interface ReadingSocket {
+  readonly socket: Socket;
+  readonly isShared: boolean;
+}
+
+/** `accepted`: from a server with `pauseOnConnect`, which has read nothing yet. */
+export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => void): ReadingSocket {
+  const owner = accepted as Socket & HandleOwner;
+  const handle = owner._handle;
+  if (accepted.constructor !== Socket || typeof handle?.useUserBuffer !== "function") {
+    accepted.on("data", onBytes);
+    accepted.resume();
+    return { socket: accepted, isShared: false };
+  }
+  const onread = {
+    buffer: shared,
+    callback: (count: number): boolean => {
+      onBytes(shared.subarray(0, count));
+      return true;
+    },
+  };
+  const options = { handle, readable: true, writable: true, onread };
+  const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
+  // The handle has one owner: the accepted socket must not close it.
+  owner._handle = null;
+  (socket as Socket & HandleOwner)._server = owner._server;
+  socket.resume();
+  return { socket, isShared: true };
+}
+
+/** A copy of bytes that lie in the buffer of reads; other bytes as they are. */
+export function kept(bytes: Buffer): Buffer {
+  return bytes.buffer === shared.buffer ? Buffer.from(bytes) : bytes;
+}
