@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -36,6 +36,20 @@ export function copyRepository(): RepositoryCopy {
     },
     [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+/**
+ * The work tree as a new user has it after `git clone` and the installation, in a directory that does not exist yet: files of
+ * its own, and the modules as hard links where the file system allows it.
+ */
+export function cloneInstalled(root: string): void {
+  for (const file of repositoryFiles()) cpSync(path.join(repositoryRoot, file), path.join(root, file));
+  const modules = path.join(repositoryRoot, "node_modules");
+  const copied = path.join(root, "node_modules");
+  const linked = spawnSync("cp", ["--archive", "--link", modules, copied], { stdio: "ignore" });
+  if (linked.status === 0) return;
+  rmSync(copied, { recursive: true, force: true });
+  execFileSync("cp", ["--archive", modules, copied]);
 }
 
 /** Third-party modules are shared with the work tree; the workspace's own must lead into the copy. */

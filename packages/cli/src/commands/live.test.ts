@@ -110,6 +110,9 @@ describe("logs", () => {
     const since = lines[3]?.split(" ")[0] ?? "";
     expect((await headroom(["logs", "turns", "--since", since, "-t"])).stdout).toBe(`${lines.slice(3).join("\n")}\n`);
     expect((await headroom(["logs", "turns", "--grep", "^3 of", "--worker", "1"])).stdout).toBe("3 of 1\n");
+    expect((await headroom(["logs", "turns", "--worker", "1", "--since", "2100-01-01T00:00Z"])).stderr).toBe(
+      "turns has no output that --worker and --since would show.\n",
+    );
     expect((await headroom(["logs", "turns", "--grep", "("])).code).toBe(2);
     expect((await headroom(["logs", "turns", "--since", "yesterday"])).code).toBe(2);
   });

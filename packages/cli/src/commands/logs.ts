@@ -68,13 +68,20 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
       raw: options.raw === true,
     });
     if (count === 0 && !follow) {
-      context.note(
-        `${workload.name} ${workload.endedAtMs === null ? "has no output yet" : "left no output, or it is no longer kept"}.`,
-      );
+      const filters = selecting.filter((name) => options[name] !== undefined);
+      context.note(`${workload.name} ${noOutputText(workload.endedAtMs !== null, filters)}.`);
     }
     return exitCode.ok;
   },
 });
+
+/** Options by which the control plane leaves out output. */
+const selecting = ["worker", "attempt", "stream", "since"] as const;
+
+function noOutputText(hasEnded: boolean, filters: readonly string[]): string {
+  if (filters.length > 0) return `has no output that ${filters.map((name) => `--${name}`).join(" and ")} would show`;
+  return hasEnded ? "left no output, or it is no longer kept" : "has no output yet";
+}
 
 function wholeNumber(flag: string, text: string | undefined, min: number): number | undefined {
   if (text === undefined) return undefined;

@@ -1,0 +1,126 @@
+/**
+ * `node walk.ts CLONE PAGE BIN REPORT`: types the commands of a page in a fresh clone, in order, as a new user with an empty home does.
+ * `BIN` is a directory that comes first in PATH. Writes a report as JSON to the file `REPORT`.
+ *
+ * The caller puts this process into a network namespace of its own: the ports are those of the page, and nothing outside answers.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { watched, type RunningProgram } from "../../packages/cli/src/testing/running-program.ts";
+import { newestCheckpoint } from "../../packages/cli/test/quickstart-run.ts";
+import { shellExamples } from "./shell-examples.ts";
+
+export interface Step {
+  readonly command: string;
+  /** Line in the page; null: the banner of `npm start` named the command. */
+  readonly line: number | null;
+  readonly code: number | string;
+  readonly seconds: number;
+  /** Both streams. */
+  readonly output: string;
+  /** Output that the page shows. */
+  readonly shown: readonly string[];
+}
+
+export interface Walk {
+  readonly steps: readonly Step[];
+  /** Seconds from the first `npm start`. */
+  readonly firstCheckpointSeconds: number | null;
+  readonly trainedSeconds: number | null;
+}
+
+const COMMAND_LIMIT_MS = 240_000;
+const POLL_MS = 100;
+const [clone = "", page = "", bin = "", report = ""] = process.argv.slice(2);
+const home = path.join(clone, "..", "home");
+const env: NodeJS.ProcessEnv = {
+  PATH: [bin, path.join(home, ".local", "bin"), process.env["PATH"]].join(path.delimiter),
+  HOME: home,
+  LANG: "C.UTF-8",
+};
+
+class Walker {
+  readonly steps: Step[] = [];
+  startedAtMs: number | null = null;
+  firstCheckpointSeconds: number | null = null;
+  trainedSeconds: number | null = null;
+  #plane: RunningProgram | null = null;
+
+  async walk(): Promise<Walk> {
+    mkdirSync(home);
+    const watch = setInterval(() => this.#lookForCheckpoints(), POLL_MS);
+    for (const example of shellExamples(readFileSync(path.join(clone, page), "utf8"))) {
+      if (example.kind === "file") writeFileSync(path.join(clone, example.name), example.text);
+      else if (example.text === "npm start") await this.#start(example.line);
+      else await this.#command(example.text, example.line, example.output);
+    }
+    clearInterval(watch);
+    await this.#stop();
+    const { steps, firstCheckpointSeconds, trainedSeconds } = this;
+    return { steps, firstCheckpointSeconds, trainedSeconds };
+  }
+
+  #shell(command: string): ChildProcess {
+    // A group of its own, as in a terminal: Ctrl-C goes to the whole group.
+    return spawn("bash", ["-c", command], { cwd: clone, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
+  }
+
+  /** `npm start` in a terminal that stays open, then the commands that its banner names. */
+  async #start(line: number): Promise<void> {
+    await this.#stop();
+    this.startedAtMs ??= performance.now();
+    const beganMs = performance.now();
+    this.#plane = watched(this.#shell("npm start"));
+    await this.#plane.saying(/runs on http:[^]*Ctrl-C/);
+    const output = this.#plane.output();
+    const seconds = secondsSince(beganMs);
+    this.#done({ command: "npm start", line, code: 0, seconds, output, shown: [] });
+    const next = output.slice(output.indexOf("Try next")).matchAll(/^ {2}(\S.*?) {2,}\S/gm);
+    for (const [, command = ""] of next) await this.#command(command, null, []);
+  }
+
+  async #stop(): Promise<void> {
+    const plane = this.#plane;
+    if (plane === null) return;
+    this.#plane = null;
+    const beganMs = performance.now();
+    process.kill(-(plane.process.pid ?? 0), "SIGINT");
+    const code = await plane.ended;
+    const output = plane.output().slice(-2_000);
+    this.#done({ command: "Ctrl-C", line: null, code, seconds: secondsSince(beganMs), output, shown: [] });
+  }
+
+  async #command(command: string, line: number | null, shown: readonly string[]): Promise<void> {
+    const beganMs = performance.now();
+    // `apply` asks on a terminal; `script` is one.
+    const asks = /\bapply\b/.test(command) && !/--yes|--dry-run/.test(command);
+    const child = this.#shell(asks ? `script -qec ${JSON.stringify(command)} /dev/null` : command);
+    child.stdin?.end(asks ? "y\n" : "");
+    const program = watched(child);
+    const limit = setTimeout(() => process.kill(-(child.pid ?? 0), "SIGKILL"), COMMAND_LIMIT_MS);
+    const code = await program.ended;
+    clearTimeout(limit);
+    this.#done({ command, line, code, seconds: secondsSince(beganMs), output: program.output(), shown });
+  }
+
+  #done(step: Step): void {
+    this.steps.push(step);
+    const { line, command, code, seconds } = step;
+    process.stderr.write(`${page}:${line ?? "banner"}: ${command}: ${code} after ${seconds} s\n`);
+  }
+
+  #lookForCheckpoints(): void {
+    if (this.startedAtMs === null || this.trainedSeconds !== null) return;
+    const directory = path.join(clone, ".headroom", "checkpoints", "w1");
+    if (newestCheckpoint(directory) === 0) return;
+    this.firstCheckpointSeconds ??= secondsSince(this.startedAtMs);
+    if (readdirSync(directory).includes("model.gguf")) this.trainedSeconds = secondsSince(this.startedAtMs);
+  }
+}
+
+const secondsSince = (beganMs: number): number => Math.round(performance.now() - beganMs) / 1000;
+
+writeFileSync(report, JSON.stringify(await new Walker().walk()));
+// Output of work that goes on would keep this process alive.
+process.exit(0);

@@ -1,0 +1,79 @@
+/**
+ * The README and the first hour, command by command as written, in a fresh clone: without accelerators, and with an nvidia-smi
+ * that reports eight H100.
+ */
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { cloneInstalled } from "../testing/repository-copy.ts";
+import type { Step, Walk } from "./walk.ts";
+
+const CHECKPOINT_WITHIN_SECONDS = 90;
+/** Exit codes other than 0 that docs/reference/cli.md states: this work exceeds the fleet. */
+const statedCodes: Readonly<Record<string, number>> = { "npx headroom why big": 3 };
+/** Ports are those of the pages, and nothing outside can be reached. Every process ends with the walk. */
+const isolation = ["--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+const enter = "ip link set lo up && exec ";
+const canIsolate = spawnSync("unshare", [...isolation, "sh", "-c", `${enter}true`]).status === 0;
+if (!canIsolate) console.warn("skipped: this user may not make namespaces, or `ip` is missing, so no page is walked");
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "headroom-walk-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
+
+function walk(page: string, nvidiaSmi: string): Walk {
+  const [clone, bin, report] = [
+    path.join(folder, "headroom"),
+    path.join(folder, "bin"),
+    path.join(folder, "report.json"),
+  ];
+  cloneInstalled(clone);
+  mkdirSync(bin);
+  copyFileSync(path.join(import.meta.dirname, nvidiaSmi), path.join(bin, "nvidia-smi"));
+  chmodSync(path.join(bin, "nvidia-smi"), 0o755);
+  const program = [process.execPath, path.join(import.meta.dirname, "walk.ts"), clone, page, bin, report];
+  const command = `${enter}"$@"`;
+  const { status } = spawnSync("unshare", [...isolation, "sh", "-c", command, "sh", ...program], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  expect(status).toBe(0);
+  const walked = JSON.parse(readFileSync(report, "utf8")) as Walk;
+  console.log(`${page}: first checkpoint ${walked.firstCheckpointSeconds} s, trained ${walked.trainedSeconds} s`);
+  return walked;
+}
+
+function check({ steps, firstCheckpointSeconds }: Walk): void {
+  const failed = steps.filter(({ command, code }) => code !== (statedCodes[command] ?? 0));
+  expect(failed).toEqual([]);
+  expect(firstCheckpointSeconds).toBeLessThan(CHECKPOINT_WITHIN_SECONDS);
+}
+
+const stepOf = ({ steps }: Walk, command: string): Step => {
+  const step = steps.find((each) => each.command.startsWith(command));
+  if (step === undefined) throw new Error(`the page does not have the command ${command}`);
+  return step;
+};
+
+it.skipIf(!canIsolate).each([
+  ["without accelerators", "no-nvidia-smi.sh", /fleet +\S+: \d+ × slot/],
+  ["with eight H100", "stub-nvidia-smi.sh", /fleet +\S+: 8 × H100/],
+])("README.md works as written %s", (_, nvidiaSmi, fleet) => {
+  const walked = walk("README.md", nvidiaSmi);
+  check(walked);
+  expect(stepOf(walked, "npm start").output).toMatch(fleet);
+  expect(stepOf(walked, "node examples/serving/chat.mjs").output).toContain("import {");
+  expect(stepOf(walked, "npx headroom apply").output).toMatch(/1 to create.*[^]*created workload llama-ft/);
+  const simulated = stepOf(walked, "npx headroom simulate");
+  expect(simulated.output).toContain(simulated.shown.join("\n").trim());
+});
+
+it.skipIf(!canIsolate)("the first hour works as written", () => {
+  const walked = walk("docs/tutorial/first-hour.md", "no-nvidia-smi.sh");
+  check(walked);
+  expect(stepOf(walked, "npx headroom apply").output).toMatch(/created team research/);
+  expect(stepOf(walked, "npx headroom teams").output).toMatch(/research[^]*product|product[^]*research/);
+});
