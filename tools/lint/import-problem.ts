@@ -4,6 +4,7 @@ import {
   engineRooms,
   internalExports,
   layers,
+  partialExports,
   restrictedFiles,
   testLibraries,
   testPackages,
@@ -86,7 +87,7 @@ function workspaceProblem(
   const target = specifier.split("/")[1] ?? "";
   if (internalExports[specifier] !== undefined && (isTest || internalExports[specifier] === packageName))
     return undefined;
-  if (specifier !== `@headroom/${target}`)
+  if (specifier !== `@headroom/${target}` && !partialExports.includes(specifier))
     return `${specifier} reaches into a package: use what @headroom/${target} exports.`;
   if (isTest && (target === packageName || testPackages.includes(target))) return undefined;
   const isLazily = layer.lazyPackages.includes(target);

@@ -36,7 +36,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   views: { ...pure("pure", ["engine", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),
   journal: shell(["engine", "platform"], []),
-  executors: shell(["engine", "platform"], ["zod"]),
+  executors: shell(["engine", "perf", "platform"], ["zod"]),
   gateway: shell(["routing"], "declared"),
   server: shell(["engine", "sim", "perf", "views", "protocol", "platform", "journal", "executors"], "declared"),
   console: shell(["protocol", "views", "engine", "sim", "perf"], "declared"),
@@ -94,6 +94,9 @@ export const internalExports: Readonly<Record<string, string>> = {
   "@headroom/engine/internals": "engine-oracle",
   "@headroom/journal/internals": "journal",
 };
+
+/** Subpath exports for every package that may import the package: parts that load faster than the whole. */
+export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types"];
 
 /** Packages that run in a browser: they must not use Node's modules either. */
 export const browserPackages: readonly string[] = ["console"];

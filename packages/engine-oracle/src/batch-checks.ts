@@ -17,7 +17,14 @@ import type {
 import { checkAlike } from "./alike-checks.ts";
 import { checkDefragmentation } from "./defragment-checks.ts";
 import { checkEvictions } from "./eviction-checks.ts";
-import { amountsHeld, amountsOf, heldByTeam, isWithinLimits, isWithinUserLimits } from "./held-by-team.ts";
+import {
+  amountsHeld,
+  amountsOf,
+  heldByTeam,
+  isWithinLimits,
+  isWithinUserLimits,
+  typeInFamily,
+} from "./held-by-team.ts";
 import { checkPredictions } from "./prediction-checks.ts";
 import { checkProtectedStarts } from "./protected-starts.ts";
 import { compareByPolicy, isUsable } from "./recount.ts";
@@ -109,7 +116,8 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
     if (kind === "start" && !nominatedBefore.has(attemptId)) checkTime(findings, state, workload, ready.atMs);
     if (nominatedBefore.has(attemptId) || movesAlike(state, event)) continue;
     const { team, gang } = workload.spec;
-    const asked = gang.taskGroups === undefined ? amountsOf(gang, 1, type) : amountsHeld(state, gang, workers);
+    const asked =
+      gang.taskGroups === undefined ? amountsOf(gang, 1, typeInFamily(state, type)) : amountsHeld(state, gang, workers);
     // A plan may evict before it places: the state at the end of the batch is the result of its last placement.
     const isKept = isWithinLimits(state, held, { team, asked });
     const isKeptByUser = isWithinUserLimits(state, workload.actor, { team, asked });

@@ -24,7 +24,7 @@ import type {
   Workload,
   WorkloadSpec,
 } from "@headroom/engine/internals";
-import { amountsHeld, amountsOf, heldByTeam } from "./held-by-team.ts";
+import { acceptsType, amountsHeld, amountsOf, heldByTeam, typeInFamily } from "./held-by-team.ts";
 import { checkMinimal } from "./minimal-plans.ts";
 
 type PlannedEviction = Event & { readonly kind: "evictionPlanned" };
@@ -148,7 +148,9 @@ function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, 
 function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | undefined): readonly string[] {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return [];
-  const all = [...amountsOf(spec.gang, 1, "")].filter(([, amount]) => amount > 0).map(([resource]) => resource);
+  const all = [...amountsOf(spec.gang, 1, { acceleratorType: "" })]
+    .filter(([, amount]) => amount > 0)
+    .map(([resource]) => resource);
   const lists =
     spec.gang.taskGroups === undefined
       ? [spec.gang.accelerators > 0 ? typesFor(state, spec, given) : []]
@@ -165,8 +167,8 @@ function typesFor(
   if (given?.kind === "placementNominated" && given.nomination.growth) return [given.nomination.acceleratorType];
   const grown = given?.kind === "gangGrown" ? state.attempts.get(given.attemptId) : undefined;
   if (grown !== undefined) return [grown.acceleratorType];
-  const inFleet = new Set([...state.nodes.values()].map((node) => node.acceleratorType));
-  return [...inFleet].filter((type) => acceleratorTypes.length === 0 || acceleratorTypes.includes(type));
+  const accepted = [...state.nodes.values()].filter((node) => acceptsType(state, acceleratorTypes, node));
+  return [...new Set(accepted.map((node) => node.acceleratorType))];
 }
 
 interface Entitled {
@@ -223,7 +225,7 @@ interface EvictionRecord {
 
 function givenBy(state: ReadonlyState, { attempt, gang, keeps }: EvictionRecord): ReadonlyMap<string, number> {
   return gang.taskGroups === undefined
-    ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), attempt.acceleratorType)
+    ? amountsOf(gang, Math.max(1, attempt.workers.length - keeps), typeInFamily(state, attempt.acceleratorType))
     : amountsHeld(state, gang, attempt.workers.slice(Math.min(keeps, attempt.workers.length - 1)));
 }
 

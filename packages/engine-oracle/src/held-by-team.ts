@@ -20,7 +20,32 @@ export const specOf = (
 /** A resource's name, as teams state it, to an amount in the unit in which they state it. */
 export type TeamAmounts = ReadonlyMap<string, number>;
 
-export function amountsOf(shape: WorkerShape, workers: number, type: string): TeamAmounts {
+/** The type of accelerators, with its family if it has one. */
+export interface TypeInFamily {
+  readonly acceleratorType: string;
+  readonly acceleratorFamily?: string;
+}
+
+/** A type with the family that the nodes of that type have. */
+export const typeInFamily = (state: ReadonlyState, type: string): TypeInFamily =>
+  [...state.nodes.values()].find(({ acceleratorType }) => acceleratorType === type) ?? { acceleratorType: type };
+
+/** Names of types or families that cover the accelerators. A type of the name itself comes before a family of that name. */
+export function acceptsType(
+  state: ReadonlyState,
+  names: readonly string[],
+  { acceleratorType, acceleratorFamily }: TypeInFamily,
+): boolean {
+  if (names.length === 0 || names.includes(acceleratorType)) return true;
+  if (acceleratorFamily === undefined || !names.includes(acceleratorFamily)) return false;
+  return ![...state.nodes.values()].some((node) => node.acceleratorType === acceleratorFamily);
+}
+
+export function amountsOf(
+  shape: WorkerShape,
+  workers: number,
+  { acceleratorType: type, acceleratorFamily: family }: TypeInFamily,
+): TeamAmounts {
   const accelerators = (workers * shape.accelerators * countedMilli(shape)) / 1000;
   return new Map([
     ["cores", workers * shape.coresMilli],
@@ -28,6 +53,7 @@ export function amountsOf(shape: WorkerShape, workers: number, type: string): Te
     ["networkGbps", workers * (shape.networkGbps ?? 0)],
     ["accelerators", accelerators],
     ...(type === "" ? [] : ([[type, accelerators]] as const)),
+    ...(family === undefined ? [] : ([[family, accelerators]] as const)),
   ]);
 }
 
@@ -47,7 +73,9 @@ function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
 /** Resources of these workers, each on the type of its node. */
 export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: readonly WorkerAllocation[]): TeamAmounts =>
   sumOfAmounts(
-    workers.map((worker) => amountsOf(shapeOf(gang, worker), 1, state.nodes.get(worker.node)?.acceleratorType ?? "")),
+    workers.map((worker) =>
+      amountsOf(shapeOf(gang, worker), 1, state.nodes.get(worker.node) ?? { acceleratorType: "" }),
+    ),
   );
 
 /** Usage and nominations of each team with all teams below it; work that a plan evicts no longer counts. */

@@ -1,6 +1,7 @@
 /** Invariants of a nomination: it matches the gang's request, on nodes that take work, for waiting work. */
 import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
 import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
+import { acceptsType, typeInFamily } from "./held-by-team.ts";
 import { isUsable } from "./recount.ts";
 
 export function checkNomination(findings: Findings, state: ReadonlyState, nomination: Nomination): void {
@@ -42,7 +43,7 @@ export function checkNomination(findings: Findings, state: ReadonlyState, nomina
     gang.taskGroups !== undefined ||
       (growth
         ? acceleratorType === running?.acceleratorType
-        : acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType)),
+        : acceptsType(state, acceleratorTypes, typeInFamily(state, acceleratorType))),
     () => `${attemptId} is promised ${acceleratorType}, which it does not accept`,
   );
   for (const worker of workers) {

@@ -10,7 +10,7 @@ import {
   withAncestors,
 } from "@headroom/engine/internals";
 import type { Amounts, ReadonlyState, TeamName } from "@headroom/engine/internals";
-import { heldByTeam, heldByUser } from "./held-by-team.ts";
+import { heldByTeam, heldByUser, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface QuotaAsked {
@@ -51,7 +51,7 @@ export function quotaView(state: ReadonlyState): QuotaView {
     if (!mayLeave && rules.teams.nonPreemptible === "guarantee")
       return line.every((at) => {
         const guarantee = state.teams.get(at)?.guarantee;
-        return fits(guarantee, fixed.get(at)) && !asksOtherTypes(guarantee, more);
+        return fits(guarantee, fixed.get(at)) && !asksOtherTypes(state, guarantee, more);
       });
     return true;
   };
@@ -67,11 +67,16 @@ const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
  * Whether the request needs a type of which the team is guaranteed none, because its guarantee names other types and no
  * total.
  */
-function asksOtherTypes(guarantee: Amounts | undefined, more: TeamAmounts): boolean {
+function asksOtherTypes(state: ReadonlyState, guarantee: Amounts | undefined, more: TeamAmounts): boolean {
   const named = Object.keys(guarantee ?? {});
   const isByTypeAlone = !named.includes(ALL_ACCELERATORS) && named.some((resource) => !besideTypes.has(resource));
   if (!isByTypeAlone) return false;
-  return [...more].some(([resource, asked]) => asked > 0 && !besideTypes.has(resource) && !named.includes(resource));
+  const families = new Set([...state.nodes.values()].flatMap(({ acceleratorFamily }) => acceleratorFamily ?? []));
+  return [...more].some(([resource, asked]) => {
+    if (asked === 0 || besideTypes.has(resource) || families.has(resource) || named.includes(resource)) return false;
+    const { acceleratorFamily } = typeInFamily(state, resource);
+    return acceleratorFamily === undefined || !named.includes(acceleratorFamily);
+  });
 }
 
 /** Whether the team's budget of this period is recorded as used up and blocks starts. */

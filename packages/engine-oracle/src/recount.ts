@@ -29,7 +29,7 @@ import type {
   WorkloadSpec,
 } from "@headroom/engine/internals";
 import { openNodes } from "./anti-affinity-checks.ts";
-import { amountsOf, specOf, sumOfAmounts } from "./held-by-team.ts";
+import { acceptsType, amountsOf, specOf, sumOfAmounts, typeInFamily } from "./held-by-team.ts";
 import type { TeamAmounts } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
 import { couldHold, isSelected } from "./constraint-checks.ts";
@@ -140,7 +140,8 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   return held;
 }
 
-export const isUsable = (node: Node): boolean => node.health === "up" && !node.draining && node.hotSpare !== true;
+export const isUsable = (node: Node): boolean =>
+  node.health === "up" && !node.draining && node.hotSpare !== true && node.acceleratorsChanged !== true;
 
 /** Free capacity of a usable node: every accelerator in thousandths, and sums. */
 interface Room {
@@ -214,7 +215,7 @@ function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: Gan
   const sharesByType = new Map<string, Share[]>();
   for (const room of rooms) {
     const type = room.node.acceleratorType;
-    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    if (!acceptsType(state, acceleratorTypes, room.node)) continue;
     const shares = sharesByType.get(type) ?? [];
     sharesByType.set(type, shares);
     shares.push({ node: room.node, workers: workersIn(room, gang) });
@@ -244,7 +245,7 @@ function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }
   const options = groups.map((group) => {
     const accepted = group.acceleratorTypes ?? acceleratorTypes;
     return [...new Set(rooms.map(({ node }) => node.acceleratorType))].filter((type) => {
-      if (accepted.length > 0 && !accepted.includes(type)) return false;
+      if (!acceptsType(state, accepted, typeInFamily(state, type))) return false;
       const fits = rooms
         .filter(({ node }) => node.acceleratorType === type && isSelected(state, node, request))
         .map((room) => workersIn(room, group))
@@ -253,7 +254,7 @@ function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }
     });
   });
   const amounts = (types: readonly string[]): TeamAmounts =>
-    sumOfAmounts(groups.map((group, at) => amountsOf(group, least(group), types[at] ?? "")));
+    sumOfAmounts(groups.map((group, at) => amountsOf(group, least(group), typeInFamily(state, types[at] ?? ""))));
   return combinations(options).some((types) => allows(amounts(types)));
 }
 
@@ -270,7 +271,7 @@ function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRe
   const byType = new Map<string, number>();
   for (const room of rooms) {
     const type = room.node.acceleratorType;
-    if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(type)) continue;
+    if (!acceptsType(state, acceleratorTypes, room.node)) continue;
     byType.set(type, (byType.get(type) ?? 0) + (isSelected(state, room.node, request) ? workersIn(room, gang) : 0));
   }
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
@@ -310,7 +311,7 @@ export function feasibility(state: ReadonlyState): Feasibility {
       more,
     });
   const mayTake = (request: GangRequest, type: string): boolean =>
-    allows(request, amountsOf(request.gang, leastWorkers(request), type));
+    allows(request, amountsOf(request.gang, leastWorkers(request), typeInFamily(state, type)));
   return {
     couldEver: (request) =>
       isInGroups(request)

@@ -18,7 +18,7 @@ import {
 import type { Attempt, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { checkNomination } from "./nomination-checks.ts";
 import { checkAntiAffinity } from "./anti-affinity-checks.ts";
-import { specOf } from "./held-by-team.ts";
+import { acceptsType, specOf, typeInFamily } from "./held-by-team.ts";
 import { heldByNode } from "./recount.ts";
 import { checkRest } from "./rest.ts";
 import { checkHotSpares } from "./hot-spare-checks.ts";
@@ -57,15 +57,19 @@ function checkReferences(findings: Findings, state: ReadonlyState): void {
     const pool = state.pools.get(node.pool);
     findings.expect(pool !== undefined, () => `node ${node.id} belongs to unknown pool ${node.pool}`);
     findings.expect(
-      pool === undefined || pool.acceleratorType === node.acceleratorType,
+      pool === undefined || (pool.acceleratorType !== node.acceleratorType) === (node.acceleratorsChanged === true),
       () => `node ${node.id} has type ${node.acceleratorType}, its pool ${pool?.acceleratorType}`,
     );
     findings.expect(
-      pool?.mig === node.mig,
+      node.acceleratorsChanged === true || pool?.acceleratorFamily === node.acceleratorFamily,
+      () => `node ${node.id} has family ${node.acceleratorFamily}, its pool ${pool?.acceleratorFamily}`,
+    );
+    findings.expect(
+      node.acceleratorsChanged === true || pool?.mig === node.mig,
       () => `node ${node.id} is divided as ${node.mig}, its pool as ${pool?.mig}`,
     );
     findings.expect(
-      pool?.acceleratorMemoryMib === node.acceleratorMemoryMib,
+      node.acceleratorsChanged === true || pool?.acceleratorMemoryMib === node.acceleratorMemoryMib,
       () =>
         `accelerators of node ${node.id} have ${node.acceleratorMemoryMib} MiB, its pool ${pool?.acceleratorMemoryMib}`,
     );
@@ -153,7 +157,7 @@ function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): 
   const ahead = workers.length + (growing?.workers.length ?? 0);
   findings.expect(ahead <= gang.workers, () => `${attempt.id} has and is promised ${ahead} of ${gang.workers} workers`);
   findings.expect(
-    gang.taskGroups !== undefined || acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType),
+    gang.taskGroups !== undefined || acceptsType(state, acceleratorTypes, typeInFamily(state, acceleratorType)),
     () => `${attempt.id} was given ${acceleratorType}, which it does not accept`,
   );
   checkGroups(findings, state, { id: attempt.id, spec, workers, isIncomplete });

@@ -76,7 +76,7 @@ export { windowUse } from "./explain/accounts/window-use.ts";
 export type { WindowUse } from "./explain/accounts/window-use.ts";
 export { entitlementExceeded, teamEntitlements } from "./explain/accounts/team-entitlements.ts";
 export type { EntitlementExceeded } from "./explain/accounts/team-entitlements.ts";
-export { nodeUse, teamHolds, teamHoldsInAll } from "./explain/accounts/fleet-use.ts";
+export { nodeUse, teamHolds, teamHoldsInAll, teamHoldsOfFamily } from "./explain/accounts/fleet-use.ts";
 export { canRerun, readyTask, waitingTaskCount } from "./state/ready-task.ts";
 export { CHAIN_START, chainAfter, hashText } from "./base/hash.ts";
 export { draw } from "./base/draw.ts";

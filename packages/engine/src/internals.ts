@@ -20,7 +20,7 @@ export type { AntiAffinityFrom, AntiAffinitySpec } from "./model/anti-affinity.t
 export { tariffEndMs } from "./model/calendar.ts";
 export type { Tariff } from "./model/calendar.ts";
 export type { DataSpec } from "./model/data.ts";
-export { HOT_SPARE_AHEAD_MS } from "./model/fleet.ts";
+export { HOT_SPARE_AHEAD_MS, isOfTypes } from "./model/fleet.ts";
 export { canDo } from "./state/executors.ts";
 export type { Node } from "./model/fleet.ts";
 export { acceleratorsIn, acceptedTypes, leastParts, shapeOf, typesOfGroup } from "./model/gang.ts";

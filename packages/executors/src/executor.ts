@@ -13,6 +13,7 @@ import type {
   NodeSpec,
   Observation,
   Pool,
+  PoolName,
   Signal,
   Site,
   WorkerExit,
@@ -25,6 +26,8 @@ export interface Inventory {
   readonly sites: readonly Site[];
   readonly pools: readonly Pool[];
   readonly nodes: readonly NodeSpec[];
+  /** Pools whose accelerators were found by the vendors' tools: the type that is found replaces another that is recorded. */
+  readonly detectedPools?: readonly PoolName[];
 }
 
 export type KnownAttemptPhase =

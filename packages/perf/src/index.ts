@@ -5,6 +5,7 @@
  */
 export * from "./catalogue/accelerator.ts";
 export * from "./catalogue/accelerators.ts";
+export * from "./catalogue/accelerator-types.ts";
 export * from "./catalogue/calibration.ts";
 export * from "./catalogue/fabric.ts";
 export * from "./catalogue/hugging-face.ts";

@@ -53,6 +53,10 @@ export const node = z
     site: z.string(),
     fabric: z.array(z.string()).meta({ description: "The domain at each level of the site's fabric, widest first." }),
     acceleratorType: z.string(),
+    acceleratorsChanged: z.literal(true).optional().meta({
+      description:
+        "Other accelerators were found than it was recorded with: nothing new is placed here until it is empty and takes them over. Absent: as recorded.",
+    }),
     acceleratorCount: count,
     freeAccelerators: z.string().meta({ description: "Free indices, as ranges." }),
     coresMilli: count,

@@ -53,6 +53,7 @@ export const problemKinds = {
   tooLarge: kind(422, unsatisfied, "The fleet could never hold it"),
   unknownDependency: kind(422, failed, "It waits for work that does not exist"),
   dependencyNotMet: kind(422, unsatisfied, "What it waits for has ended otherwise"),
+  noSuchAccelerators: kind(422, unsatisfied, "No node has such accelerators"),
   queueFull: { status: 503, exitCode: unsatisfied, title: "The queue is full", retryable: true },
   idempotencyKeyReused: kind(409, failed, "The idempotency key belongs to another request"),
 

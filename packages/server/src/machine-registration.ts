@@ -3,8 +3,9 @@
  * observations.
  */
 import { canonicalJson } from "@headroom/engine";
-import type { Node, NodeSpec, Observation, ReadonlyState } from "@headroom/engine";
+import type { Node, NodeSpec, Observation, PoolName, ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
+import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
 import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
@@ -13,30 +14,62 @@ import { OperationalError } from "@headroom/platform";
 /** Hardware rarely changes: a minute is soon enough, and asking costs a process on machines with accelerators. */
 const INVENTORY_INTERVAL_MS = 60_000;
 
-/** Records the executors, declares missing sites and pools, and reports the nodes. Existing declarations stay. */
+/**
+ * Records the executors, declares missing sites and pools, and reports accelerators and nodes. Existing declarations stay, except
+ * for accelerator types that the vendors' tools contradict.
+ */
 export async function registerMachine(driver: Driver, executors: readonly Executor[]): Promise<void> {
   for (const { id, kind, capabilities } of executors)
     await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
-  for (const executor of executors) {
-    const inventory = await executor.inventory();
-    const missing = await driver.read(({ state }) => undeclared(state, inventory));
-    if (missing.sites.length + missing.pools.length > 0) {
-      const command = {
-        kind: "apply",
-        ...missing,
-        teams: [],
-        workloads: [],
-        actor: "start",
-        idempotencyKey: null,
-      } as const;
-      const reply = await driver.command(command);
-      if (reply.kind === "rejected") {
-        const facts = JSON.stringify(reply.rejection);
-        throw new OperationalError("machineNotRegistered", `This machine cannot be added to the fleet: ${facts}.`);
-      }
+  for (const observation of await driver.read(({ state }) => withoutFamily(state))) await driver.observe(observation);
+  for (const executor of executors) await register(driver, await executor.inventory());
+}
+
+async function register(driver: Driver, inventory: Inventory): Promise<void> {
+  const missing = await driver.read(({ state }) => undeclared(state, inventory));
+  if (missing.sites.length + missing.pools.length > 0) {
+    const command = {
+      kind: "apply",
+      ...missing,
+      teams: [],
+      workloads: [],
+      actor: "start",
+      idempotencyKey: null,
+    } as const;
+    const reply = await driver.command(command);
+    if (reply.kind === "rejected") {
+      const facts = JSON.stringify(reply.rejection);
+      throw new OperationalError("machineNotRegistered", `This machine cannot be added to the fleet: ${facts}.`);
     }
-    await observeChanges(driver, inventory);
   }
+  const others = await driver.read(({ state }) => otherAccelerators(state, inventory));
+  for (const observation of others) await driver.observe(observation);
+  await observeChanges(driver, inventory, new Set(others.map(({ pool }) => pool)));
+}
+
+type AcceleratorsSeen = Extract<Observation, { readonly kind: "acceleratorsSeen" }>;
+
+/** Pools whose type belongs to a family that they do not record: declared by an earlier version. */
+function withoutFamily({ pools }: ReadonlyState): readonly AcceleratorsSeen[] {
+  return [...pools.values()].flatMap(({ name, acceleratorType, acceleratorFamily }) => {
+    const family = familyOfType(acceleratorType);
+    if (family === undefined || family === acceleratorType || family === acceleratorFamily) return [];
+    return [{ kind: "acceleratorsSeen", pool: name, acceleratorType, acceleratorFamily: family } as const];
+  });
+}
+
+/** Pools of which the tools find other accelerators than are recorded: another card, or a driver that was not loaded before. */
+function otherAccelerators(
+  { pools: known }: ReadonlyState,
+  { pools, detectedPools = [] }: Inventory,
+): readonly AcceleratorsSeen[] {
+  return pools.flatMap(({ name, acceleratorType, acceleratorFamily }) => {
+    const recorded = known.get(name)?.acceleratorType;
+    if (recorded === undefined || !detectedPools.includes(name)) return [];
+    if (recorded === acceleratorType || isSameType(recorded, acceleratorType)) return [];
+    const family = acceleratorFamily === undefined ? {} : { acceleratorFamily };
+    return [{ kind: "acceleratorsSeen", pool: name, acceleratorType, ...family } as const];
+  });
 }
 
 /** Repeats the inventory periodically, and when a pool was declared; returns a function that stops it. */
@@ -44,7 +77,7 @@ export function watchInventory(driver: Driver, executors: readonly Executor[], l
   const stopped = new AbortController();
   const look = async (): Promise<void> => {
     try {
-      for (const executor of executors) await observeChanges(driver, await executor.inventory());
+      for (const executor of executors) await register(driver, await executor.inventory());
     } catch (error) {
       if (!stopped.signal.aborted) {
         log.warn(`the nodes could not be listed: ${error instanceof Error ? error.message : String(error)}`);
@@ -75,10 +108,15 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
   };
 }
 
-/** Reports only differences: an unchanged inventory leaves no event. */
-async function observeChanges(driver: Driver, { nodes }: Inventory): Promise<void> {
+/**
+ * Reports only differences: an unchanged inventory leaves no event. `otherPools`: their accelerators were just reported, and a read may
+ * come before the engine has decided on that.
+ */
+async function observeChanges(driver: Driver, { nodes }: Inventory, otherPools: ReadonlySet<PoolName>): Promise<void> {
   const changed = await driver.read(({ state }) =>
-    nodes.map((node) => labelled(state, node)).filter((node) => differs(state.nodes.get(node.id), node)),
+    nodes
+      .map((node) => labelled(state, node))
+      .filter((node) => otherPools.has(node.pool) || differs(state.nodes.get(node.id), node)),
   );
   for (const node of changed) await driver.observe({ kind: "nodeSeen", node } satisfies Observation);
 }
@@ -87,6 +125,7 @@ function differs(known: Node | undefined, seen: NodeSpec): boolean {
   return (
     known === undefined ||
     known.health === "lost" ||
+    known.acceleratorsChanged === true ||
     known.pool !== seen.pool ||
     known.acceleratorCount !== seen.acceleratorCount ||
     known.coresMilli !== seen.coresMilli ||

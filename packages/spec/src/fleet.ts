@@ -191,6 +191,10 @@ const poolNotation = record(
           acceleratorType: z
             .union([names.acceleratorType, z.literal("")])
             .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
+          acceleratorFamily: names.acceleratorType.optional().meta({
+            description:
+              "The family of the type in the catalogue, like H100. The control plane sets it; what a request says is ignored.",
+          }),
         })
         .meta({ id: "Pool" }),
     toWire: (wire) => ({ acceleratorType: "", ...wire }),

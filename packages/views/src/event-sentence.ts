@@ -38,11 +38,11 @@ function sentenceOf(event: Event): string {
     case "executorRegistered":
       return `Executor ${event.executor.id} (${event.executor.kind}) registered.`;
     case "poolDefined":
-      return `Pool ${event.pool.name} was defined at ${event.pool.site}.`;
+      return `Pool ${event.pool.name} was defined at ${event.pool.site}${event.pool.acceleratorType === "" ? "" : ` with accelerators of type ${event.pool.acceleratorType}`}.`;
     case "nodeJoined":
       return `Node ${event.node.id} joined pool ${event.node.pool} with ${plural(event.node.acceleratorCount, "accelerator")}.`;
     case "nodeChanged":
-      return `Node ${event.node.id} changed.`;
+      return `Node ${event.node.id} changed: it has ${plural(event.node.acceleratorCount, "accelerator")}.`;
     case "nodeLost":
       return `Node ${event.nodeId} was lost${event.detail === "" ? "" : `: ${event.detail}`}.`;
     case "nodeReturned":

@@ -94,6 +94,7 @@ function nodeResource(engine: Engine, node: EngineNode): Node {
     site: engine.state.pools.get(pool)?.site ?? "",
     fabric: [...node.fabric],
     acceleratorType,
+    ...(node.acceleratorsChanged === true ? { acceleratorsChanged: true as const } : {}),
     acceleratorCount,
     freeAccelerators: complement(acceleratorCount, holders),
     coresMilli,

@@ -2,6 +2,7 @@
  * The engine's state as API resources: pure functions of (engine, query), used by the server and by the console's demo.
  * They must not decide, cache or change anything; results never alias the state.
  */
+export * from "./accelerator-names.ts";
 export * from "./apply-forecast.ts";
 export { applyWarnings } from "./apply-warnings.ts";
 export * from "./budget-text.ts";

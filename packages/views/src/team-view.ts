@@ -1,5 +1,12 @@
 /** Teams by name, with the usage of each including all teams below it. */
-import { accountOf, decayedUsageOf, teamEntitlements, teamHolds, teamHoldsInAll } from "@headroom/engine";
+import {
+  accountOf,
+  decayedUsageOf,
+  teamEntitlements,
+  teamHolds,
+  teamHoldsInAll,
+  teamHoldsOfFamily,
+} from "@headroom/engine";
 import type { AccountView, Engine, Team as EngineTeam } from "@headroom/engine";
 import { PAGE_ITEMS_DEFAULT, teamName } from "@headroom/protocol";
 import type { Page, PageRequest, Team } from "@headroom/protocol";
@@ -29,7 +36,7 @@ function nameIn(cursor: string | null): string {
 }
 
 function teamResource(engine: Engine, team: EngineTeam): Team {
-  const held = Object.fromEntries(teamHolds(engine, team.name));
+  const held = { ...Object.fromEntries(teamHolds(engine, team.name)), ...heldOfFamilies(engine, team) };
   const account = accountOf(engine, team.name);
   const decayedUsage = decayedUsageOf(engine, team.name);
   const entitlement = teamEntitlements(engine, team.name);
@@ -41,6 +48,16 @@ function teamResource(engine: Engine, team: EngineTeam): Team {
     ...(entitlement === null ? {} : { entitlement: Object.fromEntries(entitlement) }),
     ...(decayedUsage === null ? {} : { decayedUsage }),
   };
+}
+
+/** Accelerators that the team holds, by family that its quotas name. */
+function heldOfFamilies(engine: Engine, { name, limit, guarantee = {} }: EngineTeam): Record<string, number> {
+  const families = new Set(
+    [...engine.state.pools.values()].flatMap(({ acceleratorFamily }) => acceleratorFamily ?? []),
+  );
+  const stated = [...new Set([...Object.keys(limit), ...Object.keys(guarantee)])].filter((each) => families.has(each));
+  const held = stated.map((family) => [family, teamHoldsOfFamily(engine, name, family)] as const);
+  return Object.fromEntries(held.filter(([, count]) => count > 0));
 }
 
 const accountResource = ({ forecast, ...account }: AccountView): NonNullable<Team["account"]> =>

@@ -19,6 +19,44 @@ afterAll(() => live.close());
 
 const headroom = (args: readonly string[], extra?: Partial<Surroundings>): Promise<Said> => live.headroom(args, extra);
 
+describe("run --type", () => {
+  it("answers 3 for a type that no node has, with the nearest names, unless it waits for it", async () => {
+    for (const options of [["--dry-run"], ["--follow"], []]) {
+      const said = await headroom([
+        "run",
+        "--name",
+        "cards",
+        "--gpus",
+        "1",
+        "--type",
+        "H100",
+        ...options,
+        "--",
+        "true",
+      ]);
+      expect(said.code).toBe(3);
+      expect(said.stderr).toContain("No node has accelerators of type H100. Nearest in the fleet: slot");
+    }
+    const waits = await headroom([
+      "run",
+      "--name",
+      "cards",
+      "--gpus",
+      "1",
+      "--type",
+      "H100",
+      "--wait-for-type",
+      "--",
+      "true",
+    ]);
+    expect(waits.code).toBe(0);
+    expect(JSON.parse((await headroom(["show", "cards", "--json"])).stdout)).toMatchObject({
+      spec: { acceleratorTypes: ["H100"], waitForType: true },
+    });
+    await headroom(["stop", "cards"]);
+  });
+});
+
 describe("run --dry-run", () => {
   it("says what would become of it, and by its exit code that the fleet could never hold it", async () => {
     const before = live.plane.driver.status().sequence;
@@ -175,6 +213,13 @@ describe("apply", () => {
 });
 
 describe("the workload files in the documentation", () => {
+  /** The accelerator types that the examples name. */
+  const ofTheExamples = `kind: fleet
+sites:
+  - name: examples
+    pools: [{ name: example-h100, accelerator: H100-SXM }, { name: example-h200, accelerator: H200 }]
+`;
+
   it.each(["README.md", "docs/reference/workload-files.md"])(
     "of %s can be applied as they are printed",
     async (page) => {
@@ -182,7 +227,7 @@ describe("the workload files in the documentation", () => {
       const examples = [...text.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, example = ""]) => example);
       expect(examples.length).toBeGreaterThan(0);
       for (const stdin of examples) {
-        const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin });
+        const said = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: `${ofTheExamples}---\n${stdin}` });
         // The fleet of these tests has another accelerator type than the quotas of this test.
         const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
         expect(said.stderr.replaceAll(otherTypes, "")).toBe("");

@@ -286,9 +286,10 @@ const labelsText = ({ labels }: Node): string =>
     .map((name) => `${name}=${labels[name] ?? ""}`)
     .join(" ");
 
-function stateCell({ health, draining, hotSpare }: Node): Cell {
+function stateCell({ health, draining, hotSpare, acceleratorsChanged }: Node): Cell {
   if (hotSpare === true) return { text: "hot spare", tone: "green" };
   if (health === "lost") return { text: draining ? "lost, draining" : "lost", tone: "red" };
+  if (acceleratorsChanged === true) return { text: "changing accelerators", tone: "yellow" };
   return draining ? { text: "draining", tone: "yellow" } : { text: "up", tone: "green" };
 }
 

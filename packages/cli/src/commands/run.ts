@@ -22,6 +22,11 @@ const options: readonly OptionDefinition[] = [
     description: "accepted accelerator type, best first; repeatable",
     repeatable: true,
   },
+  {
+    flags: "--wait-for-type",
+    field: "waitForType",
+    description: "with --type: wait until a node has it (otherwise a type that no node has is refused)",
+  },
   { flags: "--name <name>", field: "name", description: "its name (default: made from the command)" },
   { flags: "--team <team>", field: "team", description: "the team whose quota it uses", complete: "team" },
   {

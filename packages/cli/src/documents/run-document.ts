@@ -51,7 +51,7 @@ export function runDocument(
     model: modelOf(given, directory),
   };
   for (const option of options) {
-    const value = given[longName(option)];
+    const value = given[valueName(option)];
     if (option.field === undefined || value === undefined) continue;
     const isNumber = /<(?:count|priority)>/.test(option.flags);
     setField(document, option.field.split("."), isNumber ? numeric(value) : value);
@@ -87,8 +87,12 @@ function dependency(text: string): Record<string, unknown> {
   return on === undefined ? { workload } : { workload, on };
 }
 
-/** `gpus` of `--gpus <count>`: the option's name, as commander names its value. */
-const longName = ({ flags }: OptionDefinition): string => /--([a-z]+)/.exec(flags)?.[1] ?? "";
+/** `gpus` of `--gpus <count>`. */
+const longName = ({ flags }: OptionDefinition): string => /--([a-z-]+)/.exec(flags)?.[1] ?? "";
+
+/** `waitForType` of `--wait-for-type`. */
+const valueName = (option: OptionDefinition): string =>
+  longName(option).replaceAll(/-([a-z])/g, (_hyphen, letter: string) => letter.toUpperCase());
 
 function setField(document: Record<string, unknown>, [step = "", ...rest]: readonly string[], value: unknown): void {
   if (rest.length === 0) document[step] = value;

@@ -29,7 +29,7 @@ const apply = (yaml: string, ...options: readonly string[]): Promise<Said> => {
 };
 
 const train = (name: string, fields: string): string => `kind: train\nname: ${name}\nrun: "true"\n${fields}\n`;
-const big = "gang: { workers: 8, accelerators: 8 }\naccelerator: [H100]\n";
+const big = "gang: { workers: 8, accelerators: 8 }\naccelerator: [H100]\nwaitForType: true\n";
 
 const sizingIn = ({ stdout }: Said): readonly WorkloadSizing[] =>
   (JSON.parse(stdout) as { readonly sizing: readonly WorkloadSizing[] }).sizing;
@@ -38,7 +38,7 @@ const namesOfWork = async (): Promise<string> => (await headroom("list", "--json
 
 describe("a workload file that names its model", () => {
   it("is told memory, plan and speed on each type before anything is submitted", async () => {
-    const fields = `gang: { workers: 8, accelerators: 8 }\naccelerator: [H200, H100]\nmodel: { preset: llama-3-8b, sequence: 8192, globalBatch: 512 }`;
+    const fields = `gang: { workers: 8, accelerators: 8 }\naccelerator: [H200, H100]\nwaitForType: true\nmodel: { preset: llama-3-8b, sequence: 8192, globalBatch: 512 }`;
     const { code, stdout } = await apply(train("told", fields), "--dry-run");
     expect(code).toBe(3);
     expect(stdout).toMatch(/told on H200: llama-3-8b\n {2}memory +\S+ of 141 GiB: fits\n {2}plan +\S/);
@@ -49,7 +49,7 @@ describe("a workload file that names its model", () => {
   it("is refused if it cannot fit, with what would, unless --force is given", async () => {
     const yaml = train(
       "huge",
-      "gang: { accelerators: 8 }\naccelerator: [H100]\nmodel: { preset: llama-3-405b, globalBatch: 64 }",
+      "gang: { accelerators: 8 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-405b, globalBatch: 64 }",
     );
     const refused = await apply(yaml, "--yes");
     expect(refused.code).toBe(3);
@@ -72,7 +72,7 @@ describe("a workload file that names its model", () => {
 
   it("shows what an elastic gang gets done at each size", async () => {
     const fields =
-      "gang: { accelerators: 8 }\nelastic: { min: 2, max: 8 }\naccelerator: [H100]\nmodel: { preset: llama-3-8b, globalBatch: 512 }";
+      "gang: { accelerators: 8 }\nelastic: { min: 2, max: 8 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-8b, globalBatch: 512 }";
     const { stdout } = await apply(train("grows", fields), "--dry-run", "--json");
     const answer = sizingIn({ code: 0, stdout, stderr: "" })[0]?.checks[0]?.answer;
     if (answer?.kind !== "training") throw new Error(stdout);
@@ -85,7 +85,7 @@ describe("a workload file that names its model", () => {
   it("is submitted with what each of its sizes gets done, and is the same work when it is applied again", async () => {
     const yaml = train(
       "curved",
-      "gang: { accelerators: 8 }\nelastic: { min: 2, max: 4 }\naccelerator: [H100]\nmodel: { preset: llama-3-8b, globalBatch: 512 }",
+      "gang: { accelerators: 8 }\nelastic: { min: 2, max: 4 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-8b, globalBatch: 512 }",
     );
     expect((await apply(yaml, "--yes")).code).toBe(0);
     const { stdout } = await headroom("show", "curved", "--json");
@@ -103,7 +103,7 @@ describe("a workload file that names its model", () => {
 
   it("is refused if the smallest size of an elastic gang cannot hold it", async () => {
     const fields =
-      "gang: { accelerators: 8 }\nelastic: { min: 1, max: 16 }\naccelerator: [H100]\nmodel: { preset: llama-3-70b, globalBatch: 512 }";
+      "gang: { accelerators: 8 }\nelastic: { min: 1, max: 16 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-70b, globalBatch: 512 }";
     const { code, stderr } = await apply(train("thin", fields), "--yes");
     expect(code).toBe(3);
     expect(stderr).toMatch(/elastic.min 1, 8 H100.*Nearest that works: elastic.min [2-9]/);
@@ -147,7 +147,7 @@ describe("a workload file that names its model", () => {
 
 describe("headroom run --model", () => {
   const submit = (...options: readonly string[]): Promise<Said> =>
-    headroom("run", "--gpus", "8", "--type", "H100", ...options, "--", "true");
+    headroom("run", "--gpus", "8", "--type", "H100", "--wait-for-type", ...options, "--", "true");
 
   it("shows the answer and submits", async () => {
     const { code, stderr } = await submit("--model", "llama-3-8b", "--batch", "64", "--name", "fits");

@@ -2,6 +2,7 @@
 import { nodeId, teamName, workloadId, planApply } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { answerSizing } from "@headroom/perf";
+import * as catalogue from "@headroom/perf/accelerator-types";
 import {
   ProblemError,
   applyRequest,
@@ -34,7 +35,13 @@ function checkLevels({ state }: Engine, specs: readonly views.NamedSpec[], decla
 function acceptedSpec(engine: Engine, input: WorkloadSpecInput): WorkloadSpec {
   const spec = accepted(submittedSpec.safeParse(input));
   checkLevels(engine, [{ pointer: "", spec }]);
-  return spec;
+  return views.withTypesOfFleet(engine.state, spec, catalogue);
+}
+
+function acceptedRequest(engine: Engine, input: unknown): ApplyRequest {
+  const request = accepted(applyRequest.safeParse(input));
+  checkLevels(engine, views.specsToApply(request), request);
+  return views.documentsWithTypesOfFleet(engine.state, request, catalogue);
 }
 
 function found<T>(resource: T | null, missing: () => ProblemError): T {
@@ -237,8 +244,7 @@ const nodeCommands = (run: DemoWorld["command"]): Pick<HeadroomClient, NodeComma
 
 function applying(world: DemoWorld, run: DemoWorld["command"]): HeadroomClient["apply"] {
   return async (request, options) => {
-    const declared = accepted(applyRequest.safeParse(request));
-    checkLevels(world.engine, views.specsToApply(declared), declared);
+    const declared = acceptedRequest(world.engine, request);
     const odd = views.applyWarnings(world.engine.state, declared, world.nowMs);
     const warned = odd.length === 0 ? {} : { warnings: odd };
     const documents = views.engineDocuments(declared);

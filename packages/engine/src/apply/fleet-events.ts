@@ -7,7 +7,7 @@ import type { WritableWorld } from "./writable.ts";
 import type { WritableNode } from "../state/mutable-state.ts";
 import { accrueAll, recountAccounts } from "./accounts.ts";
 import { workloadOf } from "../cluster/entities.ts";
-import { growthOf } from "../cluster/holdings.ts";
+import { growthOf, recount, recountUsers } from "../cluster/holdings.ts";
 import { executorsOf } from "../cluster/world.ts";
 import { unreachable } from "../base/unreachable.ts";
 
@@ -32,6 +32,7 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
       state.pools.set(event.pool.name, event.pool);
       world.executors = executorsOf(state);
       divideOtherwise(world, event.pool);
+      changeAccelerators(world, event.pool);
       recountAccounts(world);
       return;
     case "nodeJoined":
@@ -86,20 +87,59 @@ function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
 
 /** The pool's MIG device, bandwidth or memory of accelerators may have changed: rejected requests may fit now. */
 function divideOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
-  const { name, mig, networkGbps, acceleratorMemoryMib } = pool;
+  const { name, mig, networkGbps, acceleratorMemoryMib, acceleratorType } = pool;
   for (const node of state.nodes.values()) {
+    // A node that is to take another accelerator type over takes these over with it.
+    if (node.acceleratorType !== acceleratorType) continue;
     const isSame = node.mig === mig && node.networkGbps === networkGbps;
     if (node.pool !== name || (isSame && node.acceleratorMemoryMib === acceleratorMemoryMib)) continue;
     capacity.update(node, () => {
-      if (mig === undefined) delete node.mig;
-      else node.mig = mig;
-      if (networkGbps === undefined) delete node.networkGbps;
-      else node.networkGbps = networkGbps;
-      if (acceleratorMemoryMib === undefined) delete node.acceleratorMemoryMib;
-      else node.acceleratorMemoryMib = acceleratorMemoryMib;
+      takeOver(node, pool);
       node.revision = state.sequence;
     });
   }
+}
+
+/** The properties of accelerators and network that nodes have from their pool. */
+function takeOver(node: WritableNode, { mig, networkGbps, acceleratorMemoryMib }: Pool): void {
+  if (mig === undefined) delete node.mig;
+  else node.mig = mig;
+  if (networkGbps === undefined) delete node.networkGbps;
+  else node.networkGbps = networkGbps;
+  if (acceleratorMemoryMib === undefined) delete node.acceleratorMemoryMib;
+  else node.acceleratorMemoryMib = acceleratorMemoryMib;
+}
+
+/**
+ * The pool has another accelerator type, or its type another family. A node takes another type over when it reports itself and is
+ * empty (`nodeChanged`); until then nothing new is placed there, and what runs there runs on.
+ */
+function changeAccelerators(world: WritableWorld, { name, acceleratorType, acceleratorFamily }: Pool): void {
+  const { state, capacity, teamUse } = world;
+  let isOtherFamily = false;
+  for (const node of state.nodes.values()) {
+    if (node.pool !== name) continue;
+    const isChanged = node.acceleratorType !== acceleratorType;
+    if (isChanged !== (node.acceleratorsChanged === true))
+      capacity.update(node, () => {
+        if (isChanged) node.acceleratorsChanged = true;
+        else delete node.acceleratorsChanged;
+        node.revision = state.sequence;
+      });
+    if (isChanged || node.acceleratorFamily === acceleratorFamily) continue;
+    setFamily(node, acceleratorFamily);
+    node.revision = state.sequence;
+    capacity.joinFamily(node);
+    isOtherFamily = teamUse.setFamily(acceleratorType, acceleratorFamily) || isOtherFamily;
+  }
+  if (!isOtherFamily) return;
+  recount(world);
+  recountUsers(world);
+}
+
+function setFamily(node: WritableNode, family: string | undefined): void {
+  if (family === undefined) delete node.acceleratorFamily;
+  else node.acceleratorFamily = family;
 }
 
 function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
@@ -110,6 +150,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
     ...spec,
     ordinal: state.nodes.size,
     acceleratorType: pool.acceleratorType,
+    ...(pool.acceleratorFamily === undefined ? {} : { acceleratorFamily: pool.acceleratorFamily }),
     ...(pool.mig === undefined ? {} : { mig: pool.mig }),
     ...(pool.networkGbps === undefined ? {} : { networkGbps: pool.networkGbps }),
     ...(pool.acceleratorMemoryMib === undefined ? {} : { acceleratorMemoryMib: pool.acceleratorMemoryMib }),
@@ -122,6 +163,10 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
   };
   state.nodes.set(spec.id, node);
   capacity.join(node);
+  if (world.teamUse.setFamily(node.acceleratorType, node.acceleratorFamily)) {
+    recount(world);
+    recountUsers(world);
+  }
   world.calendar.rebuild();
 }
 
@@ -132,10 +177,26 @@ function change(world: WritableWorld, spec: NodeSpec): void {
   invariant(node !== undefined, `no node ${spec.id}`);
   const { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = spec;
   const amounts = { fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups };
-  capacity.resize(node, () => {
+  const set = (): void => {
     Object.assign(node, amounts);
     node.revision = state.sequence;
+  };
+  if (node.acceleratorsChanged !== true) return capacity.resize(node, set);
+  const pool = state.pools.get(node.pool);
+  invariant(pool !== undefined, `no pool ${node.pool}`);
+  const { acceleratorType, acceleratorFamily } = pool;
+  capacity.retype(node, () => {
+    set();
+    node.acceleratorType = acceleratorType;
+    setFamily(node, acceleratorFamily);
+    takeOver(node, pool);
+    delete node.acceleratorsChanged;
   });
+  if (world.teamUse.setFamily(acceleratorType, acceleratorFamily)) {
+    recount(world);
+    recountUsers(world);
+  }
+  world.calendar.rebuild();
 }
 
 interface NodeChanges extends Partial<Pick<WritableNode, "health" | "draining">> {

@@ -21,6 +21,8 @@ const SCANNED_PER_FOUND = 8;
 /** All nodes of one accelerator type (`""`: nodes without). */
 export class TypeCapacity {
   readonly type: string;
+  /** The family of the type; `undefined`: it has none. */
+  readonly family: string | undefined;
   readonly slots: NodeSlot[] = [];
   /** Usable nodes by count of free accelerators. */
   readonly byFree: NodeSet[] = [new NodeSet()];
@@ -38,8 +40,9 @@ export class TypeCapacity {
   usableCoresMilli = 0;
   usableMemoryMib = 0;
 
-  constructor(type: string) {
+  constructor(type: string, family: string | undefined) {
     this.type = type;
+    this.family = family;
   }
 
   get perNodeMax(): number {
@@ -119,6 +122,8 @@ export class Capacity {
   #lastSlot: NodeSlot | null = null;
   #lastType: TypeCapacity | null = null;
   #sortedTypes: readonly TypeCapacity[] = [];
+  /** Whether any type belongs to a family. */
+  hasFamilies = false;
   /** Anti-affinity marks by node. */
   readonly marks: Marks = new Marks();
   /** Capacity epoch: grows whenever a rejected request may fit now, because capacity was freed or added. */
@@ -156,18 +161,28 @@ export class Capacity {
   }
 
   /** The accepted types of a gang, most preferred first; without preference all types, by name. */
-  acceptable(types: readonly string[]): readonly TypeCapacity[] {
-    if (types.length === 0) return this.#sortedTypes;
-    return types.flatMap((name) => this.#types.get(name) ?? []);
+  acceptable(names: readonly string[]): readonly TypeCapacity[] {
+    if (names.length === 0) return this.#sortedTypes;
+    if (!this.hasFamilies) return names.flatMap((name) => this.#types.get(name) ?? []);
+    // A family stands for its types in order of name. A type that is named before its family keeps its rank.
+    return [...new Set(names.flatMap((name) => this.named(name)))];
+  }
+
+  /** The type of that name, else the types of the family of that name. */
+  named(name: string): readonly TypeCapacity[] {
+    const type = this.#types.get(name);
+    return type === undefined ? this.#sortedTypes.filter(({ family }) => family === name) : [type];
   }
 
   /** `isOpened`: in a plan, which treats a spare like any other node. */
   join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
     if (type === undefined) {
-      type = new TypeCapacity(node.acceleratorType);
+      type = new TypeCapacity(node.acceleratorType, node.acceleratorFamily);
       this.#types.set(node.acceleratorType, type);
-      this.#sortedTypes = [...this.#types.values()].toSorted((left, right) => compareText(left.type, right.type));
+      this.#sortTypes();
+    } else if (type.family !== node.acceleratorFamily) {
+      type = this.#rebuilt(node.acceleratorType, node.acceleratorFamily, type.slots);
     }
     const slot = new NodeSlot(node, type.slots.length);
     slot.isOpened = isOpened;
@@ -175,6 +190,59 @@ export class Capacity {
     this.#slots.set(node.id, slot);
     if (slot.usable) type.list(slot);
     if (node.hotSpare === true) this.#hotSpares.add(slot);
+    this.nodesEpoch++;
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
+  #sortTypes(): void {
+    this.#sortedTypes = [...this.#types.values()].toSorted((left, right) => compareText(left.type, right.type));
+    this.hasFamilies = this.#sortedTypes.some(({ family }) => family !== undefined);
+  }
+
+  /** The index of a type, made again with these slots in the order of joining; without slots there is none. */
+  #rebuilt(name: string, family: string | undefined, slots: readonly NodeSlot[]): TypeCapacity {
+    const type = new TypeCapacity(name, family);
+    for (const slot of slots.toSorted((left, right) => left.node.ordinal - right.node.ordinal)) {
+      slot.position = type.slots.length;
+      type.slots.push(slot);
+      if (slot.usable) type.list(slot);
+    }
+    if (slots.length === 0) this.#types.delete(name);
+    else this.#types.set(name, type);
+    this.#lastType = null;
+    this.#sortTypes();
+    return type;
+  }
+
+  /** Records the family of a node's type. */
+  joinFamily(node: Node): void {
+    const { acceleratorType: name, acceleratorFamily: family } = node;
+    const type = this.#types.get(name);
+    if (type === undefined || type.family === family) return;
+    this.#rebuilt(name, family, type.slots);
+    this.nodesEpoch++;
+    this.freedEpoch++;
+    this.fleetEpoch++;
+  }
+
+  /** Lets `change` modify the accelerator type and the amounts of an empty node and updates the index. */
+  retype(node: Node, change: () => void): void {
+    const old = this.slot(node.id);
+    invariant(old.attempts.size === 0, `node ${node.id} changes its accelerators while it holds work`);
+    const { type: oldName, family: oldFamily, slots } = this.#typeOf(old);
+    change();
+    const slot = new NodeSlot(node, 0);
+    const { acceleratorType: name, acceleratorFamily: family } = node;
+    const others = slots.filter((each) => each !== old);
+    this.#slots.set(node.id, slot);
+    this.#lastSlot = null;
+    if (name === oldName) this.#rebuilt(name, family, [...others, slot]);
+    else {
+      this.#rebuilt(oldName, oldFamily, others);
+      this.#rebuilt(name, family, [...(this.#types.get(name)?.slots ?? []), slot]);
+    }
+    if (this.#hotSpares.delete(old)) this.#hotSpares.add(slot);
     this.nodesEpoch++;
     this.freedEpoch++;
     this.fleetEpoch++;

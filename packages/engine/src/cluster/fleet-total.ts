@@ -10,8 +10,10 @@ export function fleetTotal({ capacity, teamUse }: World): readonly number[] {
     total[CORES_AT] = (total[CORES_AT] as number) + type.usableCoresMilli;
     total[MEMORY_AT] = (total[MEMORY_AT] as number) + type.usableMemoryMib;
     total[ACCELERATORS_AT] = (total[ACCELERATORS_AT] as number) + type.usableCount * 1000;
-    const position = named.get(type.type);
-    if (position !== undefined) total[position] = type.usableCount * 1000;
+    for (const name of type.family === undefined ? [type.type] : [type.type, type.family]) {
+      const position = named.get(name);
+      if (position !== undefined) total[position] = (total[position] ?? 0) + type.usableCount * 1000;
+    }
   }
   return total;
 }

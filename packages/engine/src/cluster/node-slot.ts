@@ -27,7 +27,7 @@ const NO_WORKERS_MAX = 1_000_000;
 export class NodeSlot {
   readonly node: Node;
   /** Position within its type, in order of joining. */
-  readonly position: number;
+  position: number;
   readonly totalCount: number;
   /** One bit for each accelerator with nothing held or nominated. */
   readonly free: Int32Array;

@@ -54,18 +54,28 @@ export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATO
 export interface Amount {
   /** -1: of no type, or of none alone. */
   readonly typeAt: number;
+  /** The family of the type; absent: it has none. */
+  readonly familyAt?: number;
   readonly acceleratorsMilli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
   readonly networkMilli: number;
   /** For several types: the amount of each, each type once; `typeAt` is -1 then. */
-  readonly byType?: readonly { readonly typeAt: number; readonly acceleratorsMilli: number }[];
+  readonly byType?: readonly AmountOfType[];
 }
 
-/** Accelerators of the type at a position, in thousandths. */
-function milliOfType({ typeAt, acceleratorsMilli, byType }: Amount, position: number): number {
-  if (byType === undefined) return position === typeAt ? acceleratorsMilli : 0;
-  return byType.find((each) => each.typeAt === position)?.acceleratorsMilli ?? 0;
+export interface AmountOfType {
+  readonly typeAt: number;
+  readonly familyAt?: number;
+  readonly acceleratorsMilli: number;
+}
+
+/** Accelerators of the type or family at a position, in thousandths. */
+function milliOfType({ typeAt, familyAt, acceleratorsMilli, byType }: Amount, position: number): number {
+  if (byType === undefined) return position === typeAt || position === familyAt ? acceleratorsMilli : 0;
+  let sum = 0;
+  for (const each of byType) if (each.typeAt === position || each.familyAt === position) sum += each.acceleratorsMilli;
+  return sum;
 }
 
 /** Amount of the resource at a position. */
@@ -83,6 +93,7 @@ export const statedAmount = (position: number, amount: number): number =>
 /** The same amount, taken off. */
 export const negative = ({
   typeAt,
+  familyAt,
   acceleratorsMilli,
   coresMilli,
   memoryMib,
@@ -90,6 +101,7 @@ export const negative = ({
   byType,
 }: Amount): Amount => ({
   typeAt,
+  ...(familyAt === undefined ? {} : { familyAt }),
   acceleratorsMilli: -acceleratorsMilli,
   coresMilli: -coresMilli,
   memoryMib: -memoryMib,

@@ -13,16 +13,9 @@ import type { Rules } from "../policy/rules.ts";
 import type { ReadonlyState } from "../state/state.ts";
 import { InvariantError } from "../base/invariant.ts";
 import { QuotaIndex } from "./quota-index.ts";
-import {
-  ACCELERATORS_AT,
-  COMPARED,
-  CORES_AT,
-  FIRST_TYPE_AT,
-  isUnder,
-  MEMORY_AT,
-  NETWORK_AT,
-  statedAmount,
-} from "./team-node.ts";
+import { addAmount, addCompared, addVector, ownPart, passes, passesOtherType, sumOf } from "./amount-vectors.ts";
+import { isStatedByTypeAlone, setGuaranteed } from "./stated-guarantees.ts";
+import { ACCELERATORS_AT, COMPARED, FIRST_TYPE_AT, isUnder, NETWORK_AT, statedAmount } from "./team-node.ts";
 import type { Amount, TeamNode } from "./team-node.ts";
 import { UserUse } from "./user-use.ts";
 import type { Holder } from "./user-use.ts";
@@ -57,6 +50,8 @@ export class TeamUse {
   /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
   readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
+  /** By type; types without a family are left out. */
+  readonly #families = new Map<string, string>();
   #ordinals = 0;
   /**
    * Grows whenever a limit may have been raised, or an eviction freed quota below one; a release shows in
@@ -152,7 +147,7 @@ export class TeamUse {
 
   #amountOfPart(part: GangPart, acceleratorType: string): Amount {
     const { shape, workers } = part;
-    return {
+    const amount = {
       typeAt: acceleratorType === "" ? -1 : this.position(acceleratorType),
       acceleratorsMilli:
         shape.acceleratorMemoryMib === undefined
@@ -162,6 +157,18 @@ export class TeamUse {
       memoryMib: workers * shape.memoryMib,
       networkMilli: workers * (shape.networkGbps ?? 0) * 1000,
     };
+    const family = this.#families.get(acceleratorType);
+    return family === undefined ? amount : { ...amount, familyAt: this.position(family) };
+  }
+
+  /** Records the family of a type; whether usage of the type has to be counted again. */
+  setFamily(type: string, family: string | undefined): boolean {
+    if (this.#families.get(type) === family) return false;
+    if (family === undefined) this.#families.delete(type);
+    else this.#families.set(type, family);
+    this.refresh();
+    const at = this.#positions.get(type);
+    return at !== undefined && [...this.#nodes.values()].some(({ used }) => (used[at] ?? 0) > 0);
   }
 
   /** Resources of workers of several kinds; `typeOf`: the type of a part, `""` if it is open. */
@@ -199,8 +206,10 @@ export class TeamUse {
   usedByType(team: TeamName): ReadonlyMap<string, number> {
     const used = this.#nodes.get(team)?.used ?? [];
     const types = new Map<string, number>();
+    const families = new Set(this.#families.values());
     for (let at = NETWORK_AT; at < used.length; at++)
-      if ((used[at] ?? 0) > 0) types.set(this.resources[at] as string, (used[at] as number) / 1000);
+      if ((used[at] ?? 0) > 0 && !families.has(this.resources[at] as string))
+        types.set(this.resources[at] as string, (used[at] as number) / 1000);
     return types;
   }
 
@@ -341,9 +350,15 @@ export class TeamUse {
       }
     }
     this.compared = this.#comparedPositions();
-    for (const root of this.roots()) setGuaranteed(root, this.compared);
+    const familyAt = this.#familyPositions();
+    for (const root of this.roots()) setGuaranteed(root, this.compared, familyAt);
     this.#indexQuota();
     this.#keepUsers();
+  }
+
+  /** The position of the family of a type, by the position of the type. */
+  #familyPositions(): ReadonlyMap<number, number> {
+    return new Map([...this.#families].map(([type, family]) => [this.position(type), this.position(family)]));
   }
 
   #define(team: Team): void {
@@ -390,108 +405,4 @@ export class TeamUse {
   }
 }
 
-const isStatedByTypeAlone = (guarantee: readonly number[]): boolean =>
-  (guarantee[ACCELERATORS_AT] ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY &&
-  guarantee.some((amount, position) => position >= FIRST_TYPE_AT && Number.isFinite(amount));
-
-function setGuaranteed(node: TeamNode, positions: readonly number[]): void {
-  for (const child of node.children) setGuaranteed(child, positions);
-  const { guarantee, isByTypeAlone, team, children } = node;
-  const stated = (position: number): number => guarantee[position] ?? Number.POSITIVE_INFINITY;
-  const ofTypes = positions.filter((at) => at >= FIRST_TYPE_AT && Number.isFinite(stated(at)));
-  const number = stated(ACCELERATORS_AT);
-  const guaranteed: number[] = [];
-  for (const position of positions) {
-    let amount = stated(position);
-    if (team.guarantee === undefined)
-      amount = children.reduce((sum, child) => sum + (child.guaranteed[position] as number), 0);
-    else if (position === ACCELERATORS_AT && isByTypeAlone) amount = ofTypes.reduce((sum, at) => sum + stated(at), 0);
-    else if (position >= FIRST_TYPE_AT && amount === Number.POSITIVE_INFINITY) amount = isByTypeAlone ? 0 : number;
-    guaranteed[position] = amount;
-  }
-  node.guaranteed = guaranteed;
-}
-
 const borrowsUnder = ({ teams }: Rules): boolean => teams.overGuarantee === "borrow";
-
-/**
- * The first position at which usage and amount together exceed a bound; -1 if none. Resources with amount 0 exceed
- * nothing.
- */
-function passes(used: readonly number[], bound: readonly number[], amount: Amount): number {
-  const over = (position: number, more: number): boolean =>
-    more > 0 && position < bound.length && (used[position] ?? 0) + more > (bound[position] as number);
-  if (over(CORES_AT, amount.coresMilli)) return CORES_AT;
-  if (over(MEMORY_AT, amount.memoryMib)) return MEMORY_AT;
-  if (over(ACCELERATORS_AT, amount.acceleratorsMilli)) return ACCELERATORS_AT;
-  if (over(NETWORK_AT, amount.networkMilli)) return NETWORK_AT;
-  if (amount.byType !== undefined)
-    return amount.byType.find(({ typeAt, acceleratorsMilli }) => over(typeAt, acceleratorsMilli))?.typeAt ?? -1;
-  return amount.typeAt >= 0 && over(amount.typeAt, amount.acceleratorsMilli) ? amount.typeAt : -1;
-}
-
-/** The type of the amount that a guarantee stated by type alone does not name, so that it is zero; else -1. */
-function passesOtherType(
-  { guarantee, isByTypeAlone }: TeamNode,
-  { typeAt, acceleratorsMilli, byType }: Amount,
-): number {
-  if (!isByTypeAlone) return -1;
-  const isOther = (position: number, more: number): boolean =>
-    position >= 0 && more > 0 && !Number.isFinite(guarantee[position] ?? Number.POSITIVE_INFINITY);
-  if (byType === undefined) return isOther(typeAt, acceleratorsMilli) ? typeAt : -1;
-  return byType.find((each) => isOther(each.typeAt, each.acceleratorsMilli))?.typeAt ?? -1;
-}
-
-function addAmount(vector: number[], amount: Amount, sign: 1 | -1): void {
-  while (vector.length <= amount.typeAt) vector.push(0);
-  addCompared(vector, amount, sign);
-  if (amount.typeAt >= 0) vector[amount.typeAt] = (vector[amount.typeAt] as number) + sign * amount.acceleratorsMilli;
-  for (const { typeAt, acceleratorsMilli } of amount.byType ?? NO_TYPES) {
-    while (vector.length <= typeAt) vector.push(0);
-    vector[typeAt] = (vector[typeAt] as number) + sign * acceleratorsMilli;
-  }
-}
-
-/** All but the amounts by type. */
-function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
-  while (vector.length <= NETWORK_AT) vector.push(0);
-  vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
-  vector[MEMORY_AT] = (vector[MEMORY_AT] as number) + sign * amount.memoryMib;
-  vector[ACCELERATORS_AT] = (vector[ACCELERATORS_AT] as number) + sign * amount.acceleratorsMilli;
-  vector[NETWORK_AT] = (vector[NETWORK_AT] as number) + sign * amount.networkMilli;
-}
-
-const NO_TYPES: NonNullable<Amount["byType"]> = [];
-
-/** Amounts of several types together. */
-function sumOf(amounts: readonly Amount[]): Amount {
-  const total = (of: (amount: Amount) => number): number => amounts.reduce((sum, amount) => sum + of(amount), 0);
-  const milliByType = new Map<number, number>();
-  for (const { typeAt, acceleratorsMilli } of amounts)
-    if (typeAt >= 0 && acceleratorsMilli > 0)
-      milliByType.set(typeAt, (milliByType.get(typeAt) ?? 0) + acceleratorsMilli);
-  return {
-    typeAt: -1,
-    acceleratorsMilli: total(({ acceleratorsMilli }) => acceleratorsMilli),
-    coresMilli: total(({ coresMilli }) => coresMilli),
-    memoryMib: total(({ memoryMib }) => memoryMib),
-    networkMilli: total(({ networkMilli }) => networkMilli),
-    byType: [...milliByType].map(([typeAt, acceleratorsMilli]) => ({ typeAt, acceleratorsMilli })),
-  };
-}
-
-function addVector(into: number[], from: readonly number[]): void {
-  while (into.length < from.length) into.push(0);
-  from.forEach((amount, position) => (into[position] = (into[position] as number) + amount));
-}
-
-/** Usage of the team's own work, without that of its children. */
-function ownPart(node: TeamNode): { used: number[]; fixed: number[] } {
-  const used = [...node.used];
-  const fixed = [...node.fixed];
-  for (const child of node.children) {
-    child.used.forEach((amount, position) => (used[position] = (used[position] ?? 0) - amount));
-    child.fixed.forEach((amount, position) => (fixed[position] = (fixed[position] ?? 0) - amount));
-  }
-  return { used, fixed };
-}

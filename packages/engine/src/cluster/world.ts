@@ -119,7 +119,10 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
     endedDropped: 0,
     answerKeys: new Fifo(state.answers.keys()),
   };
-  for (const node of state.nodes.values()) capacity.join(node);
+  for (const node of state.nodes.values()) {
+    capacity.join(node);
+    teamUse.setFamily(node.acceleratorType, node.acceleratorFamily);
+  }
   for (const attempt of state.attempts.values()) {
     holdAttempt(world, attempt);
     const workload = state.workloads.get(attempt.workloadId) as WorkloadEntity;

@@ -3,7 +3,7 @@
  * a signal reports what a workload's process says of itself; a tick reports that time passed. Inputs were validated at
  * the edge.
  */
-import type { AttemptId, CommandId, NodeId, TeamName, WorkloadId } from "../model/ids.ts";
+import type { AttemptId, CommandId, NodeId, PoolName, TeamName, WorkloadId } from "../model/ids.ts";
 import type { ExecutorSpec, NodeSpec, Pool, Site } from "../model/fleet.ts";
 import type { Team } from "../model/team.ts";
 import type { Artifact, LossCause, WorkerExit, WorkloadSpec } from "../model/workload.ts";
@@ -61,6 +61,13 @@ export type Command =
 export type Observation =
   /** An executor introduces itself at each start of the control plane. */
   | { readonly kind: "executorSeen"; readonly executor: ExecutorSpec }
+  /** The accelerators that the executor finds on the nodes of a pool; absent family: the type has none. */
+  | {
+      readonly kind: "acceleratorsSeen";
+      readonly pool: PoolName;
+      readonly acceleratorType: string;
+      readonly acceleratorFamily?: string;
+    }
   | { readonly kind: "nodeSeen"; readonly node: NodeSpec }
   | { readonly kind: "nodeUnreachable"; readonly nodeId: NodeId; readonly detail: string }
   /** The executor's notice that the node goes at this instant; a later notice replaces an earlier one. */

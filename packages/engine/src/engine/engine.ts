@@ -177,6 +177,7 @@ function takeIn(batch: Batch, input: Input): void {
     case "removeSchedule":
       return decideCommand(batch, input);
     case "executorSeen":
+    case "acceleratorsSeen":
     case "nodeSeen":
     case "nodeUnreachable":
     case "nodeNotice":

@@ -2,7 +2,7 @@
 import type { Batch } from "../batch/batch.ts";
 import type { Command } from "../contract/inputs.ts";
 import type { CalendarEntry, Tariff, TimeWindow } from "../model/calendar.ts";
-import { takesWork } from "../model/fleet.ts";
+import { isOfTypes, takesWork } from "../model/fleet.ts";
 import type { Node } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Rejection } from "../contract/replies.ts";
@@ -107,12 +107,12 @@ function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
       .filter(({ window }) => window.name !== entry.name && overlap(window, entry))
       .flatMap(({ nodes }) => [...nodes]),
   );
-  const isSuitable = ({ id, acceleratorType, acceleratorCount, ...node }: Node): boolean =>
+  const isSuitable = (node: Node): boolean =>
     takesWork(node) &&
     node.hotSpare !== true &&
-    acceleratorCount > 0 &&
-    !taken.has(id) &&
-    isOfType(entry, acceleratorType);
+    node.acceleratorCount > 0 &&
+    !taken.has(node.id) &&
+    isOfType(entry, node);
   const suitable = [...world.state.nodes.values()].filter(isSuitable);
   const busy = new Map(suitable.map((node) => [node, othersThen(world, entry, node.id)]));
   suitable.sort((left, right) => (busy.get(left) ?? 0) - (busy.get(right) ?? 0) || left.ordinal - right.ordinal);
@@ -129,8 +129,8 @@ function choose(world: World, { entry, wantedCount, planned }: Wanted): Chosen {
 const overlap = (left: TimeWindow, right: TimeWindow): boolean =>
   left.startMs < right.endMs && right.startMs < left.endMs;
 
-const isOfType = (entry: TimeWindow, type: string): boolean =>
-  entry.kind === "maintenance" || entry.acceleratorType === undefined || entry.acceleratorType === type;
+const isOfType = (entry: TimeWindow, node: Node): boolean =>
+  entry.kind === "maintenance" || entry.acceleratorType === undefined || isOfTypes([entry.acceleratorType], node);
 
 /** Number of other teams' attempts on the node that are expected to run when the window begins. */
 function othersThen(world: World, entry: TimeWindow, id: NodeId): number {

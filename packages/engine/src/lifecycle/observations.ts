@@ -1,7 +1,7 @@
 /** Observations of executors. Reports about inactive attempts are outdated and change nothing. */
 import type { Batch } from "../batch/batch.ts";
 import type { Observation } from "../contract/inputs.ts";
-import type { ExecutorSpec, NodeSpec } from "../model/fleet.ts";
+import type { ExecutorSpec, NodeSpec, Pool } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import { leastParts, partsOf } from "../model/gang.ts";
 import type { Attempt, WorkerExit } from "../model/workload.ts";
@@ -20,6 +20,8 @@ export function decideObservation(batch: Batch, observation: Observation): void 
   switch (observation.kind) {
     case "executorSeen":
       return register(batch, observation.executor);
+    case "acceleratorsSeen":
+      return seeAccelerators(batch, observation);
     case "nodeSeen":
       return seeNode(batch, observation.node);
     case "nodeUnreachable":
@@ -46,6 +48,27 @@ function register(batch: Batch, executor: ExecutorSpec): void {
   const known = batch.world.state.executors.get(executor.id);
   if (known !== undefined && canonicalJson(known) === canonicalJson(executor)) return;
   batch.emit({ kind: "executorRegistered", version: 1, atMs: batch.nowMs, executor });
+}
+
+/** The pool has these accelerators from now on; its nodes take the type over as soon as they are empty. */
+function seeAccelerators(
+  batch: Batch,
+  { pool: name, acceleratorType, acceleratorFamily }: Extract<Observation, { readonly kind: "acceleratorsSeen" }>,
+): void {
+  const known = batch.world.state.pools.get(name);
+  if (known === undefined) return;
+  if (known.acceleratorType === acceleratorType && known.acceleratorFamily === acceleratorFamily) return;
+  const { acceleratorFamily: _family, mig, acceleratorMemoryMib, ...rest } = known;
+  const isOtherType = known.acceleratorType !== acceleratorType;
+  const pool: Pool = {
+    ...rest,
+    acceleratorType,
+    ...(acceleratorFamily === undefined ? {} : { acceleratorFamily }),
+    // How accelerators are divided, and their memory, were declared for those of before.
+    ...(mig === undefined || isOtherType ? {} : { mig }),
+    ...(acceleratorMemoryMib === undefined || isOtherType ? {} : { acceleratorMemoryMib }),
+  };
+  batch.emit({ kind: "poolDefined", version: 3, atMs: batch.nowMs, pool });
 }
 
 type AttemptObservation = Extract<Observation, { readonly attemptId: Attempt["id"] }>;
@@ -127,7 +150,8 @@ function seeNode(batch: Batch, spec: NodeSpec): void {
     batch.emit({ kind: "nodeReturned", version: 1, atMs, nodeId: spec.id });
     endNotice(batch, spec.id);
   }
-  const changed = canonicalJson(declared(known)) !== canonicalJson(declared(spec));
+  const changed =
+    known.acceleratorsChanged === true || canonicalJson(declared(known)) !== canonicalJson(declared(spec));
   // Amounts of a node change only while it holds nothing and has no nomination; the executor reports again later.
   if (changed && known.pool === spec.pool && capacity.slot(spec.id).attempts.size === 0 && !isNominated(state, spec.id))
     batch.emit({ kind: "nodeChanged", version: 2, atMs, node: spec });

@@ -69,7 +69,7 @@ function runsIntoWindow(
  * that a restart loses.
  */
 function isAheadOfOthers(world: World, workload: Workload, { acceleratorType }: Attempt): boolean {
-  const { rules, queue } = world;
+  const { rules, queue, capacity } = world;
   if (!heedsHead(rules)) return true;
   return queue.waitingClasses().every((bucket) => {
     const { request } = bucket;
@@ -77,7 +77,7 @@ function isAheadOfOthers(world: World, workload: Workload, { acceleratorType }: 
     if (head === undefined || queue.compare(workload, head) < 0) return true;
     const { acceleratorTypes } = request;
     const wantsType =
-      acceleratorTypes.length === 0 || acceleratorTypes.includes(acceleratorType) || isInGroups(request);
+      isInGroups(request) || capacity.acceptable(acceleratorTypes).some(({ type }) => type === acceleratorType);
     return !wantsType || !couldEverFit(world, bucket) || isHeldByLimit(world, request);
   });
 }

@@ -42,6 +42,8 @@ export interface Pool {
   readonly executor: ExecutorId;
   /** The one accelerator type of the pool, `""` where its nodes have none. */
   readonly acceleratorType: string;
+  /** The family of the type, by which requests and quotas may name it (`H100` for `H100-SXM-80GB`); absent: the type has none. */
+  readonly acceleratorFamily?: string;
   readonly priceMicroUsdPerHour: number;
   /** The device as which its accelerators may be divided by profiles (`mig.ts`); absent: they are not divided. */
   readonly mig?: MigDevice;
@@ -80,6 +82,7 @@ export interface Node extends NodeSpec {
   readonly ordinal: number;
   readonly acceleratorType: string;
   /** As its pool says. */
+  readonly acceleratorFamily?: string;
   readonly mig?: MigDevice;
   readonly networkGbps?: number;
   readonly acceleratorMemoryMib?: number;
@@ -89,11 +92,26 @@ export interface Node extends NodeSpec {
   readonly joinedAtMs: number;
   /** It is kept for work that loses nodes: nothing else is placed here. Absent: it is a node like any other. */
   readonly hotSpare?: true;
+  /** Its pool has another accelerator type: nothing new is placed here until the node is empty and takes the type over. */
+  readonly acceleratorsChanged?: true;
 }
+
+/** Whether one of these names, of types or families, covers the accelerators; no names cover every type. */
+export const isOfTypes = (
+  names: readonly string[],
+  { acceleratorType, acceleratorFamily }: Pick<Pool, "acceleratorType" | "acceleratorFamily">,
+): boolean =>
+  names.length === 0 ||
+  names.includes(acceleratorType) ||
+  (acceleratorFamily !== undefined && names.includes(acceleratorFamily));
 
 /** A node that will be away within this time is not made a spare: it would soon be none. */
 export const HOT_SPARE_AHEAD_MS = 3_600_000;
 
 /** Whether work may be placed on the node at all. */
-export const takesWork = ({ health, draining }: Pick<Node, "health" | "draining">): boolean =>
-  health === "up" && !draining;
+export const takesWork = ({
+  health,
+  draining,
+  acceleratorsChanged,
+}: Pick<Node, "health" | "draining" | "acceleratorsChanged">): boolean =>
+  health === "up" && !draining && acceleratorsChanged !== true;

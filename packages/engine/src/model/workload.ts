@@ -129,6 +129,8 @@ interface SpecCommon {
   readonly gang: GangSpec;
   /** Accelerator types in order of preference; empty: any. A gang never mixes types. */
   readonly acceleratorTypes: readonly string[];
+  /** It may wait for a type that no node has. The edge refuses other work of such a type; decisions do not read this. */
+  readonly waitForType?: true;
   /** Larger goes first where the policy orders by priority. */
   readonly priority: number;
   /** From the moment the attempt runs; `null`: unlimited. */

@@ -79,8 +79,12 @@ function addByType(
     const { group } = part;
     const { acceleratorsMilli } = teamUse.amountOfParts([part], () => "");
     const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
-    for (const { type } of capacity.acceptable(accepted)) {
-      const position = typesAt.get(type);
+    // A family counts once, however many of its types will do.
+    const names = capacity
+      .acceptable(accepted)
+      .flatMap(({ type, family }) => (family === undefined ? type : [type, family]));
+    for (const name of capacity.hasFamilies ? new Set(names) : names) {
+      const position = typesAt.get(name);
       if (position !== undefined) demand[position] = (demand[position] as number) + acceleratorsMilli;
     }
   }

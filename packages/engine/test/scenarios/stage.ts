@@ -224,6 +224,12 @@ export class Stage {
       return [{ kind: "nodeNotice", nodeId: nodeId(id), goneAtMs: durationMs(at) }];
     },
     seen: (rest) => this.#seen(rest),
+    // found POOL TYPE [family=H100]: the accelerators that its executor finds there
+    found: (rest) => {
+      const { plain, fields } = wordsOf(rest);
+      const [name = "", acceleratorType = ""] = plain;
+      return [{ kind: "acceleratorsSeen", pool: pool(name).name, acceleratorType, ...familyOf(fields) }];
+    },
     running: (rest) => [{ kind: "attemptRunning", attemptId: this.#attempt(wordsOf(rest)) }],
     exit: (rest) => {
       const words = wordsOf(rest);
@@ -273,7 +279,8 @@ export class Stage {
       sites: [site],
       pools: [...types].map((type) => {
         const mig = known.get(pool(type).name)?.mig;
-        return { ...pool(type), ...migOf(wordsOf(rest).fields), ...(mig === undefined ? {} : { mig }) };
+        const { fields } = wordsOf(rest);
+        return { ...pool(type), ...migOf(fields), ...familyOf(fields), ...(mig === undefined ? {} : { mig }) };
       }),
     });
     return [pools, ...specs.map(({ spec: seen }): Input => ({ kind: "nodeSeen", node: seen }))];
@@ -494,6 +501,11 @@ function timesOf({ plain, fields }: Words) {
     ...(nodes === undefined ? {} : { nodes }),
   };
 }
+
+const familyOf = (fields: Words["fields"]): { readonly acceleratorFamily?: string } => {
+  const family = fields.get("family");
+  return family === undefined ? {} : { acceleratorFamily: family };
+};
 
 function nodeOf({ plain, fields }: Words) {
   const type = fields.get("type") ?? (fields.get("gpu") === "0" ? "" : "H100");

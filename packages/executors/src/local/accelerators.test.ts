@@ -13,9 +13,9 @@ describe("what nvidia-smi prints", () => {
       "",
     ].join("\n");
     expect(parseNvidiaSmi(text).map(({ deviceIndex, type }) => `${deviceIndex} ${type}`)).toEqual([
-      "0 H200",
-      "1 H100-80GB-HBM3",
-      "2 A100-SXM4-80GB",
+      "0 H200-SXM",
+      "1 H100-SXM-80GB",
+      "2 A100-SXM-80GB",
       "3 T4",
       "4 RTX-4090",
     ]);
@@ -50,7 +50,7 @@ describe("what rocm-smi prints", () => {
 
 describe("the machine as nodes", () => {
   const machine = { name: "box", cores: 16, memoryMib: 64_000 };
-  const nvidia = (type: string, deviceIndex: number) => ({ vendor: "nvidia", type, deviceIndex }) as const;
+  const nvidia = (type: string, deviceIndex: number) => ({ vendor: "nvidia", type, label: type, deviceIndex }) as const;
 
   it("is one node in one pool when its accelerators are of one type", () => {
     const { sites, pools, nodes } = describeMachine(machine, [nvidia("H200", 0), nvidia("H200", 1)], {});
@@ -59,6 +59,14 @@ describe("the machine as nodes", () => {
     expect(nodes).toEqual([
       { id: "box", pool: "local", fabric: [], acceleratorCount: 2, coresMilli: 16_000, memoryMib: 64_000 },
     ]);
+  });
+
+  it("has the family of its type, and says which pools the tools have found", () => {
+    const found = describeMachine(machine, parseNvidiaSmi("0, NVIDIA H100 80GB HBM3"), {});
+    expect(found.pools).toMatchObject([{ acceleratorType: "H100-SXM-80GB", acceleratorFamily: "H100" }]);
+    expect(found.detectedPools).toEqual(["local"]);
+    const declared = describeMachine(machine, [], {});
+    expect([declared.detectedPools, declared.pools[0]?.acceleratorFamily]).toEqual([[], undefined]);
   });
 
   it("declares slots where there are none: its cores, at most eight, or as told", () => {

@@ -1,13 +1,16 @@
 /** What the vendors' tools say of the accelerators in this machine. Parsing is apart from running, so that it can be tested. */
 import { execFile } from "node:child_process";
+import { canonicalType, deviceLabel } from "@headroom/perf/accelerator-types";
 import { z } from "zod";
 
 export interface FoundAccelerator {
   readonly vendor: "nvidia" | "amd";
   /** The vendor's own number on this machine. */
   readonly deviceIndex: number;
-  /** As users write it in `accelerator:`, e.g. `H200`. */
+  /** By its name in the catalogue of accelerator types, e.g. `H200-SXM`. */
   readonly type: string;
+  /** The device's own name as one word, for names of pools and nodes: it stays when the catalogue learns the device. */
+  readonly label: string;
 }
 
 /** A driver that is being loaded takes seconds; one that hangs must not hold up the start for ever. */
@@ -36,7 +39,7 @@ export function parseNvidiaSmi(text: string): FoundAccelerator[] {
   for (const line of text.split("\n")) {
     const match = /^\s*(\d+)\s*,\s*(.+?)\s*$/.exec(line);
     if (match?.[1] === undefined || match[2] === undefined) continue;
-    found.push({ vendor: "nvidia", deviceIndex: Number(match[1]), type: typeOfName(match[2]) });
+    found.push({ vendor: "nvidia", deviceIndex: Number(match[1]), ...namesOf(match[2]) });
   }
   return found;
 }
@@ -55,7 +58,7 @@ export function parseRocmSmi(text: string): FoundAccelerator[] {
     if (index === undefined) continue;
     const byName = new Map(Object.entries(fields).map(([name, value]) => [name.toLowerCase(), value]));
     const name = ROCM_NAME_FIELDS.map((field) => byName.get(field)).find(isProductName);
-    found.push({ vendor: "amd", deviceIndex: Number(index), type: typeOfName(name ?? "amd") });
+    found.push({ vendor: "amd", deviceIndex: Number(index), ...namesOf(name ?? "amd") });
   }
   return found.toSorted((a, b) => a.deviceIndex - b.deviceIndex);
 }
@@ -73,11 +76,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** `NVIDIA H100 80GB HBM3` is `H100-80GB-HBM3`: without the makers' words, and as one word. */
-function typeOfName(name: string): string {
-  const short = name.replace(
-    /\b(NVIDIA|AMD|Tesla|GeForce|Instinct|Radeon|Advanced Micro Devices,? Inc\.?|\[AMD\/ATI\])(\s+|$)/g,
-    "",
-  );
-  return (short.trim() || name.trim()).replace(/[^A-Za-z0-9.]+/g, "-").replace(/^-+|-+$/g, "");
-}
+const namesOf = (name: string): Pick<FoundAccelerator, "type" | "label"> => ({
+  type: canonicalType(name),
+  label: deviceLabel(name),
+});

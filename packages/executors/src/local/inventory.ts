@@ -2,6 +2,7 @@
 import { availableParallelism, hostname, totalmem } from "node:os";
 import type { NodeId, Pool, PoolName } from "@headroom/engine";
 import { nodeId, poolName, siteName } from "@headroom/engine";
+import { familyOfType } from "@headroom/perf/accelerator-types";
 import type { Inventory } from "../executor.ts";
 import type { FoundAccelerator } from "./accelerators.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
@@ -50,16 +51,18 @@ export function describeMachine(
   const groups = nodeCount === 1 ? groupByType(found) : [];
   if (groups.length === 0) {
     const count = options.slotCount ?? Math.min(machine.cores, SLOT_COUNT_DEFAULT_MAX);
-    groups.push({ type: options.slotType ?? SLOT_TYPE, count, devices: null });
+    const type = options.slotType ?? SLOT_TYPE;
+    groups.push({ type, label: type, count, devices: null });
   }
   const total = groups.reduce((sum, { count }) => sum + count, 0);
-  const suffixes = groups.map(({ type }, position) => (position === 0 ? "" : `-${type}`));
+  const suffixes = groups.map(({ label }, position) => (position === 0 ? "" : `-${label}`));
   const name = options.nodeName ?? machine.name;
   const pools = groups.map(({ type, count }, position): Pool => ({
     name: poolOf(options, suffixes[position]),
     site: site.name,
     executor: options.id ?? LOCAL_EXECUTOR_ID,
     acceleratorType: count > 0 ? type : "",
+    ...familyOf(count > 0 ? type : ""),
     priceMicroUsdPerHour: 0,
   }));
   const share = (amount: number, count: number): number =>
@@ -80,7 +83,13 @@ export function describeMachine(
   for (const [position, { devices: own }] of groups.entries()) {
     if (own !== null) devices.set(nodeId(`${name}${suffixes[position] ?? ""}`), own);
   }
-  return { sites: [site], pools, nodes, devices };
+  const detectedPools = pools.filter((_pool, position) => groups[position]?.devices !== null).map((pool) => pool.name);
+  return { sites: [site], pools, nodes, devices, detectedPools };
+}
+
+function familyOf(type: string): Pick<Pool, "acceleratorFamily"> {
+  const family = familyOfType(type);
+  return family === undefined || family === type ? {} : { acceleratorFamily: family };
 }
 
 function nodeNames(name: string, nodeCount: number): string[] {
@@ -93,6 +102,7 @@ function poolOf(options: Omit<LocalExecutorOptions, "homeDir">, suffix: string |
 
 interface AcceleratorGroup {
   readonly type: string;
+  readonly label: string;
   readonly count: number;
   readonly devices: NodeDevices | null;
 }
@@ -102,6 +112,7 @@ function groupByType(found: readonly FoundAccelerator[]): AcceleratorGroup[] {
   const byType = Map.groupBy(found, ({ type }) => type);
   const groups = [...byType].map(([type, members]) => ({
     type,
+    label: members[0]?.label ?? type,
     count: members.length,
     devices: { vendor: members[0]?.vendor ?? "nvidia", deviceIndices: members.map(({ deviceIndex }) => deviceIndex) },
   }));

@@ -16,6 +16,7 @@ import type {
 import { ToolRunner } from "../readings/run-tool.ts";
 import { OperationalError } from "@headroom/platform";
 import { findAccelerators } from "./accelerators.ts";
+import type { FoundAccelerator } from "./accelerators.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 import type { Inspection } from "./attempt-inspection.ts";
 import { buryAttempt, inspectAttempt, killAttempt } from "./attempt-inspection.ts";
@@ -70,6 +71,7 @@ class LocalExecutor implements Executor {
   #listener: ExecutorListener | null = null;
   #started: Promise<void> = Promise.resolve();
   #found: Promise<LocalInventory> | null = null;
+  #accelerators: readonly FoundAccelerator[] = [];
 
   constructor(options: LocalExecutorOptions) {
     if (process.platform !== "linux") {
@@ -264,7 +266,15 @@ class LocalExecutor implements Executor {
   #discover(): Promise<LocalInventory> {
     const { accelerators: which, nodeCount = 1 } = this.#options;
     const found = which === "declared" || nodeCount > 1 ? Promise.resolve([]) : findAccelerators();
-    return found.then((accelerators) => describeMachine(readMachine(), accelerators, this.#options));
+    return found.then((now) => describeMachine(readMachine(), this.#lastFound(now), this.#options));
+  }
+
+  /** A tool that fails once must not turn accelerators into slots: while this process lives, what was found stays. */
+  #lastFound(now: readonly FoundAccelerator[]): readonly FoundAccelerator[] {
+    if (now.length === 0 && this.#accelerators.length > 0)
+      this.#problem("Looking for accelerators", "the vendors' tools report none any more; the last answer is kept");
+    else this.#accelerators = now;
+    return this.#accelerators;
   }
 
   async #devicesOf(node: NodeId): Promise<NodeDevices | null> {

@@ -3,13 +3,15 @@
  */
 import { planApply } from "@headroom/engine";
 import type { CommandResult, Engine, NodeId, TeamName, WorkloadId } from "@headroom/engine";
+import * as catalogue from "@headroom/perf/accelerator-types";
 import { ProblemError, refuse } from "@headroom/protocol";
-import type { OperationName, operations } from "@headroom/protocol";
+import type { OperationName, WorkloadSpec, operations } from "@headroom/protocol";
 import {
   applyWarnings,
   calendarList,
   changesWithNotices,
   chosenPolicy,
+  documentsWithTypesOfFleet,
   engineDocuments,
   engineSpec,
   eventEnvelope,
@@ -32,11 +34,13 @@ import {
   statusView,
   submissionNotices,
   teamList,
+  teamsWithTypesOfFleet,
   triedChange,
   verdictView,
   wasteView,
   whatIfChange,
   withNotices,
+  withTypesOfFleet,
   workloadList,
   workloadView,
 } from "@headroom/views";
@@ -136,12 +140,17 @@ async function checkLevels(
   if (refusal !== null) throw refusal;
 }
 
+/** The spec by the fleet's names of accelerator types, after all checks. */
+async function accepted(plane: ControlPlane, spec: WorkloadSpec): Promise<WorkloadSpec> {
+  await checkLevels(plane, [{ pointer: "", spec }]);
+  return plane.driver.read(({ state }) => withTypesOfFleet(state, spec, catalogue));
+}
+
 export const handlers: Handlers = {
   listWorkloads: ({ driver, telemetry }, { query }) =>
     driver.read((engine) => workloadList(engine, query, telemetry.newest)),
   submitWorkload: async (plane, call) => {
-    await checkLevels(plane, [{ pointer: "", spec: call.body }]);
-    const spec = engineSpec(call.body);
+    const spec = engineSpec(await accepted(plane, call.body));
     // Before it is recorded: afterwards the team's holdings may contain it.
     const notices = await plane.driver.read((engine) => submissionNotices(engine, { spec, actor: call.actor }));
     const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
@@ -200,14 +209,18 @@ export const handlers: Handlers = {
     return answer;
   },
   forecastWorkload: async (plane, { body, actor }, gone) => {
-    await checkLevels(plane, [{ pointer: "", spec: body }]);
-    const answer = await plane.forecast.ask({ kind: "forecast", spec: engineSpec(body), actor }, actor, gone());
+    const spec = await accepted(plane, body);
+    const answer = await plane.forecast.ask({ kind: "forecast", spec: engineSpec(spec), actor }, actor, gone());
     if (answer.kind === "refused") throw new ProblemError(rejectionProblem(answer.rejection));
     return answer.forecast;
   },
   whatIf: ({ forecast }, { body, actor }, gone) =>
     forecast.whatIf(
-      (engine) => ({ kind: "whatIf", change: whatIfChange(engine, body), horizonMs: body.horizonMs }),
+      (engine) => ({
+        kind: "whatIf",
+        change: whatIfChange(engine, { ...body, teams: teamsWithTypesOfFleet(engine.state, body.teams, catalogue) }),
+        horizonMs: body.horizonMs,
+      }),
       actor,
       gone(),
     ),
@@ -224,7 +237,9 @@ export const handlers: Handlers = {
     return { ...taken, nowMs: nowMs() };
   },
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
-    const change = await driver.read((engine) => triedChange(engine, body));
+    const change = await driver.read((engine) =>
+      triedChange(engine, { ...body, teams: teamsWithTypesOfFleet(engine.state, body.teams, catalogue) }),
+    );
     return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };
   },
   replay: ({ replays }, { params: { id } }) => replays.read(id),
@@ -256,9 +271,10 @@ export const handlers: Handlers = {
   queue: ({ driver }, { query }) => driver.read((engine) => queueView(engine, query)),
   apply: async (plane, call, gone) => {
     await checkLevels(plane, specsToApply(call.body), call.body);
-    const odd = await plane.driver.read(({ state }) => applyWarnings(state, call.body, plane.nowMs()));
+    const request = await plane.driver.read(({ state }) => documentsWithTypesOfFleet(state, call.body, catalogue));
+    const odd = await plane.driver.read(({ state }) => applyWarnings(state, request, plane.nowMs()));
     const warned = odd.length === 0 ? {} : { warnings: odd };
-    const documents = engineDocuments(call.body);
+    const documents = engineDocuments(request);
     const submissions = documents.workloads.map((spec) => ({ spec, actor: call.actor }));
     const notices = await plane.driver.read((engine) => noticesInOrder(engine, submissions));
     if (call.query.dryRun === true && call.query.forecast === true) {

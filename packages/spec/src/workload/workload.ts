@@ -213,6 +213,11 @@ const common = {
     examples: ["H100-SXM", ["H200", "H100"]],
     otherwise: "any",
   }),
+  waitForType: optional(notation.flag, {
+    description:
+      "`true`: wait until a node has such accelerators. Otherwise a type that no node has is refused when it is submitted.",
+    otherwise: "`false`",
+  }),
   priority: defaulted(priority, 0, {
     description:
       "`low` (-100), `normal` (0), `high` (100) or a whole number. Larger goes first where the policy orders by it.",

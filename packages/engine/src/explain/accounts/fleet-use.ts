@@ -23,6 +23,10 @@ export function teamHolds(engine: Engine, team: TeamName): ReadonlyMap<string, n
   return worldOf(engine).teamUse.usedByType(team);
 }
 
+/** The same of the types of a family together. */
+export const teamHoldsOfFamily = (engine: Engine, team: TeamName, family: string): number =>
+  worldOf(engine).teamUse.used(team, family);
+
 /** The same in all, with cores and memory. */
 export function teamHoldsInAll(
   engine: Engine,

@@ -53,9 +53,8 @@ const ofGroup = ({ at, ...values }: Values<OwnChange>, group: string): Values<Ow
 
 function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Values<OwnChange> {
   if (acceleratorTypes.length === 0) return listed([]);
-  const others = capacity.allTypes
-    .map(({ type }) => type)
-    .filter((type) => type !== "" && !acceleratorTypes.includes(type));
+  const accepted = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));
+  const others = capacity.allTypes.map(({ type }) => type).filter((type) => type !== "" && !accepted.has(type));
   return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
 }
 

@@ -65,7 +65,10 @@ function guaranteedResources(
   { team, isByTypeAlone }: TeamNode,
   { gang, acceleratorTypes }: PlacementRequest,
 ): readonly string[] {
-  const asked = capacity.acceptable(acceleratorTypes).map(({ type }) => type);
+  // A family that the guarantee names stands for its types.
+  const asked = capacity
+    .acceptable(acceleratorTypes)
+    .map(({ type, family }) => (family !== undefined && family in (team.guarantee ?? {}) ? family : type));
   const byItself = (gang.accelerators === 0 ? [] : asked).filter(
     (type) => isByTypeAlone || teamUse.quota?.positions.includes(teamUse.position(type)) === true,
   );

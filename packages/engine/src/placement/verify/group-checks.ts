@@ -3,6 +3,7 @@
  * type.
  */
 import type { AttemptId } from "../../model/ids.ts";
+import { isOfTypes } from "../../model/fleet.ts";
 import type { WorkerAllocation, WorkloadSpec } from "../../model/workload.ts";
 import type { ReadonlyState } from "../../state/state.ts";
 import type { Findings } from "./findings.ts";
@@ -33,10 +34,11 @@ export function checkGroups(
       own.length <= most && (isIncomplete || own.length >= least),
       () => `${id} has ${own.length} workers of ${name}, which may have ${least} to ${most}`,
     );
-    const types = [...new Set(own.map(({ node }) => state.nodes.get(node)?.acceleratorType ?? ""))];
+    const nodes = own.map(({ node }) => state.nodes.get(node) ?? { acceleratorType: "" });
+    const types = [...new Set(nodes.map(({ acceleratorType }) => acceleratorType))];
     const accepted = acceleratorTypes ?? spec.acceleratorTypes;
     findings.expect(
-      types.length <= 1 && types.every((type) => accepted.length === 0 || accepted.includes(type)),
+      types.length <= 1 && nodes.every((node) => isOfTypes(accepted, node)),
       () => `${name} of ${id} was given ${types.join(" and ")}`,
     );
   }

@@ -1,6 +1,7 @@
 /** Verifies a placement independently of the code that made it: a violation is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
 import { fractionOn, needsFraction, needsPart } from "../../model/device-part.ts";
+import { isOfTypes } from "../../model/fleet.ts";
 import { shapeOf } from "../../model/gang.ts";
 import { attemptId } from "../../model/ids.ts";
 import { windowBroken } from "./calendar.ts";
@@ -22,12 +23,13 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   const { request, waiting } = bucket;
   const { gang, acceleratorTypes } = request;
   const { workers, acceleratorType } = placement;
+  const family = world.capacity.type(acceleratorType)?.family;
   const workload = waiting.first();
   const who = workload?.id ?? "nobody";
   if (workers.length !== request.workers)
     throw new InvariantError(`${who} was given ${workers.length} of ${request.workers} workers`);
-  if (acceleratorTypes.length > 0 && !acceleratorTypes.includes(acceleratorType))
-    throw new InvariantError(`${who} was given type ${acceleratorType}`);
+  const given = { acceleratorType, ...(family === undefined ? {} : { acceleratorFamily: family }) };
+  if (!isOfTypes(acceleratorTypes, given)) throw new InvariantError(`${who} was given type ${acceleratorType}`);
   if (gang.taskGroups !== undefined) verifyGroups(world, bucket, workers);
   const first = growingAttempt(world, request)?.workers[0] ?? workers[0];
   const isOneAlone = workers.length === 1 && workers[0] === first;

@@ -9,6 +9,7 @@ import type { NodeId, PoolName, SiteName } from "../../model/ids.ts";
 import type { ReservedTopology } from "../../model/team.ts";
 import { GROUP_LEVEL } from "../../model/team.ts";
 import { compareText } from "../../base/canonical.ts";
+import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { NODE_LEVEL } from "../../cluster/fabric-index.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 
@@ -129,8 +130,11 @@ export class CellTree {
   }
 
   /** The cells that match a reserved topology, in order; for a pinned one those on its nodes. */
-  cellsOf({ within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology, type: string): Cell[] {
-    if (acceleratorType !== undefined && acceleratorType !== type) return [];
+  cellsOf(
+    { within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology,
+    { type, family }: Pick<TypeCapacity, "type" | "family">,
+  ): Cell[] {
+    if (acceleratorType !== undefined && acceleratorType !== type && acceleratorType !== family) return [];
     const alike = this.#byKind.get(kindOf(within, accelerators)) ?? [];
     return alike.filter(
       ({ path, slot }) =>

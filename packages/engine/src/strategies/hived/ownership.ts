@@ -54,10 +54,11 @@ export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
 }
 
 /** All shapes that are cells of the type, those of pinned nodes first, then larger before smaller. */
-export function shapesOn({ state }: World, tree: CellTree, type: string): readonly OwnedShape[] {
+export function shapesOn({ state, capacity }: World, tree: CellTree, type: string): readonly OwnedShape[] {
+  const family = capacity.type(type)?.family;
   const owned = [...state.teams.values()].flatMap(({ name, reservedTopology = [] }) =>
     reservedTopology.map((shape): OwnedShape => {
-      const cells = tree.cellsOf(shape, type);
+      const cells = tree.cellsOf(shape, { type, family });
       return { owner: name, shape, cells, could: new Set(cells) };
     }),
   );

@@ -1,0 +1,47 @@
+/** Guarantees of teams by compared position: of types, of their families, and of all accelerators together. */
+import { ACCELERATORS_AT, FIRST_TYPE_AT } from "./team-node.ts";
+import type { TeamNode } from "./team-node.ts";
+
+export const isStatedByTypeAlone = (guarantee: readonly number[]): boolean =>
+  (guarantee[ACCELERATORS_AT] ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY &&
+  guarantee.some((amount, position) => position >= FIRST_TYPE_AT && Number.isFinite(amount));
+
+export function setGuaranteed(
+  node: TeamNode,
+  positions: readonly number[],
+  familyAt: ReadonlyMap<number, number>,
+): void {
+  for (const child of node.children) setGuaranteed(child, positions, familyAt);
+  const { guarantee, isByTypeAlone, team, children } = node;
+  const stated = (position: number): number => guarantee[position] ?? Number.POSITIVE_INFINITY;
+  const ofTypes = positions.filter((at) => at >= FIRST_TYPE_AT && Number.isFinite(stated(at)));
+  const number = stated(ACCELERATORS_AT);
+  const members = (family: number): readonly number[] => ofTypes.filter((at) => familyAt.get(at) === family);
+  const sumOfTypes = (types: readonly number[]): number => types.reduce((sum, at) => sum + stated(at), 0);
+  // Within a family that is stated, amounts of its types are parts of that of the family, unless they are more together.
+  const ofFamily = (family: number): number =>
+    Number.isFinite(stated(family))
+      ? Math.max(stated(family), sumOfTypes(members(family)))
+      : sumOfTypes(members(family));
+  const isCounted = (at: number): boolean => {
+    const family = familyAt.get(at);
+    return family === undefined || !Number.isFinite(stated(family));
+  };
+  const families = new Set(familyAt.values());
+  const guaranteed: number[] = [];
+  for (const position of positions) {
+    let amount = stated(position);
+    const family = familyAt.get(position);
+    if (team.guarantee === undefined)
+      amount = children.reduce((sum, child) => sum + (child.guaranteed[position] as number), 0);
+    else if (position === ACCELERATORS_AT && isByTypeAlone)
+      amount = ofTypes.filter(isCounted).reduce((sum, at) => sum + (families.has(at) ? ofFamily(at) : stated(at)), 0);
+    else if (position >= FIRST_TYPE_AT && amount === Number.POSITIVE_INFINITY) {
+      if (family !== undefined && Number.isFinite(stated(family))) amount = stated(family);
+      else if (members(position).length > 0) amount = ofFamily(position);
+      else amount = isByTypeAlone ? 0 : number;
+    }
+    guaranteed[position] = amount;
+  }
+  node.guaranteed = guaranteed;
+}

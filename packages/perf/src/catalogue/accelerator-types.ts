@@ -1,0 +1,70 @@
+/**
+ * Names of accelerator types for everything that compares them: discovery, requests, quotas, prices and sizing. An entry of the catalogue
+ * is a type. A family ("H100") covers the types of one chip that differ in form factor or memory. This module must import nothing but the
+ * catalogue's entries: the control plane loads it at its start.
+ */
+import type { Accelerator } from "./accelerator.ts";
+import { accelerators, findAccelerator } from "./accelerators.ts";
+
+/** Chips that are sold in several forms. A type belongs to the family with which its name begins, up to a hyphen. */
+export const acceleratorFamilies: readonly string[] = [
+  "V100",
+  "A100",
+  "H100",
+  "H200",
+  "H800",
+  "H20",
+  "B200",
+  "B300",
+  "Rubin",
+  "MI250",
+  "MI300",
+];
+
+const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
+
+const familyByName = new Map(acceleratorFamilies.map((family) => [normalised(family), family]));
+
+/** The family with that name in any spelling, also with the maker's name before it (`nvidia h100`). */
+export function familyNamed(name: string): string | undefined {
+  return familyByName.get(normalised(withoutMakers(name)));
+}
+
+/** The catalogue's entry for a name, an alias, or the name that a driver or a cloud gives to the device. */
+function entryNamed(name: string): Accelerator | undefined {
+  return findAccelerator(name) ?? findAccelerator(withoutMakers(name));
+}
+
+/**
+ * The one name of a type: that of the catalogue, or, for a device that the catalogue lacks, its own without the maker's words and spaces.
+ * `H100-80GB-HBM3`, `H100-SXM` and `NVIDIA H100 80GB HBM3` are `H100-SXM-80GB`.
+ */
+export const canonicalType = (name: string): string => entryNamed(name)?.name ?? deviceLabel(name);
+
+/** Whether two names mean the same type. */
+export const isSameType = (left: string, right: string): boolean => canonicalType(left) === canonicalType(right);
+
+/** The family of a type by any of its names; `undefined` for a type without one. */
+export function familyOfType(name: string): string | undefined {
+  const known = familyNamed(name);
+  if (known !== undefined) return known;
+  const type = canonicalType(name).toLowerCase();
+  return acceleratorFamilies.find((family) => type.startsWith(`${family.toLowerCase()}-`));
+}
+
+/** Every name that the catalogue gives to a type or a family, once each. */
+export const acceleratorTypeNames: readonly string[] = [
+  ...new Set([...acceleratorFamilies, ...accelerators.map(({ name }) => name)]),
+];
+
+const makers =
+  /\b(NVIDIA|AMD|Intel|Google|AWS|Habana|Tesla|GeForce|Instinct|Radeon|Advanced Micro Devices,? Inc\.?|\[AMD\/ATI\])([\s-]+|$)/gi;
+
+const withoutMakers = (name: string): string => name.replace(makers, "").trim() || name.trim();
+
+/** A device's own name as one word, without the maker's: letters, digits, dots and hyphens. */
+export function deviceLabel(name: string): string {
+  return withoutMakers(name)
+    .replaceAll(/[^A-Za-z0-9.]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+}

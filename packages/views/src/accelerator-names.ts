@@ -1,0 +1,236 @@
+/**
+ * Names of accelerator types at the edge. People write a type as the catalogue, a driver or a cloud calls it, or name a family; the engine
+ * compares names as they are. So a request is brought to the names that the fleet has, or to those of the catalogue, before the engine sees it.
+ */
+import { canonicalJson, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
+import type { ReadonlyState, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import { nearestName, refuse } from "@headroom/protocol";
+import type { ApplyRequest, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
+
+/** The catalogue of accelerator types: `@headroom/perf/accelerator-types`. */
+export interface TypeCatalogue {
+  canonicalType(name: string): string;
+  familyNamed(name: string): string | undefined;
+  familyOfType(name: string): string | undefined;
+  readonly acceleratorTypeNames: readonly string[];
+}
+
+type FleetState = Pick<ReadonlyState, "pools" | "nodes">;
+type PoolTypes = Pick<Pool, "name" | "acceleratorType" | "acceleratorFamily">;
+
+export class AcceleratorNames {
+  readonly #catalogue: TypeCatalogue;
+  readonly #pools: FleetState["pools"];
+  /** Types of the fleet, and the families to which they belong. */
+  readonly types: ReadonlySet<string>;
+  readonly #families: ReadonlySet<string>;
+
+  /** `declared`: pools of the same request, already brought to their names. */
+  constructor({ pools, nodes }: FleetState, catalogue: TypeCatalogue, declared: readonly PoolTypes[] = []) {
+    this.#catalogue = catalogue;
+    this.#pools = pools;
+    const replaced = new Set(declared.map(({ name }) => name));
+    const all = [...declared, ...[...pools.values()].filter(({ name }) => !replaced.has(name)), ...nodes.values()];
+    this.types = new Set(all.map(({ acceleratorType }) => acceleratorType).filter((type) => type !== ""));
+    this.#families = new Set(all.flatMap(({ acceleratorFamily }) => acceleratorFamily ?? []));
+  }
+
+  /** The fleet's name for a type or family, else the catalogue's; a name that neither knows stays as it is. */
+  of(name: string): string {
+    const { types } = this;
+    if (types.has(name)) return name;
+    const family = this.#catalogue.familyNamed(name);
+    if (family !== undefined) return types.has(family) && !this.#families.has(family) ? this.#typeOf(family) : family;
+    return this.#typeOf(name);
+  }
+
+  #typeOf(name: string): string {
+    const type = this.#catalogue.canonicalType(name);
+    const isKnown = this.#catalogue.acceleratorTypeNames.includes(type);
+    const same = [...this.types].find((each) => this.#catalogue.canonicalType(each) === type);
+    return same ?? (isKnown ? type : name);
+  }
+
+  pool<Declared extends PoolTypes>(pool: Declared): Declared {
+    const { acceleratorFamily: _ignored, ...rest } = pool;
+    if (pool.acceleratorType === "") return rest as Declared;
+    const recorded = this.#pools.get(pool.name as never)?.acceleratorType;
+    const type = this.#catalogue.canonicalType(pool.acceleratorType);
+    const isAsRecorded = recorded !== undefined && this.#catalogue.canonicalType(recorded) === type;
+    const acceleratorType = isAsRecorded ? recorded : this.#typeOf(pool.acceleratorType);
+    const family = this.#catalogue.familyOfType(acceleratorType);
+    const isOwn = family === undefined || family === acceleratorType;
+    return { ...rest, acceleratorType, ...(isOwn ? {} : { acceleratorFamily: family }) } as Declared;
+  }
+
+  list(names: readonly string[]): string[] {
+    return [...new Set(names.map((name) => this.of(name)))];
+  }
+
+  spec<Spec extends Pick<WorkloadSpec, "acceleratorTypes" | "gang">>(spec: Spec): Spec {
+    const { taskGroups } = spec.gang;
+    const groups = taskGroups?.map((group) =>
+      group.acceleratorTypes === undefined ? group : { ...group, acceleratorTypes: this.list(group.acceleratorTypes) },
+    );
+    return {
+      ...spec,
+      acceleratorTypes: this.list(spec.acceleratorTypes),
+      ...(groups === undefined ? {} : { gang: { ...spec.gang, taskGroups: groups } }),
+    };
+  }
+
+  /** Amounts by the names of resources; of two names for one type the larger amount is no answer, so they are refused. */
+  #amounts(amounts: Readonly<Record<string, number>>, pointer: string): Record<string, number> {
+    const named: Record<string, number> = {};
+    for (const [resource, amount] of Object.entries(amounts)) {
+      const name = RESOURCES_BESIDE_TYPES.includes(resource) ? resource : this.of(resource);
+      if (name in named) {
+        const message = `states ${name} twice: ${resource} is another name of it`;
+        const errors = [{ pointer: `${pointer}/${resource}`, message }];
+        throw refuse("invalidRequest", `The request is not valid. ${pointer} ${message}.`, { errors });
+      }
+      named[name] = amount;
+    }
+    return named;
+  }
+
+  team(team: TeamSpec, pointer: string): TeamSpec {
+    const of = (field: QuotaField): Partial<Pick<TeamSpec, QuotaField>> => {
+      const amounts = team[field];
+      return amounts === undefined ? {} : { [field]: this.#amounts(amounts, `${pointer}/${field}`) };
+    };
+    const { reservedTopology } = team;
+    const cells = reservedTopology?.map((cell) =>
+      cell.acceleratorType === undefined ? cell : { ...cell, acceleratorType: this.of(cell.acceleratorType) },
+    );
+    return {
+      ...Object.assign({ ...team }, ...quotaFields.map(of)),
+      ...(cells === undefined ? {} : { reservedTopology: cells }),
+    };
+  }
+
+  /** The problem of a workload that no node of the fleet could ever run, since none has a type that it accepts; `null`: there is one. */
+  refusal(
+    pointer: string,
+    { acceleratorTypes, gang, waitForType }: Pick<WorkloadSpec, "acceleratorTypes" | "gang" | "waitForType">,
+  ): { readonly pointer: string; readonly message: string } | null {
+    if (waitForType === true) return null;
+    const groups = gang.taskGroups ?? [];
+    const lists =
+      groups.length === 0 ? [acceleratorTypes] : groups.map((group) => group.acceleratorTypes ?? acceleratorTypes);
+    const missing = lists.find((names) => names.length > 0 && !names.some((name) => this.#has(name)));
+    return missing === undefined
+      ? null
+      : { pointer: `${pointer}/acceleratorTypes`, message: this.#missingText(missing) };
+  }
+
+  #has(name: string): boolean {
+    return this.types.has(name) || this.#families.has(name);
+  }
+
+  #missingText(missing: readonly string[]): string {
+    const said = `No node has accelerators of type ${missing.join(" or ")}`;
+    const wait = "To wait until a node has them, use --wait-for-type (waitForType: true in a file)";
+    const there = this.#nearest(missing[0] ?? "");
+    const fleet = there.length === 0 ? "The fleet has no accelerators" : `Nearest in the fleet: ${there.join(", ")}`;
+    return `${said}. ${fleet}${this.#meant(missing)}. ${wait}`;
+  }
+
+  /** Types of the fleet, those of the same family first, then those whose names are most alike. */
+  #nearest(name: string): readonly string[] {
+    const family = this.#catalogue.familyOfType(name);
+    const left = new Set([...this.types].toSorted());
+    const found: string[] = [];
+    for (const type of left)
+      if (family !== undefined && this.#catalogue.familyOfType(type) === family) found.push(type);
+    for (const type of found) left.delete(type);
+    for (let next = nearestName(name, [...left]); next !== undefined; next = nearestName(name, [...left])) {
+      found.push(next);
+      left.delete(next);
+    }
+    return [...found, ...left].slice(0, NEAREST_MAX);
+  }
+
+  /** A name that the catalogue does not know may be a slip of the pen. */
+  #meant(missing: readonly string[]): string {
+    const { acceleratorTypeNames } = this.#catalogue;
+    const unknown = missing.find((name) => !acceleratorTypeNames.includes(name));
+    const meant = unknown === undefined ? undefined : nearestName(unknown, acceleratorTypeNames);
+    return meant === undefined ? "" : `; nearest in the catalogue: ${meant}`;
+  }
+}
+
+/** More names would hide the one that was meant. */
+const NEAREST_MAX = 3;
+
+const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowingLimit"] as const;
+type QuotaField = (typeof quotaFields)[number];
+
+type TypedState = FleetState & Pick<ReadonlyState, "workloads">;
+
+/** The spec with the names of the fleet. Throws if no node has a type that it accepts. */
+export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
+  const names = new AcceleratorNames(state, catalogue);
+  const named = names.spec(spec);
+  const problem = names.refusal("", named);
+  if (problem !== null) throw refuse("noSuchAccelerators", `${problem.message}.`);
+  return named;
+}
+
+/** The same of everything in a request to apply. Work that exists already is not submitted again, so it is not refused. */
+export function documentsWithTypesOfFleet(
+  state: TypedState,
+  request: ApplyRequest,
+  catalogue: TypeCatalogue,
+): ApplyRequest {
+  const before = new AcceleratorNames(state, catalogue);
+  const pools = request.pools.map((pool) => before.pool(pool));
+  const names = new AcceleratorNames(state, catalogue, pools);
+  const workloads = request.workloads.map((spec) => names.spec(spec));
+  const schedules = request.schedules?.map((schedule) => ({ ...schedule, spec: names.spec(schedule.spec) }));
+  const calendar = request.calendar?.map((entry) =>
+    entry.kind === "reservation" && entry.acceleratorType !== undefined
+      ? { ...entry, acceleratorType: names.of(entry.acceleratorType) }
+      : entry,
+  );
+  const problems = [
+    ...workloads
+      .flatMap((spec, at) => names.refusal(`/workloads/${at}`, spec) ?? [])
+      .filter(({ pointer }) => {
+        const spec = workloads[Number(pointer.split("/")[2])];
+        return spec === undefined || !isKnown(state, spec);
+      }),
+    ...(schedules ?? []).flatMap(({ spec }, at) => names.refusal(`/schedules/${at}/spec`, spec) ?? []),
+  ];
+  if (problems.length > 0) throw refusalOf(problems);
+  return {
+    ...request,
+    pools,
+    teams: request.teams.map((team, at) => names.team(team, `/teams/${at}`)),
+    workloads,
+    ...(schedules === undefined ? {} : { schedules }),
+    ...(calendar === undefined ? {} : { calendar }),
+  };
+}
+
+/** The teams of a question with the names of the fleet. */
+export const teamsWithTypesOfFleet = (
+  state: FleetState,
+  teams: readonly TeamSpec[],
+  catalogue: TypeCatalogue,
+): TeamSpec[] => {
+  const names = new AcceleratorNames(state, catalogue);
+  return teams.map((team, at) => names.team(team, `/teams/${at}`));
+};
+
+function isKnown({ workloads }: TypedState, spec: WorkloadSpec): boolean {
+  const text = canonicalJson(spec);
+  const isSame = (other: EngineSpec): boolean =>
+    other.name === spec.name && other.team === spec.team && canonicalJson(other) === text;
+  return [...workloads.values()].some((workload) => isSame(workload.spec));
+}
+
+function refusalOf(errors: readonly { readonly pointer: string; readonly message: string }[]): ProblemError {
+  const detail = errors.map(({ message }) => `${message}.`).join(" ");
+  return refuse("noSuchAccelerators", detail, { errors: [...errors] });
+}
