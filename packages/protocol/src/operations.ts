@@ -3,7 +3,7 @@
  * the OpenAPI document lists them. The keys are the method names of `HeadroomClient`.
  */
 import { z } from "zod";
-import { limits, names, submittedSpec } from "@headroom/spec";
+import { names, submittedSpec } from "@headroom/spec";
 import { nodeReadingsPage, nodeReadingsQuery, nodeTelemetry, nodeTelemetryQuery } from "./accelerator-readings.ts";
 import { applyPlan, applyRequest } from "./apply.ts";
 import { defragmentation } from "./defragmentation.ts";
@@ -21,8 +21,9 @@ import {
   whatIfQuestion,
 } from "./forecast.ts";
 import { metricsPage, metricsQuery } from "./metrics.ts";
+import { eventQuery, logQuery, queueQuery, workloadQuery } from "./operation-queries.ts";
 import { logChunk, workloadUsage } from "./output.ts";
-import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
+import { pageQuery, queryBoolean } from "./page.ts";
 import { policy, policyChoice, policySet, presetList } from "./policy.ts";
 import type { Permission } from "./permissions.ts";
 import { fleetPredictions, workloadModel, workloadPredictions } from "./predictions.ts";
@@ -35,14 +36,7 @@ import { loginLink, status } from "./status.ts";
 import { teamPage, teamRemoved } from "./team.ts";
 import { queuePage, verdict } from "./verdict.ts";
 import { wasteList } from "./waste.ts";
-import {
-  workload,
-  workloadAccepted,
-  workloadKinds,
-  workloadPage,
-  workloadPhase,
-  workloadSubmitted,
-} from "./workload.ts";
+import { workload, workloadAccepted, workloadPage, workloadSubmitted } from "./workload.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
@@ -74,43 +68,6 @@ export interface Operation {
 const nothing = z.strictObject({});
 const byId = z.strictObject({ id: names.opaqueId });
 const byTeam = z.strictObject({ name: names.teamName });
-
-const queueQuery = pageQuery.extend({
-  team: names.teamName.optional(),
-  kind: z.enum(workloadKinds).optional(),
-  name: names.workloadName.optional(),
-  search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional(),
-});
-
-const workloadQuery = queueQuery.extend({
-  phase: workloadPhase.optional(),
-  actor: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Who submitted it." }),
-  node: names.opaqueId.optional().meta({ description: "A node on which an attempt of it is or was, as far as kept." }),
-  submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
-  order: z.enum(["newest", "oldest"]).optional(),
-});
-
-/** Upper bound of `tailLines`; without `tailLines` the whole log is returned. */
-const TAIL_LINES_MAX = 100_000;
-
-const logQuery = z.strictObject({
-  attempt: names.opaqueId.optional(),
-  worker: queryInteger(0, limits.WORKERS_MAX).optional(),
-  stream: z.enum(["stdout", "stderr"]).optional(),
-  follow: queryBoolean.optional(),
-  tailLines: queryInteger(0, TAIL_LINES_MAX).optional(),
-  sinceMs: queryInteger(0, 999_999_999_999_999).optional(),
-});
-
-const eventQuery = z.strictObject({
-  from: z
-    .union([
-      z.literal("next", { error: "must be next or a whole number from 1 on" }),
-      queryInteger(1, 999_999_999_999_999),
-    ])
-    .optional()
-    .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
-});
 
 interface OperationShape {
   readonly permission: Permission;

@@ -7,21 +7,20 @@ import type { ClientConnection, ClientExchange } from "../http/client-connection
 import type { ResponseHead } from "../http/response-head.ts";
 import type { UpstreamFailure } from "../http/upstream-connection.ts";
 import { reserve, Reservation, type Denial } from "../limits/account.ts";
-import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
-import type { Placement } from "../replicas/pool.ts";
+import { errorBody, statusOf, type ApiError } from "../protocols/api-error.ts";
 import type { UsageOutcome } from "../usage/record.ts";
 import type { UsageWriter } from "../usage/usage-log.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
-import { asksForUsage, BufferedResponse, isRetryable } from "./buffered-response.ts";
+import { attemptMessage, type AttemptStart } from "./attempt-message.ts";
+import { BufferedResponse, isRetryable } from "./buffered-response.ts";
 import { hasFallback, type FallbackReason, type PoolRoute } from "./model-route.ts";
 import type { Listed } from "./exchange-list.ts";
 import { continuationOf, isResumable, StreamRecord, type Continuation } from "./resume.ts";
 import { routingRequestOf } from "./routing-request.ts";
 import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
-import { headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
+import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import type { ResponseTarget } from "./target.ts";
-import { bodyEdits, upstreamMessage } from "./upstream-request.ts";
 
 const noBytes = Buffer.alloc(0);
 
@@ -178,36 +177,16 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     return routingRequestOf(this.request, route, this.#tried, this.#runtime);
   }
 
-  #try(
-    route: PoolRoute,
-    start: { placement: Placement; request: RoutingRequest; nowMs: number },
-    isFresh: boolean,
-  ): void {
+  #try(route: PoolRoute, start: AttemptStart, isFresh: boolean): void {
     const attempt = new Attempt(this, route, start);
     this.#attempts.push(attempt);
     this.#attemptCount++;
     this.#sentCount++;
     this.#hasSent = true;
     this.#phase = "waiting";
-    const { endpoint, peek, head, body } = this.request;
-    const wantsUsage =
-      peek.isStream && !peek.isUsageAsked && route.pool.config.streamUsage && asksForUsage(endpoint.operation);
     const { hedgeAfter } = route.pool.config;
     const continuation = this.#continuation;
-    const message = upstreamMessage(
-      {
-        method: this.request.method,
-        path: this.request.path,
-        forwarded: head.forwarded,
-        requestId: this.request.id,
-        traceparent: this.request.traceparent,
-        body: continuation?.body ?? body,
-        edits:
-          continuation === undefined ? bodyEdits(body, peek, { model: route.upstreamModel, usage: wantsUsage }) : [],
-      },
-      route.pool,
-      start.placement.replica,
-    );
+    const message = attemptMessage(this.request, { route, replica: start.placement.replica, continuation });
     if (hedgeAfter !== undefined && this.#hedgeTimer === undefined && continuation === undefined) {
       this.#hedgeTimer = setTimeout(() => this.#hedge(route), hedgeAfter);
     }
@@ -401,18 +380,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.cancel(nowMs);
     this.#tap?.rest();
     if (this.#phase === "streaming" && this.#continues(attempt, nowMs)) return;
-    const { dialect, operation, errorOperation = operation } = this.request.endpoint;
-    const error: ApiError = {
-      kind: "upstreamFailed",
-      message: `The model server failed while it answered: ${detail}.`,
-    };
     const isStream = this.#phase === "streaming";
     this.#end("failed", 502, () => {
-      if (!isStream) {
-        this.#target.abort();
-        return;
-      }
-      this.#target.write(Buffer.from(errorEvent(dialect, errorOperation, error)), undefined);
+      if (!isStream) return this.#target.abort();
+      this.#target.write(brokenStreamEvent(this.request.endpoint, detail), undefined);
       this.#target.end();
     });
   }

@@ -2,7 +2,7 @@
 import type { ResponseHead } from "../http/response-head.ts";
 import type { TokenCounts } from "../json/usage.ts";
 import type { Denial, Need } from "../limits/account.ts";
-import type { ApiError } from "../protocols/api-error.ts";
+import { errorEvent, type ApiError } from "../protocols/api-error.ts";
 import type { Pool } from "../replicas/pool.ts";
 import type { UsageOutcome, UsageRecord } from "../usage/record.ts";
 import { nanoUsdOf } from "./model-route.ts";
@@ -94,4 +94,13 @@ function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, co
     completionTokens: counted,
     cachedTokens: 0,
   };
+}
+
+/** The event with which a stream ends whose model server failed after its first byte. */
+export function brokenStreamEvent(
+  { dialect, operation, errorOperation = operation }: ExchangeRequest["endpoint"],
+  detail: string,
+): Buffer {
+  const message = `The model server failed while it answered: ${detail}.`;
+  return Buffer.from(errorEvent(dialect, errorOperation, { kind: "upstreamFailed", message }));
 }

@@ -1,0 +1,43 @@
+/** The message of one attempt: the client's request, or its continuation, with the edits that the replica needs. */
+import type { RoutingRequest } from "@headroom/routing";
+import type { Placement } from "../replicas/pool.ts";
+import type { Replica } from "../replicas/replica.ts";
+import { asksForUsage } from "./buffered-response.ts";
+import type { PoolRoute } from "./model-route.ts";
+import type { Continuation } from "./resume.ts";
+import type { ExchangeRequest } from "./runtime.ts";
+import { bodyEdits, upstreamMessage, type UpstreamMessage } from "./upstream-request.ts";
+
+/** The place that was chosen for an attempt, and the request by which it was chosen. */
+export interface AttemptStart {
+  readonly placement: Placement;
+  readonly request: RoutingRequest;
+  readonly nowMs: number;
+}
+
+interface AttemptTarget {
+  readonly route: PoolRoute;
+  readonly replica: Replica;
+  readonly continuation: Continuation | undefined;
+}
+
+export function attemptMessage(
+  { endpoint, peek, head, body, method, path, id, traceparent }: ExchangeRequest,
+  { route, replica, continuation }: AttemptTarget,
+): UpstreamMessage {
+  const usage =
+    peek.isStream && !peek.isUsageAsked && route.pool.config.streamUsage && asksForUsage(endpoint.operation);
+  return upstreamMessage(
+    {
+      method,
+      path,
+      forwarded: head.forwarded,
+      requestId: id,
+      traceparent,
+      body: continuation?.body ?? body,
+      edits: continuation === undefined ? bodyEdits(body, peek, { model: route.upstreamModel, usage }) : [],
+    },
+    route.pool,
+    replica,
+  );
+}

@@ -1,0 +1,42 @@
+/** Query parameters of listings and streams. */
+import { z } from "zod";
+import { limits, names } from "@headroom/spec";
+import { pageQuery, queryBoolean, queryInteger } from "./page.ts";
+import { workloadKinds, workloadPhase } from "./workload.ts";
+
+export const queueQuery = pageQuery.extend({
+  team: names.teamName.optional(),
+  kind: z.enum(workloadKinds).optional(),
+  name: names.workloadName.optional(),
+  search: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional(),
+});
+
+export const workloadQuery = queueQuery.extend({
+  phase: workloadPhase.optional(),
+  actor: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Who submitted it." }),
+  node: names.opaqueId.optional().meta({ description: "A node on which an attempt of it is or was, as far as kept." }),
+  submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
+  order: z.enum(["newest", "oldest"]).optional(),
+});
+
+/** Upper bound of `tailLines`; without `tailLines` the whole log is returned. */
+const TAIL_LINES_MAX = 100_000;
+
+export const logQuery = z.strictObject({
+  attempt: names.opaqueId.optional(),
+  worker: queryInteger(0, limits.WORKERS_MAX).optional(),
+  stream: z.enum(["stdout", "stderr"]).optional(),
+  follow: queryBoolean.optional(),
+  tailLines: queryInteger(0, TAIL_LINES_MAX).optional(),
+  sinceMs: queryInteger(0, 999_999_999_999_999).optional(),
+});
+
+export const eventQuery = z.strictObject({
+  from: z
+    .union([
+      z.literal("next", { error: "must be next or a whole number from 1 on" }),
+      queryInteger(1, 999_999_999_999_999),
+    ])
+    .optional()
+    .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
+});
