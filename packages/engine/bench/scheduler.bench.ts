@@ -162,7 +162,8 @@ function preemptions(): Facts {
 /** 500 nodes full of non-preemptible work, and a gang of 10 x 8. */
 function fullNodes(): { readonly bench: Bench; readonly job: Command } {
   const bench = new Bench(policy, { nodes: 500, perNode: 8 });
-  bench.started(bench.receive(...Array.from({ length: 500 }, () => bench.submission({ accelerators: 8 }))));
+  const running = Array.from({ length: 500 }, () => bench.submission({ accelerators: 8 }, { preemptible: false }));
+  bench.started(bench.receive(...running));
   return { bench, job: bench.submission({ workers: 10, accelerators: 8 }) };
 }
 
