@@ -24,7 +24,9 @@ export function reclaimSentence(engine: Engine, spec: WorkloadSpec, askedBefore 
   const preemptibility = preemptibilityOf(rules, spec);
   if (!mayEvict(rules) || others.length === 0 || preemptibility === "never") return "";
   const asked = acceleratorsAsked(spec);
-  const after = teamHoldsInAll(engine, spec.team).accelerators + askedBefore + asked;
+  // A team that is declared with the work holds nothing yet.
+  const held = state.teams.has(spec.team) ? teamHoldsInAll(engine, spec.team).accelerators : 0;
+  const after = held + askedBefore + asked;
   const above = Math.min(asked, Math.max(0, Math.ceil(after - guaranteedTo(state.teams.get(spec.team)))));
   if (above === 0) return "";
   const who = preemptibility === "always" ? "other teams within their entitlement" : "a team below its own guarantee";

@@ -79,7 +79,9 @@ describe("apply", () => {
     expect((await headroom(["apply", "-f", "-", "--dry-run"], { stdin: team(2) })).code).toBe(0);
     const work = `${team(2)}---\nkind: train\nname: a\nteam: quota\nrun: 'true'\ngang: { accelerators: 90 }\n`;
     const dry = await headroom(["apply", "-f", "-", "--dry-run"], { stdin: work });
-    expect(dry.stdout).toMatch(/\+ team quota\n\+ workload a .*\n    It would wait\. .*\n2 to create/);
+    expect(dry.stdout).toMatch(
+      /\+ team quota\n\+ workload a .*\n    It would wait\. .*\n(?: +warning: .*\n)?2 to create/,
+    );
     expect((await headroom(["teams", "remove", "quota"])).code).toBe(1);
     expect((await headroom(["apply", "-f", "-", "-y"], { stdin: team(2) })).stdout).toContain("created team quota\n");
     expect((await headroom(["apply", "-f", "-"], { stdin: team(2) })).stdout).toBe(
