@@ -33,7 +33,11 @@ import type {
 export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & {
   readonly name: string;
   readonly acceleratorType?: string;
+  /** Memory of each accelerator in MiB; absent: not stated. */
+  readonly acceleratorMemoryMib?: number;
 };
+/** A worker that runs, by the name of its node. */
+export type StagedWorker = Omit<WorkerAllocation, "node"> & { readonly node: string };
 export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & {
   readonly name: string;
   readonly team: string;
@@ -50,6 +54,8 @@ export class Stage {
   #pools = new Set<string>();
   #workloads = 0;
   #observations: Observation[] = [];
+  /** Reports of executors after the first round, of work that was terminating before it. */
+  #terminating: Observation[] = [];
   readonly #levels: readonly string[];
 
   constructor(policy: Policy, levels: readonly string[] = []) {
@@ -62,15 +68,23 @@ export class Stage {
     this.#events.push(event);
   }
 
-  addNode({ name, acceleratorType = "GPU", ...amounts }: StagedNode): void {
-    const pool = poolName(`pool-${acceleratorType}`);
+  addNode({ name, acceleratorType = "GPU", acceleratorMemoryMib, ...amounts }: StagedNode): void {
+    const memory = acceleratorMemoryMib === undefined ? {} : { acceleratorMemoryMib };
+    const pool = poolName(`pool-${[acceleratorType, ...Object.values(memory)].join("-")}`);
     if (!this.#pools.has(pool)) {
       this.#pools.add(pool);
       this.#fact({
         kind: "poolDefined",
         version: 3,
         atMs: 0,
-        pool: { name: pool, site: siteName("site"), executor: "simulated", acceleratorType, priceMicroUsdPerHour: 0 },
+        pool: {
+          name: pool,
+          site: siteName("site"),
+          executor: "simulated",
+          acceleratorType,
+          priceMicroUsdPerHour: 0,
+          ...memory,
+        },
       });
     }
     const fabric = this.#levels.map((_, index) => amounts.fabric?.[index] ?? "");
@@ -114,11 +128,7 @@ export class Stage {
   }
 
   /** The workload runs with these workers. */
-  run(
-    id: string,
-    acceleratorType: string,
-    workers: readonly { readonly node: string; readonly accelerators: string }[],
-  ): void {
+  run(id: string, acceleratorType: string, workers: readonly StagedWorker[]): void {
     const attempt = attemptId(`${id}.1`);
     const placed: readonly WorkerAllocation[] = workers.map((worker) => ({ ...worker, node: nodeId(worker.node) }));
     this.#fact({
@@ -133,6 +143,29 @@ export class Stage {
       workers: placed,
     });
     this.#fact({ kind: "attemptStarted", version: 1, atMs: 0, attemptId: attempt });
+  }
+
+  /**
+   * All but the first `kept` of the workload's workers are terminating. They have ended after the first round; `stays`: they never do.
+   */
+  terminate(id: string, workers: readonly StagedWorker[], { kept, stays }: TerminatingWorkers): void {
+    const attempt = attemptId(`${id}.1`);
+    if (kept === 0)
+      this.#fact({ kind: "attemptStopRequested", version: 2, atMs: 0, attemptId: attempt, reason: "preempted" });
+    else
+      this.#fact({
+        kind: "gangShrinkRequested",
+        version: 1,
+        atMs: 0,
+        attemptId: attempt,
+        workers: kept,
+        reason: "preempted",
+      });
+    if (stays) return;
+    const exits = workers.map((_, worker) => ({ kind: "signalled", worker, signal: "SIGTERM" }) as const);
+    this.#terminating.push(
+      kept === 0 ? { kind: "attemptExited", attemptId: attempt, exits } : { kind: "workersLeft", attemptId: attempt },
+    );
   }
 
   get engine(): Engine {
@@ -150,10 +183,13 @@ export class Stage {
   round(inputs: readonly Input[] = []): readonly Event[] {
     this.#nowMs += MINUTE_MS;
     const observations = this.#observations;
-    this.#observations = [];
+    this.#observations = this.#terminating;
+    this.#terminating = [];
     const { events, effects } = this.engine.receive([...observations, ...inputs, { kind: "tick" }], this.#nowMs);
     this.engine.advance();
-    this.#observations = effects.flatMap((effect) => observe(effect, this.engine.state.attempts.get(effect.attemptId)));
+    this.#observations.push(
+      ...effects.flatMap((effect) => observe(effect, this.engine.state.attempts.get(effect.attemptId))),
+    );
     return events;
   }
 
@@ -169,6 +205,11 @@ export class Stage {
     const attempts = activeAttempts.flatMap((active) => this.engine.state.attempts.get(active) ?? []);
     return attempts.find(({ stop }) => stop === null) ?? null;
   }
+}
+
+interface TerminatingWorkers {
+  readonly kept: number;
+  readonly stays: boolean;
 }
 
 /** Executors that do at once what they are asked for. */

@@ -1,16 +1,33 @@
 /** KAI's scenarios on the preset `kai`: steady states after rounds, or the intermediate state after one phase. */
-import { presets } from "@headroom/engine";
-import type { Phase, Policy } from "@headroom/engine";
+import { gangOfGroups, presets } from "@headroom/engine";
+import type { GangSpec, Phase, Policy, WorkerAllocation } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
+import type { StagedWorker } from "../stage.ts";
 
-interface Pod {
+/** MIG instances by profile, such as `nvidia.com/mig-1g.10gb`. */
+type MigInstances = Readonly<Record<string, number>>;
+
+/** Static MIG instances: of a pod those that it requests, of a node those that it has. */
+interface WithMig {
+  readonly migInstances?: unknown;
+  readonly mig?: unknown;
+}
+interface Pod extends WithMig {
+  readonly gpusPerPod?: number;
+  readonly gpus?: number;
+  readonly legacyMig?: boolean;
+  readonly isLegacyMigTask?: boolean;
   readonly state: string;
   readonly node?: string;
   readonly taskOrder?: number;
   readonly gpuIndexes?: readonly string[];
 }
-interface Job {
+interface Job extends WithMig {
+  readonly gpuMemoryMiBPerPod?: number;
+  /** Its pods are deleted: those that are terminating stay so. */
+  readonly deleteJobInTest?: boolean;
+  readonly deletedInTest?: boolean;
   readonly name: string;
   readonly queue: string;
   readonly priority: number;
@@ -36,15 +53,18 @@ interface Queue {
   readonly quotaMemory?: number | null;
   readonly limitMemory?: number | null;
 }
-interface Node {
+interface Node extends WithMig {
+  readonly gpuMemoryMiB?: number;
+  readonly migStrategy?: string;
   readonly name: string;
-  readonly gpus: number;
+  readonly gpus?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly cpuMillis?: number;
   readonly memoryBytes?: number;
 }
 interface Expectation {
   readonly outcome?: string;
+  readonly sourceStatus?: string;
   readonly node?: string;
   readonly gpusTotal?: number;
 }
@@ -63,13 +83,19 @@ interface KaiScenario extends Scenario {
   };
 }
 
-/** Bytes in one unit of memory here: the dialect counts quotas in 10^6 bytes. */
-const MEMORY_UNIT = 1_000_000;
+/** Bytes in one unit in which the dialect counts quotas of memory. */
+const QUOTA_BYTES = 1_000_000;
 const NODE_CORES = 20_000;
 const NODE_BYTES = 20_000_000_000;
 const POD_BYTES = 1_000_000_000;
 /** Weight of a queue that states none. */
 const QUEUE_PRIORITY = 100;
+
+/** Memory of a GPU in MiB on nodes that state none, as in the source. */
+const GPU_MEMORY_MIB = 100;
+const GPU = "GPU";
+/** Whole GPUs of a node under the MIG strategy `single`, which nothing divides further. */
+const SINGLE = "GPU single";
 
 const actionPhases: Readonly<Record<string, Phase>> = {
   allocate: "place",
@@ -84,8 +110,9 @@ export function playKai(scenario: Scenario): string[] {
   const policy = policyFor(world);
   const levels = world.topologies?.[0]?.levels ?? [];
   const stage = new Stage(policy, levels);
-  for (const node of world.nodes) addNode(stage, node, levels);
-  for (const queue of world.queues) addTeam(stage, queue);
+  const unit = { levels, memory: memoryUnitOf(world) };
+  for (const node of world.nodes) for (const part of partsOfNode(node, world)) addNode(stage, part, unit);
+  for (const queue of world.queues) addTeam(stage, queue, unit);
   const staged = stageJobs(stage, world);
   const rounds = world.mode === "single-action" ? 1 : (world.roundsUntilMatch ?? 1);
   for (let round = 0; round < rounds; round++) stage.round();
@@ -98,6 +125,15 @@ export function playKai(scenario: Scenario): string[] {
   return differences;
 }
 
+/** Bytes in one unit of memory here: one of the quotas, unless a scenario has amounts between two of those. */
+function memoryUnitOf({ nodes, runningJobs, pendingJobs }: KaiScenario): number {
+  const amounts = [
+    ...nodes.map(({ memoryBytes = 0 }) => memoryBytes),
+    ...[...runningJobs, ...pendingJobs].map(({ memoryPerPod = 0 }) => memoryPerPod),
+  ];
+  return amounts.every((amount) => amount % QUOTA_BYTES === 0) ? QUOTA_BYTES : 1;
+}
+
 function policyFor({ mode, action }: KaiScenario): Policy {
   const policy = presets.get("kai") as Policy;
   if (mode !== "single-action") return policy;
@@ -106,18 +142,76 @@ function policyFor({ mode, action }: KaiScenario): Policy {
   return { ...policy, phases: [phase] };
 }
 
-function addNode(stage: Stage, node: Node, levels: readonly string[]): void {
+/** A node of the stage: of a node with static MIG one for its whole GPUs and one for each profile. */
+interface NodePart {
+  readonly node: Node;
+  readonly name: string;
+  readonly acceleratorType: string;
+  readonly acceleratorCount: number;
+}
+
+const migNode = (node: string, profile: string): string => `${node} ${profile}`;
+const nodeOf = (name: string): string => name.split(" ")[0] as string;
+
+/** The dialect counts an instance as that many GPUs: `2g` as two. */
+const gpusOfInstance = (profile: string): number => Number(/(\d+)g\./.exec(profile)?.[1] ?? 1);
+
+/** Instances of a node or a pod, by profile; a strategy's name states none. */
+function instancesOf({ migInstances, mig }: WithMig): MigInstances {
+  const stated = [migInstances, mig].find((value) => typeof value === "object" && value !== null) ?? {};
+  if (!Array.isArray(stated)) return stated as MigInstances;
+  const counts: Record<string, number> = {};
+  for (const profile of stated as readonly string[]) counts[profile] = (counts[profile] ?? 0) + 1;
+  return counts;
+}
+
+/** The MIG strategy of a node: `mixed` has no whole GPUs, `single` whole ones that are instances; empty: none is stated. */
+const strategyOf = ({ mig, migStrategy }: Node): string => migStrategy ?? (typeof mig === "string" ? mig : "");
+
+function partsOfNode(node: Node, { runningJobs }: KaiScenario): NodePart[] {
+  const instances = Object.entries(instancesOf(node));
+  // Nothing is known of the instances that pods hold which were started outside the dialect's own requests.
+  const isBlocked = runningJobs.some(({ podList }) =>
+    podList.some((pod) => isLegacyMig(pod) && pod.node === node.name),
+  );
+  const strategy = strategyOf(node);
+  const isMixed = instances.length > 0 || strategy === "mixed";
+  return [
+    {
+      node,
+      name: node.name,
+      acceleratorType: strategy === "single" ? SINGLE : GPU,
+      acceleratorCount: isMixed ? 0 : (node.gpus ?? 0),
+    },
+    ...instances.map(([profile, count]) => ({
+      node,
+      name: migNode(node.name, profile),
+      acceleratorType: profile,
+      acceleratorCount: isBlocked ? 0 : count * gpusOfInstance(profile),
+    })),
+  ];
+}
+
+const isLegacyMig = ({ legacyMig, isLegacyMigTask }: Pod): boolean => legacyMig === true || isLegacyMigTask === true;
+
+interface Units {
+  readonly levels: readonly string[];
+  /** Bytes in one unit of memory. */
+  readonly memory: number;
+}
+
+function addNode(stage: Stage, { node, ...part }: NodePart, { levels, memory }: Units): void {
   stage.addNode({
-    name: node.name,
-    acceleratorCount: node.gpus,
+    ...part,
+    acceleratorMemoryMib: node.gpuMemoryMiB ?? GPU_MEMORY_MIB,
     coresMilli: (node.cpuMillis ?? NODE_CORES) * 1000,
-    memoryMib: Math.floor((node.memoryBytes ?? NODE_BYTES) / MEMORY_UNIT),
+    memoryMib: Math.floor((node.memoryBytes ?? NODE_BYTES) / memory),
     labels: node.labels,
     fabric: levels.map((level) => node.labels[level] ?? ""),
   });
 }
 
-function addTeam(stage: Stage, queue: Queue): void {
+function addTeam(stage: Stage, queue: Queue, { memory: unit }: Units): void {
   const amounts = (
     accelerators: number | null,
     cores: number | null | undefined,
@@ -125,7 +219,7 @@ function addTeam(stage: Stage, queue: Queue): void {
   ) => ({
     ...(accelerators === null ? {} : { accelerators }),
     ...(cores == null ? {} : { cores }),
-    ...(memory == null ? {} : { memory }),
+    ...(memory == null ? {} : { memory: (memory * QUOTA_BYTES) / unit }),
   });
   stage.addTeam({
     name: queue.name,
@@ -142,47 +236,105 @@ interface StagedJob {
   readonly id: string;
   /** Indices in the job's list of pods, by the pod's rank as a worker. */
   readonly podByRank: readonly number[];
+  readonly groupOf: ((pod: number) => number) | null;
 }
 
-function stageJobs(stage: Stage, { runningJobs, pendingJobs }: KaiScenario): readonly StagedJob[] {
+function stageJobs(stage: Stage, world: KaiScenario): readonly StagedJob[] {
+  const { runningJobs, pendingJobs, nodes } = world;
   const listed = [...runningJobs, ...pendingJobs].map((job, index) => ({ job, index }));
   const byAge = listed.toSorted(
     (left, right) => right.job.submittedMinutesAgo - left.job.submittedMinutesAgo || left.index - right.index,
   );
+  const memoryUnit = memoryUnitOf(world);
+  const hasMig = nodes.some((node) => strategyOf(node) !== "" || Object.keys(instancesOf(node)).length > 0);
   const staged = byAge.map(({ job }): StagedJob => {
+    const podByRank = ranksOf(job);
+    const { gang, groupOf } = gangOf(job, podByRank, memoryUnit);
+    const { types } = requestOf(job, job.podList[0] as Pod);
     const id = stage.submit({
       name: job.name,
       team: job.queue,
       priority: job.priority,
       preemptible: job.preemptible,
-      gang: gangOf(job),
+      gang,
+      ...(hasMig ? { acceleratorTypes: typesFor(gang, types) } : {}),
+      // The source's scheduler leaves such pods alone.
+      ...(job.podList.some((pod) => isLegacyMig(pod) && !isPlaced(pod)) ? { hold: true } : {}),
       ...fabricOf(job),
     });
-    return { job, id, podByRank: ranksOf(job) };
+    return { job, id, podByRank, groupOf };
   });
-  const places = new SharedPlaces();
-  for (const { job, id, podByRank } of staged) {
-    const running = podByRank.filter((pod) => isRunning(job.podList[pod] as Pod));
-    if (running.length === 0) continue;
-    stage.run(
-      id,
-      "GPU",
-      running.map((pod) => places.place(job, job.podList[pod] as Pod)),
-    );
+  const places = new SharedPlaces(nodes);
+  for (const { job, id, podByRank, groupOf } of staged) {
+    const placed = podByRank.filter((pod) => isPlaced(job.podList[pod] as Pod));
+    const [first] = placed;
+    if (first === undefined) continue;
+    const workers = placed.map((pod) => ({
+      ...places.place(job, job.podList[pod] as Pod),
+      ...(groupOf === null ? {} : { taskGroup: groupOf(pod) }),
+    }));
+    const [type = GPU] = requestOf(job, job.podList[first] as Pod).types;
+    stage.run(id, type, workers);
+    const kept = placed.filter((pod) => isRunning(job.podList[pod] as Pod)).length;
+    const stays = job.deleteJobInTest === true || job.deletedInTest === true;
+    if (kept < placed.length) stage.terminate(id, workers, { kept, stays });
   }
   return staged;
 }
 
-function gangOf(job: Job) {
-  const isShare = job.gpusPerPod > 0 && job.gpusPerPod < 1;
-  return {
-    workers: job.pods,
-    accelerators: isShare ? 1 : job.gpusPerPod,
-    ...(isShare ? { shareMilli: Math.round(job.gpusPerPod * 1000) } : {}),
-    ...(job.gangMin < job.pods ? { minWorkers: job.gangMin } : {}),
+/** Instances of its profile, else whole GPUs; those of the strategy `single` are not divided further. */
+function typesFor(gang: GangSpec, profiles: readonly string[]): readonly string[] {
+  if (profiles.length > 0) return profiles;
+  return gang.shareMilli === undefined && gang.acceleratorMemoryMib === undefined ? [GPU, SINGLE] : [GPU];
+}
+
+interface PodRequest {
+  readonly accelerators: number;
+  readonly shareMilli?: number;
+  readonly acceleratorMemoryMib?: number;
+  /** The profile of its MIG instances; empty: it has none. */
+  readonly types: readonly string[];
+}
+
+function requestOf(job: Job, pod: Pod): PodRequest {
+  const instances = Object.entries({ ...instancesOf(job), ...instancesOf(pod) }).filter(([, count]) => count > 0);
+  const [first, second] = instances;
+  if (second !== undefined) throw new Error(`a pod of ${job.name} has MIG instances of two profiles`);
+  if (first !== undefined) return { accelerators: first[1] * gpusOfInstance(first[0]), types: [first[0]] };
+  const memory = job.gpuMemoryMiBPerPod ?? 0;
+  if (memory > 0) return { accelerators: 1, acceleratorMemoryMib: memory, types: [] };
+  const gpus = pod.gpusPerPod ?? pod.gpus ?? job.gpusPerPod ?? 0;
+  return gpus > 0 && gpus < 1
+    ? { accelerators: 1, shareMilli: Math.round(gpus * 1000), types: [] }
+    : { accelerators: gpus, types: [] };
+}
+
+/** Pods that are unlike make task groups, in the order in which they are taken; `groupOf`: the group of a pod of the list. */
+function gangOf(job: Job, podByRank: readonly number[], memoryUnit: number) {
+  const amounts = {
     coresMilli: (job.cpuMillisPerPod ?? 1) * 1000,
-    memoryMib: Math.floor((job.memoryPerPod ?? POD_BYTES) / MEMORY_UNIT),
+    memoryMib: Math.floor((job.memoryPerPod ?? POD_BYTES) / memoryUnit),
   };
+  const requests = job.podList.map((pod) => requestOf(job, pod));
+  const kinds = [...new Set(podByRank.map((pod) => JSON.stringify(requests[pod])))];
+  const kindOf = (pod: number): number => kinds.indexOf(JSON.stringify(requests[pod]));
+  const shapeOf = ({ types: _types, ...request }: PodRequest) => ({ ...request, ...amounts });
+  const elastic = job.gangMin < job.pods ? { minWorkers: job.gangMin } : {};
+  if (kinds.length === 1)
+    return { gang: { workers: job.pods, ...shapeOf(requests[0] as PodRequest), ...elastic }, groupOf: null };
+  const taskGroups = kinds.map((_, group) => {
+    const own = podByRank.filter((pod) => kindOf(pod) === group);
+    const least = podByRank.slice(0, job.gangMin).filter((pod) => kindOf(pod) === group).length;
+    const request = requests[own[0] as number] as PodRequest;
+    return {
+      name: `kind-${group}`,
+      workers: own.length,
+      ...(least < own.length ? { minWorkers: least } : {}),
+      ...(request.types.length > 0 ? { acceleratorTypes: request.types } : {}),
+      ...shapeOf(request),
+    };
+  });
+  return { gang: gangOfGroups(taskGroups), groupOf: kindOf };
 }
 
 function fabricOf({ topologyConstraint }: Job) {
@@ -194,8 +346,10 @@ function fabricOf({ topologyConstraint }: Job) {
 }
 
 const isRunning = ({ state, node }: Pod): boolean => state === "Running" && node !== undefined;
+const isReleasing = ({ state, node }: Pod): boolean => state === "Releasing" && node !== undefined;
+const isPlaced = (pod: Pod): boolean => isRunning(pod) || isReleasing(pod);
 
-/** Running pods first, then by the order in which pods are taken. */
+/** Running pods first, then those that terminate, then by the order in which pods are taken. */
 function ranksOf({ podList }: Job): readonly number[] {
   const order = (pod: Pod): number => pod.taskOrder ?? Number.NEGATIVE_INFINITY;
   return podList
@@ -203,6 +357,7 @@ function ranksOf({ podList }: Job): readonly number[] {
     .toSorted(
       (left, right) =>
         Number(isRunning(right.pod)) - Number(isRunning(left.pod)) ||
+        Number(isReleasing(right.pod)) - Number(isReleasing(left.pod)) ||
         (order(right.pod) === order(left.pod) ? 0 : order(right.pod) - order(left.pod)) ||
         left.index - right.index,
     )
@@ -216,20 +371,30 @@ class SharedPlaces {
     { next: number; readonly rooms: Map<number, number>; readonly named: Map<string, number> }
   >();
 
-  place({ gpusPerPod }: Job, pod: Pod): { node: string; accelerators: string } {
-    const node = pod.node as string;
+  readonly #memories: ReadonlyMap<string, number>;
+
+  constructor(nodes: readonly Node[]) {
+    this.#memories = new Map(nodes.map(({ name, gpuMemoryMiB = GPU_MEMORY_MIB }) => [name, gpuMemoryMiB]));
+  }
+
+  place(job: Job, pod: Pod): StagedWorker {
+    const { accelerators, shareMilli, acceleratorMemoryMib: memory, types } = requestOf(job, pod);
+    const [profile] = types;
+    const host = pod.node as string;
+    const node = profile === undefined ? host : migNode(host, profile);
     let state = this.#nodes.get(node);
     if (state === undefined) {
       state = { next: 0, rooms: new Map(), named: new Map() };
       this.#nodes.set(node, state);
     }
-    if (gpusPerPod === 0) return { node, accelerators: "" };
-    if (gpusPerPod >= 1) {
+    if (accelerators === 0) return { node, accelerators: "" };
+    const milli =
+      memory === undefined ? shareMilli : Math.ceil((memory * 1000) / (this.#memories.get(host) ?? GPU_MEMORY_MIB));
+    if (milli === undefined) {
       const first = state.next;
-      state.next += gpusPerPod;
-      return { node, accelerators: acceleratorsFrom(first, gpusPerPod) };
+      state.next += accelerators;
+      return { node, accelerators: acceleratorsFrom(first, accelerators) };
     }
-    const milli = Math.round(gpusPerPod * 1000);
     const name = pod.gpuIndexes?.[0];
     let index = name === undefined ? undefined : state.named.get(name);
     if (name === undefined) {
@@ -241,7 +406,7 @@ class SharedPlaces {
     index ??= state.next++;
     if (name !== undefined) state.named.set(name, index);
     state.rooms.set(index, (state.rooms.get(index) ?? 1000) - milli);
-    return { node, accelerators: `${index}` };
+    return { node, accelerators: `${index}`, ...(memory === undefined ? {} : { shareMilli: milli }) };
   }
 }
 
@@ -252,8 +417,9 @@ const WAITING = new Set(["stays-pending", "evicted", "per-pod: all pods reach Pe
 function compare(stage: Stage, world: KaiScenario, staged: readonly StagedJob[]): string[] {
   const differences: string[] = [];
   const isTransitional = world.mode === "single-action";
-  for (const { job, id, podByRank } of staged) {
-    const pods = podStates(stage, id, job);
+  for (const staging of staged) {
+    const { job, podByRank } = staging;
+    const pods = podStates(stage, staging);
     podByRank.forEach((pod, rank) => {
       const expected = world.expected.tasks?.[`${job.name}-${pod}`] ?? world.expected.jobs?.[job.name];
       if (expected === undefined || "uncheckedInSource" in expected) return;
@@ -269,20 +435,41 @@ interface PodState {
   readonly node: string | null;
 }
 
-function podStates(stage: Stage, id: string, job: Job): readonly PodState[] {
+/** By rank; of unlike pods the states of each kind go to the pods of that kind. */
+function podStates(stage: Stage, { id, podByRank, groupOf }: StagedJob): readonly PodState[] {
   const attempt = stage.attempt(id);
   const promise = [...stage.engine.state.nominations.values()].find(({ workloadId }) => workloadId === id);
-  const running = (attempt?.workers ?? []).map(({ node }): PodState => ({ state: "running", node }));
-  const nominated = (promise?.workers ?? []).map(({ node }): PodState => ({ state: "nominated", node }));
-  const pods = [...running, ...nominated];
-  while (pods.length < job.pods) pods.push({ state: "waiting", node: null });
-  return pods;
+  const stateOf =
+    (state: PodState["state"]) =>
+    ({ node, taskGroup = 0 }: WorkerAllocation): PodState & { readonly taskGroup: number } => ({
+      state,
+      node: nodeOf(node),
+      taskGroup,
+    });
+  const placed = [
+    ...(attempt?.workers ?? []).map(stateOf("running")),
+    ...(promise?.workers ?? []).map(stateOf("nominated")),
+  ];
+  return podByRank.map((pod) => {
+    const at = groupOf === null ? 0 : placed.findIndex(({ taskGroup }) => taskGroup === groupOf(pod));
+    const [state = { state: "waiting", node: null } as const] = at < 0 ? [] : placed.splice(at, 1);
+    return state;
+  });
 }
 
-function difference({ outcome, node }: Expectation, pod: PodState, isTransitional: boolean): string | null {
+/** The state that a pod is expected in: by the outcome, else by the source's status; `null`: nothing is said. */
+function stateExpected({ outcome, sourceStatus = "" }: Expectation): PodState["state"] | null {
   if (outcome === undefined) return null;
+  if (RUNNING.has(outcome)) return "running";
+  if (WAITING.has(outcome) || /releas|terminat/i.test(outcome)) return "waiting";
+  return sourceStatus === "Releasing" || sourceStatus === "Pending" ? "waiting" : "nominated";
+}
+
+function difference(expected: Expectation, pod: PodState, isTransitional: boolean): string | null {
+  const { outcome, node } = expected;
+  const state = stateExpected(expected);
+  if (state === null) return null;
   const found = `${pod.state}${pod.node === null ? "" : ` on ${pod.node}`}`;
-  const state = RUNNING.has(outcome) ? "running" : WAITING.has(outcome) ? "waiting" : "nominated";
   // Between rounds a promise is a pod that waits.
   const seen = !isTransitional && pod.state === "nominated" ? "waiting" : pod.state;
   if (seen !== state && !(outcome === "relocated-later" && pod.state === "nominated"))

@@ -2,21 +2,23 @@
  * Kueue's victim selections, with and without fair sharing: the exact victims for the incoming workload, and the
  * preemption ground.
  */
-import { presets } from "@headroom/engine";
+import { gangOfGroups, presets } from "@headroom/engine";
 import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
 import { Stage, acceleratorsFrom } from "../stage.ts";
 
 type Quotas = Readonly<Record<string, number>>;
+/** `null`: unlimited. */
+type StatedQuotas = Readonly<Record<string, number | null>>;
 interface Queue {
   readonly name: string;
   readonly parent: string | null;
   readonly quota?: number | null;
   readonly limit?: number | null;
   readonly lendingLimit?: number | null;
-  readonly quotaByFlavor?: Quotas;
-  readonly limitByFlavor?: Quotas;
-  readonly lendingLimitByFlavor?: Quotas;
+  readonly quotaByFlavor?: StatedQuotas;
+  readonly limitByFlavor?: StatedQuotas;
+  readonly lendingLimitByFlavor?: StatedQuotas;
   readonly weight?: number | null;
   readonly preemptionPolicy?: {
     readonly withinClusterQueue?: string;
@@ -29,13 +31,17 @@ interface Job {
   readonly queue: string;
   readonly priority: number;
   readonly pods: number;
-  readonly gpusPerPod: number;
+  /** Absent: it states amounts by flavor. */
+  readonly gpusPerPod?: number;
   readonly flavor?: string;
+  readonly [field: string]: unknown;
 }
 interface QuotaScenario extends Scenario {
   readonly queues: readonly Queue[];
   readonly runningJobs: readonly Job[];
   readonly pendingJobs: readonly Job[];
+  /** The flavor that the incoming workload was assigned. */
+  readonly assignmentFlavor?: string;
   readonly fairSharingStrategies?: readonly string[];
   readonly expected: { readonly victims: Readonly<Record<string, string>>; readonly incomingCanProceed?: boolean };
 }
@@ -53,9 +59,15 @@ export function playKueueQuota(scenario: Scenario): string[] {
   const stage = new Stage(policyFor(world));
   const jobs = [...world.runningJobs, ...world.pendingJobs];
   const unit = unitOf(world);
-  const flavors = [...new Set([FLAVOR, ...world.queues.flatMap((queue) => Object.keys(queue.quotaByFlavor ?? {}))])];
+  const flavors = [
+    ...new Set([
+      FLAVOR,
+      ...world.queues.flatMap((queue) => Object.keys(queue.quotaByFlavor ?? {})),
+      ...jobs.flatMap((job) => [...requestsOf(world, job).keys()]),
+    ]),
+  ];
   // Quotas decide here and nothing else: every flavor is one node that could hold everything twice.
-  const total = 2 * jobs.reduce((sum, { pods, gpusPerPod }) => sum + pods * gpusPerPod * unit, 0);
+  const total = 2 * jobs.reduce((sum, job) => sum + job.pods * Math.max(...requestsOf(world, job).values()) * unit, 0);
   for (const flavor of flavors)
     stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
   for (const queue of declared(world.queues)) stage.addTeam(teamOf(queue, unit));
@@ -63,25 +75,50 @@ export function playKueueQuota(scenario: Scenario): string[] {
   const names = new Map<string, string>();
   for (const job of jobs) {
     const isRunning = world.runningJobs.includes(job);
-    const flavor = job.flavor ?? FLAVOR;
-    const accelerators = job.gpusPerPod * unit;
+    const requests = [...requestsOf(world, job)].map(([flavor, amount]) => ({
+      flavor,
+      shape: { accelerators: Math.round(amount * unit), coresMilli: 0, memoryMib: 0 },
+    }));
+    const [first = { flavor: FLAVOR, shape: { accelerators: 0, coresMilli: 0, memoryMib: 0 } }] = requests;
+    const taskGroups = requests.map(({ flavor, shape }) => ({
+      name: flavor,
+      workers: job.pods,
+      acceleratorTypes: [flavor],
+      ...shape,
+    }));
     const id = stage.submit({
       name: job.name,
       team: job.queue,
       priority: job.priority,
-      acceleratorTypes: flavors.length > 1 && job.flavor !== undefined ? [job.flavor] : [],
-      gang: { workers: job.pods, accelerators, coresMilli: 0, memoryMib: 0 },
+      acceleratorTypes: requests.length === 1 && flavors.length > 1 ? [first.flavor] : [],
+      gang: requests.length > 1 ? gangOfGroups(taskGroups) : { workers: job.pods, ...first.shape },
     });
     names.set(id, job.name);
     if (!isRunning) continue;
-    const workers = Array.from({ length: job.pods }, () => {
-      const first = next.get(flavor) ?? 0;
-      next.set(flavor, first + accelerators);
-      return { node: `node-${flavor}`, accelerators: acceleratorsFrom(first, accelerators) };
-    });
-    stage.run(id, flavor, workers);
+    const workers = requests.flatMap(({ flavor, shape: { accelerators } }, taskGroup) =>
+      Array.from({ length: job.pods }, () => {
+        const from = next.get(flavor) ?? 0;
+        next.set(flavor, from + accelerators);
+        const place = { node: `node-${flavor}`, accelerators: acceleratorsFrom(from, accelerators) };
+        return requests.length > 1 ? { ...place, taskGroup } : place;
+      }),
+    );
+    stage.run(id, first.flavor, workers);
   }
   return compare(stage, world, names);
+}
+
+/** Requests of one pod by flavor: one amount of the job's flavor, or amounts that the job states by flavor. */
+function requestsOf({ assignmentFlavor, runningJobs }: QuotaScenario, job: Job): ReadonlyMap<string, number> {
+  const isAmounts = (value: unknown): value is Quotas =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).length > 0 &&
+    Object.values(value).every((amount) => typeof amount === "number");
+  const byFlavor = Object.values(job).find(isAmounts);
+  if (byFlavor !== undefined) return new Map(Object.entries(byFlavor).filter(([, amount]) => amount > 0));
+  const assigned = runningJobs.includes(job) ? undefined : assignmentFlavor;
+  return new Map([[job.flavor ?? assigned ?? FLAVOR, job.gpusPerPod ?? 1]]);
 }
 
 function policyFor({ dialect, fairSharingStrategies }: QuotaScenario): Policy {
@@ -101,19 +138,24 @@ function declared(queues: readonly Queue[]): readonly Queue[] {
 }
 
 /** A number of accelerators that stands for one unit, so that every amount is whole. */
-function unitOf({ queues, runningJobs, pendingJobs }: QuotaScenario): number {
+function unitOf(world: QuotaScenario): number {
+  const { queues, runningJobs, pendingJobs } = world;
+  const byFlavor = queues.flatMap((queue) => [queue.quotaByFlavor, queue.limitByFlavor, queue.lendingLimitByFlavor]);
   const amounts = [
-    ...[...runningJobs, ...pendingJobs].map(({ gpusPerPod }) => gpusPerPod),
+    ...[...runningJobs, ...pendingJobs].flatMap((job) => [...requestsOf(world, job).values()]),
     ...queues.flatMap(({ quota, limit, lendingLimit }) => [quota ?? 0, limit ?? 0, lendingLimit ?? 0]),
+    ...byFlavor.flatMap((amounts_ = {}) => Object.values(amounts_).map((amount) => amount ?? 0)),
   ];
   const isWhole = (unit: number): boolean => amounts.every((amount) => Number.isInteger(amount * unit));
   return [1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 1000].find(isWhole) ?? 1000;
 }
 
 function teamOf(queue: Queue, unit: number) {
-  const amounts = (one: number | null | undefined, byFlavor: Quotas | undefined): Quotas => {
+  const amounts = (one: number | null | undefined, byFlavor: StatedQuotas | undefined): Quotas => {
     if (byFlavor !== undefined)
-      return Object.fromEntries(Object.entries(byFlavor).map(([name, amount]) => [name, amount * unit]));
+      return Object.fromEntries(
+        Object.entries(byFlavor).flatMap(([name, amount]) => (amount == null ? [] : [[name, amount * unit]])),
+      );
     return one == null ? {} : { [FLAVOR]: one * unit };
   };
   const { withinClusterQueue, reclaimWithinCohort, borrowWithinCohort } = queue.preemptionPolicy ?? {};

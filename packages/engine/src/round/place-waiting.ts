@@ -18,7 +18,7 @@ import { findPlacement } from "../placement/place.ts";
 import { placeOnHotSpares, takeHotSpares } from "../placement/place-on-hot-spares.ts";
 import type { PlacementOnHotSpares } from "../placement/place-on-hot-spares.ts";
 import { isInGroups, wholeNeeded } from "../cluster/request.ts";
-import { start } from "../transitions/start.ts";
+import { nomination, start } from "../transitions/start.ts";
 import { placementStrategy } from "../placement/strategy.ts";
 import { askForMore, listClasses } from "../placement/classes-in-line.ts";
 
@@ -169,11 +169,28 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
     if (viaHotSpares !== null) takeHotSpares(batch, (bucket.waiting.first() as Workload).id, viaHotSpares);
     return start(batch, bucket, place);
   }
+  const nominated = nominateReleasing(batch, bucket);
+  if (nominated !== null) return nominated;
   // Requests that wait only for a reservation are asked again in every round: the protected request may start without
   // any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
     markRejected(world, bucket);
   return null;
+}
+
+/**
+ * Where nominations last for a round, a request that fits on idle and releasing capacity together is nominated there, so that no
+ * later request of the round takes its part. KAI-Scheduler pipelines such pods in its allocate action.
+ */
+function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null {
+  const { world } = batch;
+  if (world.rules.eviction.nominations === "kept" || world.terminating.size === 0) return null;
+  const placement = findPlacement(world, bucket.request, "releasing");
+  if (placement === null) return null;
+  const event = batch.events.length;
+  nomination(batch, bucket, placement);
+  const given = batch.events[event];
+  return given?.kind === "placementNominated" ? given.nomination.attemptId : null;
 }
 
 /** A place with the help of spares, for what lost workers with their nodes. */
