@@ -4,8 +4,9 @@
  */
 import {
   ALL_ACCELERATORS,
-  RESOURCES_BESIDE_TYPES,
+  isPlannedEviction,
   preemptibilityOf,
+  RESOURCES_BESIDE_TYPES,
   rulesOf,
   typesOfGroup,
   withAncestors,
@@ -44,10 +45,10 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
     }
   }
   for (const event of events) {
-    const isEviction =
+    const isEvicting =
       event.kind === "gangShrinkRequested" ||
-      (event.kind === "attemptStopRequested" && ["preempted", "reclaimed", "moved"].includes(event.reason));
-    if (isEviction)
+      (event.kind === "attemptStopRequested" && isPlannedEviction(event.reason));
+    if (isEvicting)
       findings.expect(planned.has(event.attemptId), () => `${event.attemptId} is evicted and no plan names it`);
   }
   checkMinimal(findings, state, events);

@@ -1,5 +1,5 @@
 /** Usage of each team, counted from attempts and nominations alone, and the growth that running gangs may request. */
-import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
+import { countedMilli, isEviction, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import type {
   Attempt,
   TaskGroup,
@@ -101,10 +101,8 @@ export function heldByTeam(
   return held;
 }
 
-const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
-
 /** Whether a plan took all workers of the attempt. */
-const isEvicted = ({ stop }: Attempt): boolean => stop !== null && EVICTIONS.has(stop.reason);
+const isEvicted = ({ stop }: Attempt): boolean => stop !== null && isEviction(stop.reason);
 
 /**
  * Workers that a running gang may request at once: those missing to its minimum, else one, or those that complete a

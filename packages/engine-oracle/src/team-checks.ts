@@ -1,5 +1,5 @@
 /** Recomputes each team's usage (total, non-preemptible, borrowable) and compares it with the index. */
-import { ACCELERATORS_AT, isPreemptible, mayEvict } from "@headroom/engine/internals";
+import { ACCELERATORS_AT, isEviction, isPreemptible, mayEvict } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
@@ -92,7 +92,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
 export function checkTerminating(findings: Findings, { state, terminating }: World): void {
   for (const attempt of state.attempts.values()) {
     const { id, stop } = attempt;
-    const isTaken = stop !== null && ["preempted", "reclaimed", "moved", "incomplete"].includes(stop.reason);
+    const isTaken = stop !== null && isEviction(stop.reason);
     const isTerminating = isTaken || attempt.terminating !== undefined;
     findings.expect(
       terminating.has(attempt) === isTerminating,

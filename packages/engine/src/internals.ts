@@ -30,7 +30,7 @@ export { wholeSlices } from "./model/slices.ts";
 export { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES } from "./model/team.ts";
 export type { Amounts } from "./model/team.ts";
 export { lastDueMs, nextDueMs } from "./model/time/due.ts";
-export { ENDED_ATTEMPTS_KEPT, taskCountOf } from "./model/workload.ts";
+export { ENDED_ATTEMPTS_KEPT, isEviction, isPlannedEviction, taskCountOf } from "./model/workload.ts";
 export type {
   Attempt,
   FabricSpec,

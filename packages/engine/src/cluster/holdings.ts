@@ -7,7 +7,7 @@ import type { ExecutorCapabilities } from "../model/fleet.ts";
 import type { WorkloadId } from "../model/ids.ts";
 import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
-import { minWorkersOf } from "../model/workload.ts";
+import { isEviction, minWorkersOf } from "../model/workload.ts";
 import type { Attempt, Nomination, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
 import { isPreemptible } from "../policy/preemptible.ts";
 import { mayEvict } from "../policy/rules.ts";
@@ -18,10 +18,6 @@ import { EvictableWork } from "./evictable-work.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Holder } from "./user-use.ts";
 import type { World } from "./world.ts";
-
-/** Stop reasons by which a plan evicts work: such work stops counting for its team at once. */
-export const isEviction = (reason: StopReason): boolean =>
-  reason === "preempted" || reason === "reclaimed" || reason === "moved" || reason === "incomplete";
 
 export const countsForTeam = ({ stop }: Attempt): boolean => stop === null || !isEviction(stop.reason);
 

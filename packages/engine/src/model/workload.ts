@@ -217,7 +217,16 @@ export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nod
  * By what right a plan takes what somebody holds: `preempted` by higher priority in its own team, `reclaimed` for a guarantee or a
  * fair share, `moved` to make room (it goes on elsewhere), `incomplete`: its gang fell below its minimum.
  */
-export type EvictionReason = "preempted" | "reclaimed" | "moved" | "incomplete";
+export type EvictionReason = (typeof EVICTION_REASONS)[number];
+
+const EVICTION_REASONS = ["preempted", "reclaimed", "moved", "incomplete"] as const;
+const evictionReasons: ReadonlySet<string> = new Set(EVICTION_REASONS);
+
+/** Whether work that stops for this reason is evicted: it stops counting for its team at once. */
+export const isEviction = (reason: string): reason is EvictionReason => evictionReasons.has(reason);
+
+/** The same for plans alone, which take work for a preemptor: not for a gang that fell below its minimum. */
+export const isPlannedEviction = (reason: string): boolean => reason !== "incomplete" && isEviction(reason);
 
 /** The ranks of an attempt's workers, in the order of `workers`: all but those that are missing. */
 export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "missing">): readonly number[] {

@@ -1,6 +1,6 @@
 /** Reserved topology, case by case. */
 import { describe, expect, it } from "vitest";
-import { explain, nodeId, siteName, workloadId } from "../../src/index.ts";
+import { attemptId, explain, nodeId, siteName, workloadId } from "../../src/index.ts";
 import type { Input, Ready, Team, ReservedTopology } from "../../src/index.ts";
 import { Drive } from "../lab/drive.ts";
 import { applied, command, node, pool, spec, team } from "../lab/make.ts";
@@ -62,6 +62,19 @@ describe("a team with shapes", () => {
     expect(explain(drive.engine, workloadId("w2"))).toMatchObject({
       reasons: [{ kind: "reservedTopology", team: "a", neededCount: 4, ownedCount: 4, heldCount: 4 }],
     });
+  });
+
+  it("has a gang of one task group run as opportunistic work, beyond what it owns, until another team asks for its own", () => {
+    const drive = opened(2, { a: [aNode(1)], b: [aNode(1)] });
+    const shape = { accelerators: 4, coresMilli: 0, memoryMib: 0 };
+    const gang = { ...shape, workers: 2, taskGroups: [{ ...shape, name: "all", workers: 2 }] };
+    const { events } = drive.receive(
+      command({ kind: "submitWorkload", spec: spec("work", { team: "a", priority: 0, gang }) }),
+    );
+    expect(events.map(({ kind }) => kind)).toEqual(["workloadSubmitted", "gangPlaced"]);
+    expect(placesOf(drive, "w1").toSorted()).toEqual(["n0:0-3", "n1:0-3"]);
+    drive.receive({ kind: "attemptRunning", attemptId: attemptId("w1.1") });
+    expect(kinds(submit(drive, { team: "b", priority: 0 }))).toContain("evictionPlanned");
   });
 
   it("uses what is idle below the priority from which work is guaranteed, and gives it back", () => {

@@ -2,13 +2,13 @@
  * Rules across batches: under the same conditions no work is evicted twice, and no two workloads evict each other
  * (DESIGN §7.6 and 7.8). Conditions change with outside inputs and with time, not with the end of evicted work.
  */
+import { isPlannedEviction } from "@headroom/engine";
 import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
 /** Executors' answers to requests. */
 const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
-const evictions: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved"]);
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
 
@@ -40,7 +40,8 @@ export class Evictions {
     }
     const waived = this.#waivedUnder(state.policy);
     for (const event of events) {
-      if (event.kind === "attemptStopRequested" && evictions.has(event.reason)) this.#terminating.add(event.attemptId);
+      if (event.kind === "attemptStopRequested" && isPlannedEviction(event.reason))
+        this.#terminating.add(event.attemptId);
       if (event.kind === "evictionPlanned" && event.reason !== "moved") this.#onPlan(event, { state, waived });
     }
   }

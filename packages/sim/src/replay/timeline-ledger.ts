@@ -3,7 +3,7 @@
  * their events by this reader, so that the figures compare. Ids differ between timelines, so workloads are matched by a
  * key: the id if the workload existed when the window began, else team, name and occurrence of that name.
  */
-import { milliIn, partsOf } from "@headroom/engine";
+import { isEviction, milliIn, partsOf } from "@headroom/engine";
 import type {
   AttemptId,
   EndReason,
@@ -59,8 +59,6 @@ interface HeldAttempt {
   safeSinceMs: number;
   evicted: boolean;
 }
-
-const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
 
 export class TimelineLedger {
   readonly #options: LedgerOptions;
@@ -148,7 +146,7 @@ export class TimelineLedger {
     const { atMs } = event;
     switch (event.kind) {
       case "attemptStopRequested":
-        if (!EVICTIONS.has(event.reason)) return;
+        if (!isEviction(event.reason)) return;
         attempt.evicted = true;
         attempt.workload.evictions++;
         return;

@@ -2,7 +2,7 @@
  * One timeline of the next hours on a fork: attempts end after their typical duration, the engine decides everything
  * else, and usage and queue are sampled at even steps.
  */
-import { forkEngine, invariant } from "@headroom/engine";
+import { forkEngine, invariant, isEviction } from "@headroom/engine";
 import type { Attempt, Engine, Input, LaunchGang, Ready, Workload, WorkloadId } from "@headroom/engine";
 import { EventQueue } from "../clock/event-queue.ts";
 import { DrawnExecutor } from "../playout/drawn-executor.ts";
@@ -43,8 +43,6 @@ export interface TimelineOptions {
   /** Run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }
-
-const EVICTIONS: ReadonlySet<string> = new Set(["preempted", "reclaimed", "moved", "incomplete"]);
 
 class TimelinePlay {
   readonly #options: TimelineOptions;
@@ -121,8 +119,7 @@ class TimelinePlay {
     for (const event of events) this.#interruptions.take(event);
     for (const reply of replies) if (reply.kind === "rejected") this.#refusals.push(reply.rejection.code);
     for (const effect of effects)
-      if (effect.kind === "shrinkGang" || (effect.kind === "stopGang" && EVICTIONS.has(effect.reason)))
-        this.#evictions++;
+      if (effect.kind === "shrinkGang" || (effect.kind === "stopGang" && isEviction(effect.reason))) this.#evictions++;
   }
 
   #sample(atMs: number): TimelineSample {

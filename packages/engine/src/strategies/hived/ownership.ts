@@ -15,7 +15,7 @@ import type { TypeCapacity } from "../../cluster/capacity.ts";
 import { around, sizeOf } from "./cell-tree.ts";
 import type { Cell, CellTree } from "./cell-tree.ts";
 import { workloadOf } from "../../cluster/entities.ts";
-import { isEviction } from "../../cluster/holdings.ts";
+import { isEviction } from "../../model/workload.ts";
 import type { World } from "../../cluster/world.ts";
 
 /** A worker of guaranteed work. */
