@@ -26,7 +26,7 @@ describe("what is offered", () => {
     [["st"], ["stop", "status"]],
     [
       ["nodes", ""],
-      ["drain", "resume", "notice"],
+      ["show", "drain", "resume", "notice"],
     ],
     [["nodes", "drain", "--re"], ["--requeue"]],
     [
@@ -88,7 +88,7 @@ ${shellScripts.bash}
 COMP_WORDS=(headroom sta); COMP_CWORD=1; _headroom; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(headroom nodes ''); COMP_CWORD=2; _headroom; echo "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8", cwd: folder });
-    expect([stdout, stderr]).toEqual(["status\ndrain resume notice\n", ""]);
+    expect([stdout, stderr]).toEqual(["status\nshow drain resume notice\n", ""]);
   });
 
   it.each(["zsh", "fish"] as const)("%s takes the script, where it is installed", (shell) => {

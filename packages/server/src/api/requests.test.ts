@@ -261,7 +261,13 @@ describe("commands", () => {
         changes: [
           { kind: "team", name: "research", action: "created", workloadId: null },
           { kind: "team", name: "research/nlp", action: "created", workloadId: null },
-          { kind: "workload", name: "applied", action: "created", workloadId: null },
+          {
+            kind: "workload",
+            name: "applied",
+            action: "created",
+            workloadId: null,
+            notices: [{ kind: "noCheckpoints", message: expect.stringContaining("declares no checkpoints") }],
+          },
         ],
       });
     });
