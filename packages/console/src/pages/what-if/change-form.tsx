@@ -5,7 +5,7 @@ import type { ReactElement, ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Field, Select, inputClass } from "../../parts/controls.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { domainsOf, fieldNumber, usableCount, type Change, type TeamChange } from "./change.ts";
+import { domainsOf, fieldNumber, usableCount, type AddedPool, type Change, type TeamChange } from "./change.ts";
 
 interface ChangeFormProps {
   readonly change: Change;
@@ -50,6 +50,13 @@ export function ChangeForm(props: ChangeFormProps): ReactElement {
             pools={fleet.pools.map(({ name }) => name)}
             counts={change.nodes}
             onCounts={(counts) => onChange({ ...change, nodes: counts })}
+          />
+        )}
+        {nodes === null ? null : (
+          <NewPoolFields
+            sites={fleet.sites.map(({ name }) => name)}
+            pool={change.pool}
+            onPool={(pool) => onChange({ ...change, pool })}
           />
         )}
         <Field id="what-if-policy" label="Policy">
@@ -106,6 +113,62 @@ function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactE
             </label>
           );
         })}
+      </div>
+    </fieldset>
+  );
+}
+
+interface NewPoolFieldsProps {
+  readonly sites: readonly string[];
+  readonly pool: AddedPool | undefined;
+  readonly onPool: (pool: AddedPool) => void;
+}
+
+/** A pool of any accelerator type, also one that the fleet does not have. */
+function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElement {
+  const known = pool ?? { site: sites[0] ?? "", acceleratorType: "", nodes: 0, acceleratorsPerNode: 8 };
+  return (
+    <fieldset>
+      <legend className="mb-1 font-medium">Add a pool</legend>
+      <div className="flex flex-wrap items-center gap-x-5 gap-y-2 text-ink-2">
+        <label htmlFor="what-if-new-type" className="flex items-center gap-2">
+          Type
+          <input
+            id="what-if-new-type"
+            className={`${inputClass} w-28`}
+            value={known.acceleratorType}
+            maxLength={64}
+            onChange={({ target }) => onPool({ ...known, acceleratorType: target.value })}
+          />
+        </label>
+        <label htmlFor="what-if-new-nodes" className="flex items-center gap-2">
+          New nodes
+          <NumberInput
+            id="what-if-new-nodes"
+            value={known.nodes}
+            min={0}
+            max={1000}
+            onValue={(nodes) => onPool({ ...known, nodes: nodes ?? 0 })}
+          />
+        </label>
+        <label htmlFor="what-if-new-accelerators" className="flex items-center gap-2">
+          Accelerators of each
+          <NumberInput
+            id="what-if-new-accelerators"
+            value={known.acceleratorsPerNode}
+            min={1}
+            max={1024}
+            onValue={(count) => onPool({ ...known, acceleratorsPerNode: count ?? 0 })}
+          />
+        </label>
+        {sites.length < 2 ? null : (
+          <Select
+            label="Site of the new pool"
+            value={known.site}
+            options={sites.map((site) => ({ value: site, label: site }))}
+            onValue={(site) => onPool({ ...known, site })}
+          />
+        )}
       </div>
     </fieldset>
   );

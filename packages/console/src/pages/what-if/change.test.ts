@@ -1,6 +1,6 @@
 import type { Node, Team } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
-import { domainsOf, fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
+import { addedPools, domainsOf, fieldNumber, isChange, noChange, nodeChanges, teamChanges } from "./change.ts";
 
 const node = (id: string, pool: string, health: Node["health"] = "up"): Node =>
   ({ id, pool, health }) as unknown as Node;
@@ -38,6 +38,14 @@ describe("what would be otherwise", () => {
     const racked = [placed("n1", ["spine-1"], "r1"), placed("n2", ["spine-2"], "r1"), placed("n3", ["spine-2"])];
     expect(domainsOf(racked)).toEqual(["s", "s / spine-1", "s / spine-2", "rack = r1"]);
     expect(nodeChanges({ ...noChange, lost: "rack = r1" }, racked).loseNodes).toEqual(["n1", "n2"]);
+  });
+
+  it("adds a pool under a free name once it is filled in", () => {
+    const pool = { site: "s", acceleratorType: " B200 ", nodes: 2, acceleratorsPerNode: 8 };
+    expect(addedPools({ ...noChange, pool }, ["b200"])).toEqual([{ ...pool, acceleratorType: "B200", name: "b200-2" }]);
+    expect(isChange({ ...noChange, pool })).toBe(true);
+    const open = { ...noChange, pool: { ...pool, nodes: 0 } };
+    expect([addedPools(open, []), isChange(open)]).toEqual([[], false]);
   });
 
   it("gives a team other figures and leaves the rest as it is", () => {

@@ -8,9 +8,18 @@ export interface TeamChange {
   readonly limit: Readonly<Record<string, number | null>>;
 }
 
+export interface AddedPool {
+  readonly site: string;
+  readonly acceleratorType: string;
+  readonly nodes: number;
+  readonly acceleratorsPerNode: number;
+}
+
 export interface Change {
   /** A domain that is lost: of the fabric as `site / spine / leaf`, by a label as `rack = r7`; `null`: none. */
   readonly lost: string | null;
+  /** A pool that does not exist; absent: none. */
+  readonly pool?: AddedPool;
   /** Difference by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
   /** By name; `null` removes a guarantee or a limit. */
@@ -21,11 +30,26 @@ export interface Change {
 
 export const noChange: Change = { lost: null, nodes: {}, teams: {}, policy: null };
 
-export const isChange = ({ lost, nodes, teams, policy }: Change): boolean =>
+export const isChange = ({ lost, pool, nodes, teams, policy }: Change): boolean =>
   lost !== null ||
+  isWhole(pool) ||
   policy !== null ||
   Object.keys(teams).length > 0 ||
   Object.values(nodes).some((count) => count !== 0);
+
+/** Without nodes or accelerators it is still being filled in. */
+const isWhole = (pool: AddedPool | undefined): pool is AddedPool =>
+  pool !== undefined && pool.acceleratorType.trim() !== "" && pool.nodes > 0 && pool.acceleratorsPerNode > 0;
+
+/** As the question states it. */
+export function addedPools({ pool }: Change, pools: readonly string[]): NonNullable<WhatIfQuestionInput["addPools"]> {
+  if (!isWhole(pool)) return [];
+  const acceleratorType = pool.acceleratorType.trim();
+  const base = acceleratorType.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  let name = base;
+  for (let copy = 2; pools.includes(name); copy++) name = `${base}-${copy}`;
+  return [{ ...pool, acceleratorType, name }];
+}
 
 /** Nodes that can be removed or copied: those that are up, in the order of their names. */
 const usable = (nodes: readonly Node[], pool: string): readonly Node[] =>

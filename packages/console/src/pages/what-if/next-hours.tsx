@@ -12,7 +12,7 @@ import { ListedWork } from "../../parts/listed-work.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Empty, Failure } from "../../parts/states.tsx";
 import { ChangeForm } from "./change-form.tsx";
-import { isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
+import { addedPools, isChange, nodeChanges, teamChanges, type Change } from "./change.ts";
 import { fittedCharts } from "./fitted-chart.ts";
 import { InterruptedWork } from "./interrupted-work.tsx";
 import type { Situation } from "./situation.ts";
@@ -31,6 +31,10 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
       const question = {
         horizonMs: Number(hours) * HOUR_MS,
         ...nodeChanges(asked, situation.nodes),
+        addPools: addedPools(
+          asked,
+          situation.fleet.pools.map(({ name }) => name),
+        ),
         teams: teamChanges(asked, situation.teams),
         ...(asked.policy === null ? {} : { policy: { preset: asked.policy } }),
       };

@@ -24,7 +24,8 @@ export function RecordedPast({ change: given, onChange, nodes: _nodes, ...situat
   const [progress, setProgress] = useState(0);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
-  const change = { ...given, nodes: {}, lost: null };
+  const { pool: _pool, ...kept } = given;
+  const change = { ...kept, nodes: {}, lost: null };
   const ask = useMutation({
     mutationFn: () => {
       const controller = new AbortController();
