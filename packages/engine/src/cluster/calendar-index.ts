@@ -1,5 +1,5 @@
 /**
- * Nodes that the calendar closes, for which work and from when on: rebuilt when an entry or the fleet changes, read by
+ * Nodes that the calendar closes, for which work, and from when on. Rebuilt when an entry or the fleet changes; read by
  * every placement.
  */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
@@ -11,7 +11,7 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
-/** A window with its nodes; `chosen`: those given to a reservation by amount. */
+/** A window with its nodes; `chosen`: the nodes given to a reservation by amount. */
 export function indexedWindow(
   { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
@@ -65,12 +65,12 @@ export class CalendarIndex {
     return this.#windows.length > 0;
   }
 
-  /** Whether something is reserved for this user, so that the submitter matters. */
+  /** Whether any entry is reserved for this user by name, so that the submitter matters. */
   isNamed(actor: string): boolean {
     return this.#users.has(actor);
   }
 
-  /** The windows whose nodes are closed to work that would run from now until then; usually none. */
+  /** The windows whose nodes are closed to work that would run from now until `untilMs`; usually none. */
   closedTo(asking: Asking, untilMs: number): readonly IndexedWindow[] {
     if (this.#firstStartMs >= untilMs || this.#isLeftAside) return NONE;
     const { nowMs } = this;

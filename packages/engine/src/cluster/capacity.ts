@@ -136,7 +136,7 @@ export class Capacity {
   /** The `freedEpoch` at which every pool had its spares, or no empty node left. */
   hotSparesSettledAt = -1;
 
-  /** Called for every change of a node's free capacity; for the scores, if the policy has any. */
+  /** Called for every change of a node's free capacity; used by node scores, if the policy has any. */
   watch: ((slot: NodeSlot) => void) | null = null;
 
   /** Grows whenever a node joins or changes, because fabric positions may have changed. */
@@ -155,7 +155,7 @@ export class Capacity {
     return this.#types.get(name);
   }
 
-  /** In order of name. */
+  /** All types by name. */
   get allTypes(): readonly TypeCapacity[] {
     return this.#sortedTypes;
   }

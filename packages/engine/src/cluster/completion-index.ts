@@ -11,14 +11,14 @@ import { SortedList } from "../base/collections/sorted-list.ts";
 export interface ExpectedCompletion {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
-  /** May be in the past: work beyond its expected end may end at any moment. */
+  /** Expected end, ms. It may be in the past: work that has exceeded its expected end may end at any moment. */
   readonly endMs: number;
 }
 
 export class CompletionIndex {
   #rules: Rules;
   #list: SortedList<ExpectedCompletion> = new SortedList(compareCompletions);
-  /** Added since the order was last needed: on an idle fleet most work ends before the order is read. */
+  /** Entries added since the order was last read: on an idle fleet most work ends before the order is read. */
   readonly #unsorted = new Set<ExpectedCompletion>();
   readonly #byAttempt = new Map<AttemptId, ExpectedCompletion>();
 
@@ -51,7 +51,7 @@ export class CompletionIndex {
     return this.#list;
   }
 
-  /** Adds an attempt with its current expected end. */
+  /** Adds an attempt at its present expected end. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
     if (this.#rules.backfill.reserve === "none") return;
     const endMs = expectedEndMs(this.#rules, attempt, spec);
@@ -84,7 +84,7 @@ export class CompletionIndex {
   }
 }
 
-/** Sorts after every end at the instant and before all later ones. */
+/** A key that sorts after every end at the instant and before all later ones. */
 const justAfter = (endMs: number): ExpectedCompletion =>
   ({ endMs, attempt: { placedSequence: Number.MAX_SAFE_INTEGER } }) as ExpectedCompletion;
 

@@ -51,7 +51,7 @@ export class DecayedUsageIndex {
     return this.#halfLife === null ? 0 : Math.floor(this.nowMs / this.#halfLife.stepMs);
   }
 
-  /** Whether another step has begun since. */
+  /** Whether another step has begun since that instant. */
   hasMovedSince(atMs: number): boolean {
     return this.#halfLife !== null && Math.floor(atMs / this.#halfLife.stepMs) !== this.step;
   }

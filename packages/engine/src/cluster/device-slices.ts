@@ -30,7 +30,7 @@ export class DeviceSlices {
     return this.#layers.held[index] as number;
   }
 
-  /** Held or nominated, without releasing slices if those do not count. */
+  /** Slices that are held or nominated; releasing slices count if `countsTerminating`. */
   taken(index: number, countsTerminating: boolean): number {
     const { held, terminating, nominated } = this.#layers;
     const stay = countsTerminating

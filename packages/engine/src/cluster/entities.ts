@@ -17,7 +17,7 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   return workload;
 }
 
-/** The workload is about to be looked up by its id: work that waited long is no longer in the processor's caches, nor is its table. */
+/** Prepares a lookup of the workload by its id: a workload that waited long is no longer in the processor's caches. */
 export function rememberWorkload({ recent }: World, workload: WorkloadEntity): void {
   recent.workload = workload;
 }

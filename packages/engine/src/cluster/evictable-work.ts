@@ -36,7 +36,7 @@ export class EvictableWork {
     return least;
   }
 
-  /** The same by node. */
+  /** Upper bound of preemptible accelerators by node. */
   get byNode(): ReadonlyMap<NodeId, number> {
     if (this.#byNode === null) {
       this.#byNode = new Map();

@@ -33,7 +33,7 @@ export class FabricIndex {
     this.#declared = declared;
   }
 
-  /** Sites in order of definition, without those that have no nodes. `epoch`: of the nodes as they are. */
+  /** Sites with nodes, in order of definition. `epoch`: the `nodesEpoch` for which they are valid. */
   sites(epoch: number): readonly SiteFabric[] {
     if (epoch !== this.#epoch) {
       this.#sites = this.#build();

@@ -5,8 +5,9 @@ import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
 import type { Rules } from "../policy/rules.ts";
 
 /**
- * `null`: its walltime ends it before the window begins. Work that has not started has nothing to save, and neither has
- * work that would have ended by then had it started when it was placed: its walltime fitted, only its launch did not.
+ * Instant at which the attempt must be stopped; `null`: its walltime ends it before the window begins. An attempt that
+ * has not started has nothing to save, and neither has one whose walltime, counted from its placement, ends before the
+ * window.
  */
 export function latestEndMs(
   rules: Pick<Rules, "eviction">,

@@ -6,7 +6,9 @@ import { workloadOf } from "./entities.ts";
 import { canReplace } from "./holdings.ts";
 import type { World } from "./world.ts";
 
-/** It opted in, its workers are alike, it runs, and nothing else changes about it. */
+/**
+ * Whether the workload permits replacement, its workers are alike, and the attempt runs without another change of size.
+ */
 export function mayReplace(world: World, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);
   const isSteady = attempt.stop === null && attempt.terminating === undefined && attempt.startedAtMs !== null;

@@ -58,8 +58,8 @@ export class NodeSlot {
   /** Attempts on the node, with their number of workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
   /**
-   * The last booking's number of accelerators, and whether any is now held twice, or held and nominated beyond what is
-   * releasing.
+   * Number of accelerators of the last booking, and whether any of them is now held twice, or held and nominated beyond
+   * its releasing part.
    */
   bookedCount = 0;
   bookedOver = false;
@@ -98,7 +98,7 @@ export class NodeSlot {
     return booked - (layer === "idle" ? 0 : this.workersReleasing);
   }
 
-  /** Network bandwidth that is neither held nor nominated; negative: the pool states less than is. */
+  /** Network bandwidth that is neither held nor nominated. Negative: the pool states less than is booked. */
   networkLeft(layer: Layer): number {
     return (this.node.networkGbps ?? 0) - this.#networkTaken + (layer === "idle" ? 0 : this.#networkReleasing);
   }
@@ -157,7 +157,7 @@ export class NodeSlot {
     return this.#slices !== null && isTakenTwice(this.#slices.taken(index, false));
   }
 
-  /** The same for held amounts alone. */
+  /** Whether the held amounts alone are consistent. */
   #isHeldSoundly(index: number): boolean {
     const held = this.held[index] as number;
     const slices = this.#slices?.held(index) ?? 0;
@@ -165,7 +165,10 @@ export class NodeSlot {
     return !isTakenTwice(slices) && held === SLICE_MILLI * slicesIn(slices);
   }
 
-  /** Whether nothing of the accelerator is held or nominated beyond what is releasing, in the capacity view. */
+  /**
+   * Whether all of the accelerator is available in the capacity view: nothing is held or nominated beyond its releasing
+   * part.
+   */
   isWhole(index: number, layer: Layer): boolean {
     return hasBit(this.free, index) || (layer !== "idle" && hasBit(this.releasing, index));
   }
@@ -231,7 +234,10 @@ export class NodeSlot {
     this.#bookPlace("nominated", place, gang, sign);
   }
 
-  /** Counts amounts as free (1) that a reservation booked and work gives back before it starts, or takes that back (-1). */
+  /**
+   * Counts amounts that a reservation booked as free (1), because running work releases them before the reservation
+   * starts, or undoes that (-1).
+   */
   lend(coresMilli: number, memoryMib: number, workers: number, sign: 1 | -1): void {
     this.coresFreeMilli += sign * coresMilli;
     this.memoryFreeMib += sign * memoryMib;
@@ -254,7 +260,7 @@ export class NodeSlot {
     this.#networkTaken -= sign * (gang.networkGbps ?? 0);
   }
 
-  /** Books thousandths on each accelerator of the set and keeps, in `bookedCount` and `bookedOver`, what a check wants to know. */
+  /** Books thousandths on each accelerator of the set. `bookedCount` and `bookedOver` then hold what a check needs. */
   #book(layer: Int32Array, set: AcceleratorSet, milli: number): void {
     this.bookedCount = 0;
     this.bookedOver = false;
@@ -413,8 +419,8 @@ function lowestOf(mask: Int32Array, skip: number, count: number): number[] {
 const rangeText = (first: number, last: number): AcceleratorSet => (first === last ? `${first}` : `${first}-${last}`);
 
 /**
- * `join` writes one flat string. A string put together by `+` stays a tree: each of its characters is then read through
- * the tree (once for every booking), and `JSON.stringify` leaves its fast path for the whole group of events.
+ * `join` writes one flat string. A string made by `+` stays a tree, which is traversed for each of its characters (once
+ * for every booking), and which makes `JSON.stringify` leave its fast path for the whole group of events.
  */
 const joinedRanges = (ranges: readonly AcceleratorSet[]): AcceleratorSet => ranges.join(",");
 

@@ -1,4 +1,4 @@
-/** What is to be placed at once, all of it or nothing. Requests are frozen: a variant is made by `with`. */
+/** A request for workers that are placed together or not at all. Requests are frozen values; `with` makes a variant. */
 import type { ExecutorId } from "../model/fleet.ts";
 import { acceptedTypes, partsOf } from "../model/gang.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
@@ -10,30 +10,32 @@ import { longestDurationMs, windowDurationMs } from "../usage/planned-duration.t
 
 interface RequestFields {
   readonly team: TeamName;
-  /** The user who submitted the workload, or one of several that are alike. */
+  /** The user who submitted the workload, or one of several workloads that are alike. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
-  /** The gang of `spec`; of one task group, that group as a gang. */
+  /** The gang of the workload; for a single task group, that group as a gang. */
   readonly gang: GangSpec;
-  /** In order of preference; empty: any. Of a gang of groups, every type that any group accepts. */
+  /**
+   * Accepted types in order of preference; empty: any. For a gang with task groups: every type that any group accepts.
+   */
   readonly acceleratorTypes: readonly string[];
-  /** Workers asked for. */
+  /** Number of requested workers. */
   readonly workers: number;
-  /** Workers of each task group; `null`: the least of each, or the gang has no groups. */
+  /** Number of workers of each task group; `null`: the minimum of each, or the gang has no groups. */
   readonly counts: readonly number[] | null;
   readonly isPreemptible: boolean;
-  /** The longest that it may run; calendar windows are checked against it. */
+  /** Longest possible run time in ms; calendar windows are compared with it. */
   readonly longestMs: number;
-  /** The planned run time, by the walltime or predicted; backfill uses it. */
+  /** Planned run time in ms, by the walltime or a prediction; used by backfill. */
   readonly durationMs: number;
-  /** Workers that were lost with their nodes: the request may use as many hot spares. */
+  /** Number of workers lost with their nodes: the request may use this many hot spares. */
   readonly lostWorkers: number;
-  /** The running attempt that asks for further workers; `null`: the request is for a start. */
+  /** The running attempt that requests further workers; `null`: the request is for a start. */
   readonly grows: AttemptId | null;
   readonly isGrowth: boolean;
-  /** The running attempt whose place the request may keep, in a rebalance; `null` for all others. */
+  /** The running attempt whose place the request may keep during a rebalance; otherwise `null`. */
   readonly holds: Attempt | null;
-  /** The task group that the workers are for; `null`: all groups, the group that lacks most, or the gang has none. */
+  /** The task group of the workers; `null`: all groups, the group that lacks most, or the gang has none. */
   readonly group: number | null;
   /** The only nodes that may be used; `null`: all. */
   readonly among: ReadonlySet<NodeId> | null;
@@ -45,13 +47,13 @@ interface RequestFields {
   readonly ownKept: number | undefined;
   /** Workers of the same gang that are placed together with it. */
   readonly beside: readonly WorkerAllocation[];
-  /** The anti-affinity rules are left out, to find whether they are what blocks the request. */
+  /** Leaves anti-affinity rules out, to find whether they block the request. */
   readonly ignoresAntiAffinity: boolean;
 }
 
 interface RequestOptions {
   readonly rules: Rules;
-  /** Further workers that `grows` asks for; absent: the request is for a start. */
+  /** Number of further workers that `grows` requests; absent: the request is for a start. */
   readonly growth?: number;
   readonly grows?: AttemptId | null;
   readonly holds?: Attempt | null;

@@ -1,6 +1,6 @@
 /**
- * What waits and may start now, in buckets of requests that are alike to every filter of placement. A round looks at buckets, not at
- * workloads: one that was found not to fit is not tried again until capacity is freed.
+ * Waiting work that may start now, in buckets of requests that are alike to every placement filter. A round considers
+ * buckets, not workloads: a request that did not fit is not tried again until capacity is freed.
  */
 import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../usage/run-times.ts";
@@ -18,22 +18,24 @@ import type { UserUse } from "./user-use.ts";
 import type { WorkloadEntity } from "../state/state.ts";
 import type { RunTimes } from "../model/usage-history.ts";
 
-/** The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit; -1: it has to be tried. */
+/**
+ * The capacity epoch (`ordering/round-order.ts`) in which the request was last found not to fit; -1: it must be tried.
+ */
 export const rejectedAtEpoch: Slot<number> = new Slot(() => -1, { survivesUndo: true });
 
 /**
- * Waiting requests that are alike: one stands for all, and what was found out about it holds for each of them. In plans, a single
- * request with its workload.
+ * Waiting requests that are alike: a result for one holds for all of them. In plans: a single request with its
+ * workload.
  */
 export class QueueBucket {
   #request: PlacementRequest;
-  /** The workloads, in the policy's order. */
+  /** The workloads in the policy's order. */
   readonly waiting: SortedList<WorkloadEntity>;
-  /** Its position among the buckets in which somebody waits; -1: nobody does. */
+  /** Position among the buckets with waiting work; -1: no workload waits. */
   waitingAt = -1;
-  /** Workloads with any number of waiting tasks; every other has exactly one. */
+  /** Workloads with any number of waiting tasks; every other workload has exactly one. */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
-  /** What rounds found out about the request. */
+  /** Results of earlier rounds for the request. */
   readonly memo: Scratch = new Scratch();
 
   constructor(request: PlacementRequest, waiting: SortedList<WorkloadEntity>) {
@@ -45,14 +47,14 @@ export class QueueBucket {
     return this.#request;
   }
 
-  /** The run time of its workloads is predicted differently: the request may fit now. */
+  /** Changes the planned run time of the bucket's workloads: the request may fit now. */
   plan(durationMs: number): void {
     this.#request = this.#request.with({ durationMs });
     this.memo.set(rejectedAtEpoch, -1);
   }
 }
 
-/** The class in which the workload waits; `null`: it does not wait. */
+/** The bucket in which the workload waits; `null`: it does not wait. */
 export const classIn = ({ placementClass }: WorkloadEntity): QueueBucket | null => placementClass as QueueBucket | null;
 
 interface SignatureContext {
@@ -63,7 +65,7 @@ interface SignatureContext {
 
 type Signature = string | number | boolean | object | undefined;
 
-/** What makes workloads alike to one filter of placement (`placement/filters`); compared as JSON. */
+/** The properties by which one placement filter (`placement/filters`) distinguishes workloads; compared as JSON. */
 export type SignatureOf = (
   asking: Pick<Workload, "spec" | "actor" | "lostWorkers">,
   context: SignatureContext,
@@ -81,7 +83,7 @@ function isSame(known: Signature, own: Signature): boolean {
   return true;
 }
 
-/** One text for equal signatures. */
+/** Equal texts for equal signatures. */
 function keyOf(signature: readonly Signature[]): string {
   let key = "";
   signature.forEach((part, at) => {
@@ -93,7 +95,7 @@ function keyOf(signature: readonly Signature[]): string {
 const RECENT_COUNT = 1024;
 const NOBODY_RECENT: readonly null[] = Array.from({ length: RECENT_COUNT }, () => null);
 
-/** Where among the recent ones such a workload is. */
+/** Position in the cache of recent buckets. */
 const recentAt = ({ workers, accelerators, coresMilli, memoryMib }: GangSpec, longestMs: number): number =>
   (workers * 13 + accelerators * 7 + coresMilli * 3 + memoryMib + Math.floor(longestMs / 1000) * 31) &
   (RECENT_COUNT - 1);
@@ -103,37 +105,40 @@ interface RecentBucket {
   readonly signature: readonly Signature[];
 }
 
-/** As many as there are kinds and lengths of work; those in which nobody waits cost no round anything. */
+/** Maximum number of buckets. There are as many as kinds and lengths of work; empty buckets cost a round nothing. */
 const CLASSES_KEPT = 4096;
-/** The same where durations are predicted: every end looks through the classes of its kind. */
+/** Maximum number of buckets with predicted durations: every end of an attempt reads the buckets of its kind. */
 const PREDICTED_CLASSES_KEPT = 64;
 
 const classesKept = (rules: Rules): number => (predictsRuns(rules) ? PREDICTED_CLASSES_KEPT : CLASSES_KEPT);
 
 export class Queue {
   #classes = new Map<string, QueueBucket>();
-  /** Those in which somebody waits, in no particular order: every round looks through them. */
+  /** Buckets with waiting work, in no particular order: every round reads them. */
   #waiting: QueueBucket[] = [];
   #growth = new Map<AttemptId, QueueBucket>();
-  /** By the kinds of which the past tells how long their workloads last; empty where nothing is predicted. */
+  /** Buckets by the kind from which their run time is predicted; empty if the policy does not predict. */
   #byKind = new Map<string, Set<QueueBucket>>();
   #context: QueueContext;
   #compare: (left: Workload, right: Workload) => number;
   #compareHeads: CompareClasses | null;
-  /** Buckets that were looked up lately, by the amounts and the run times that they ask for. */
+  /** Recently used buckets, by requested amounts and run time. */
   #recent: (RecentBucket | null)[] = NOBODY_RECENT.slice();
-  /** Workloads with at least one task that may start now. */
+  /** Number of workloads with at least one task that may start now. */
   readyCount = 0;
-  /** Those of them that are gangs of groups. */
+  /** Number of these workloads that are gangs with task groups. */
   #groupedCount = 0;
-  /** Grows whenever somebody joins or leaves the queue. */
+  /** Incremented whenever a workload joins or leaves the queue. */
   #changes = 0;
-  /** Grows whenever the answer of a round may be another: not if a workload queues up behind others, where only heads are judged. */
+  /**
+   * Incremented whenever a round's result may change. A workload that queues behind others does not change it if only
+   * heads are considered.
+   */
   #judgedChanges = 0;
   #cleanChanges = -1;
   #cleanEpoch = -1;
   #cleanAtMs = -1;
-  /** Empty classes are looked for once there are more classes than this. */
+  /** Empty buckets are dropped once there are more buckets than this. */
   #classesBeforeDrop: number;
 
   constructor(context: QueueContext) {
@@ -148,47 +153,47 @@ export class Queue {
     return this.#compare;
   }
 
-  /** The order between the heads of two classes; `null`: it depends on more than the two. */
+  /** The order between the heads of two buckets; `null`: it depends on more than these two. */
   get compareHeads(): CompareClasses | null {
     return this.#compareHeads;
   }
 
-  /** Grows whenever somebody joins or leaves the queue. */
+  /** Incremented whenever a workload joins or leaves the queue. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Whether gangs of groups wait: they may find room that others left when they took a part of it. */
+  /** Whether gangs with task groups wait: one may fit into capacity that is left after another took a part. */
   get hasGroups(): boolean {
     return this.#groupedCount > 0;
   }
 
-  /** Whether anybody asks for anything. */
+  /** Whether there is any request. */
   get hasRequests(): boolean {
     return this.readyCount > 0 || this.#growth.size > 0;
   }
 
-  /** Whether any gang that runs asks for further workers. */
+  /** Whether any running gang requests further workers. */
   get growsAny(): boolean {
     return this.#growth.size > 0;
   }
 
-  /** Classes of work that waits to start. */
+  /** Buckets with waiting work. */
   waitingClasses(): readonly QueueBucket[] {
     return this.#waiting;
   }
 
-  /** Those, and some in which nobody waits. */
+  /** All buckets, including empty ones. */
   classes(): Iterable<QueueBucket> {
     return this.#classes.values();
   }
 
-  /** Classes of running gangs that ask for further workers, one for each attempt. */
+  /** Growth requests of running gangs, one for each attempt. */
   growthClasses(): IterableIterator<QueueBucket> {
     return this.#growth.values();
   }
 
-  /** The request of an attempt for further workers, if it has one. */
+  /** The growth request of an attempt, if it has one. */
   growthOf(id: AttemptId): QueueBucket | undefined {
     return this.#growth.get(id);
   }
@@ -205,7 +210,10 @@ export class Queue {
     return bucket;
   }
 
-  /** Objects, and those in lists, are compared by identity, which is quick and right for most: where two are equal and not the same, the key decides. */
+  /**
+   * Objects, also those in lists, are compared by identity, which is fast and usually sufficient: for equal objects
+   * that are not identical, the key decides.
+   */
   #isAlike(known: readonly Signature[], workload: Workload): boolean {
     const context = this.#context;
     const { signatures } = context;
@@ -238,7 +246,7 @@ export class Queue {
     }
   }
 
-  /** Of these kinds something else is known now: what waits may be planned to last otherwise, and find room that it did not. */
+  /** Predictions of these kinds have changed: waiting work gets new planned run times and may now fit. */
   predictAnew(kinds: readonly string[]): void {
     for (const kind of kinds)
       for (const bucket of this.#byKind.get(kind) ?? []) {
@@ -279,7 +287,7 @@ export class Queue {
     this.#changes++;
   }
 
-  /** Nobody waits in the class any more: the last one takes its place. */
+  /** The bucket is empty: the last one in the list takes its position. */
   #unlist(bucket: QueueBucket): void {
     const last = this.#waiting.pop();
     if (last !== undefined && last !== bucket) {
@@ -289,7 +297,7 @@ export class Queue {
     bucket.waitingAt = -1;
   }
 
-  /** A running gang asks for further workers, all of them or none; 0: it asks for none (any more). */
+  /** Sets the number of further workers that a running gang requests, all or none; 0: no request. */
   setGrowth(workload: WorkloadEntity, grows: AttemptId, workers: number): void {
     if (workers === 0 && this.#growth.size === 0) return;
     const known = this.#growth.get(grows);
@@ -302,26 +310,26 @@ export class Queue {
     this.#growth.set(grows, this.single(request, workload));
   }
 
-  /** A bucket of this request alone. */
+  /** A bucket with this request only. */
   single(request: PlacementRequest, workload: WorkloadEntity): QueueBucket {
     const waiting = new SortedList<WorkloadEntity>(this.#compare);
     waiting.insert(workload);
     return new QueueBucket(request, waiting);
   }
 
-  /** Nothing more can start until the head of a bucket changes or something is freed, which moves the capacity epoch on. */
+  /** Notes that nothing can start until the head of a bucket changes or the capacity epoch advances. */
   markClean(capacityEpoch: number, nowMs: number): void {
     this.#cleanAtMs = nowMs;
     this.#cleanChanges = this.#judgedChanges;
     this.#cleanEpoch = capacityEpoch;
   }
 
-  /** What was found not to start has to be looked at again, although nothing was freed. */
+  /** Notes that requests must be considered again although no capacity was freed. */
   markDirty(): void {
     this.#cleanChanges = -1;
   }
 
-  /** When it was last found that nothing more can start. */
+  /** Time at which it was last found that nothing can start. */
   get cleanAtMs(): number {
     return this.#cleanAtMs;
   }
@@ -331,15 +339,15 @@ export class Queue {
   }
 
   /**
-   * Whether a round asks the first workload of each bucket only. Where teams are compared, the number that waits counts as demand;
-   * with protected starts, what waits behind a head is looked at in the same round.
+   * Whether a round considers only the first workload of each bucket. If teams are compared, the number of waiting
+   * workloads counts as demand; with protected starts, workloads behind a head are considered in the same round.
    */
   get #judgesHeadsAlone(): boolean {
     const { teams, backfill, order } = this.#context.rules;
     return teams.order.length === 0 && backfill.reserve === "none" && !order.includes("user");
   }
 
-  /** The classes of another queue with those of this one that ask for the same, where there are such. */
+  /** Pairs of buckets with equal requests in another queue and this one. */
   twinsOf(other: Queue): ReadonlyMap<QueueBucket, QueueBucket> {
     const twins = new Map<QueueBucket, QueueBucket>();
     for (const [key, bucket] of other.#classes) {
@@ -353,7 +361,7 @@ export class Queue {
     return twins;
   }
 
-  /** Classes come and go with what users submit; the empty ones are dropped once they outnumber the others. */
+  /** Drops empty buckets once they outnumber the others. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
     for (const [key, bucket] of this.#classes) {
@@ -372,7 +380,7 @@ export class Queue {
     }
   }
 
-  /** Starts over under other rules. */
+  /** Rebuilds the queue under other rules. */
   reorder(rules: Rules): void {
     const workloads = this.#waiting.flatMap((bucket) => [...bucket.waiting.from(0)]);
     const growing = [...this.#growth];

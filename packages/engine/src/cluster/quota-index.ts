@@ -11,7 +11,7 @@ import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
   readonly tree: QuotaTree;
-  /** Resource positions, as in `team-use.ts`, by the tree's resources: those with a stated guarantee. */
+  /** Positions, as in `team-use.ts`, of the tree's resources: those of which a guarantee is stated. */
   readonly positions: readonly number[];
   readonly #leaves = new Map<TeamName, number>();
 

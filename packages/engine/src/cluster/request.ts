@@ -1,4 +1,4 @@
-/** What a class asks for at once, and what may stand in its way. */
+/** Amounts that a request needs at once, and quotas that block it. */
 import { WHOLE_MILLI, needsPart } from "../model/device-part.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
 import { groupAt, leastParts, typesOfGroup } from "../model/gang.ts";
@@ -18,25 +18,25 @@ export interface Placement {
   readonly workers: readonly WorkerAllocation[];
 }
 
-/** Whether it asks for workers of several kinds at once, or for more of one of them. */
+/** Whether the request is for several task groups, or for growth of one. */
 export const isInGroups = ({ gang }: Pick<PlacementRequest, "gang">): boolean => gang.taskGroups !== undefined;
 
-/** Whole accelerators of one type that it needs at least; 0 where parts of them, or several types, may do. */
+/** Minimum number of whole accelerators of one type; 0 if fractions or several types may suffice. */
 export const wholeNeeded = ({ gang, workers }: Pick<PlacementRequest, "gang" | "workers">): number =>
   !needsPart(gang) && gang.taskGroups === undefined ? workers * gang.accelerators : 0;
 
-/** The attempt that would have another worker; `null` for work that waits to start. */
+/** The attempt that would get further workers; `null` for work that waits to start. */
 export function growingAttempt({ state }: World, request: PlacementRequest): Attempt | null {
   return request.grows === null ? null : (state.attempts.get(request.grows) ?? null);
 }
 
-/** A node on which the gang, or the group that is to grow, has a worker already. */
+/** A node on which the gang, or its growing task group, already has a worker. */
 export function nodeHeld(world: World, request: PlacementRequest): NodeId | undefined {
   const { group } = request;
   return growingAttempt(world, request)?.workers.find((worker) => group === null || worker.taskGroup === group)?.node;
 }
 
-/** The types that may hold it, most preferred first; a gang that runs stays on its own. */
+/** Accepted types, most preferred first; a running gang stays on its own type. */
 export function acceptableTypes(world: World, request: PlacementRequest): readonly TypeCapacity[] {
   const attempt = growingAttempt(world, request);
   return attempt === null
@@ -52,7 +52,7 @@ function typesToGrowOn(world: World, request: PlacementRequest, attempt: Attempt
   return own === undefined ? [] : world.capacity.acceptable([world.capacity.slot(own.node).node.acceleratorType]);
 }
 
-/** What is asked for at once, by kind of worker. */
+/** Requested workers by kind. */
 export const partsAsked = (world: World, request: PlacementRequest): readonly GangPart[] =>
   partsOfRequest(world, request).map((part) => {
     const shape = world.teamUse.charged(part.shape, "");
@@ -70,11 +70,14 @@ function partsOfRequest(world: World, request: PlacementRequest): readonly GangP
   return [{ shape: groupAt(gang, group), workers, group }];
 }
 
-/** Accelerators of one worker; a fraction counts as such. */
+/** Number of accelerators of one worker, with fractions. */
 export const acceleratorsPerWorker = ({ teamUse }: World, { gang }: PlacementRequest): number =>
   teamUse.amountOf(gang, 1, "").acceleratorsMilli / WHOLE_MILLI;
 
-/** What the request would hold on a type; `""`: on any. Groups that accept one type alone count on that. */
+/**
+ * Amounts that the request would hold on a type; `""`: on any type. Task groups that accept one type only count on that
+ * type.
+ */
 export function amountAsked(world: World, request: PlacementRequest, type: string): Amount {
   const { teamUse } = world;
   if (request.gang.taskGroups === undefined) return teamUse.amountOf(request.gang, request.workers, type);
@@ -85,7 +88,7 @@ export function amountAsked(world: World, request: PlacementRequest, type: strin
   return teamUse.amountOfParts(partsAsked(world, request), typeOf);
 }
 
-/** The same where teams are compared: of the one type that will do, where no other does. */
+/** Amounts for the comparison of teams: on the only accepted type, if there is just one. */
 export function amountCompared(world: World, request: PlacementRequest): Amount {
   if (world.teamUse.compared.length === COMPARED.length) return amountAsked(world, request, "");
   const [only, other] = acceptableTypes(world, request);
@@ -93,13 +96,13 @@ export function amountCompared(world: World, request: PlacementRequest): Amount 
 }
 
 /**
- * What the quotas say against placing the request on a type: a limit, from the team up, or, for work that is not preemptible,
- * a guarantee; `null` if nothing.
+ * The quota that blocks the request on a type: a limit of the team or of a team above, or, for non-preemptible work, a
+ * guarantee; `null`: none.
  */
 export const quotaReached = (world: World, request: PlacementRequest, type: string): QuotaReached | null =>
   quotaReachedBy(world, request, () => amountAsked(world, request, type));
 
-/** The same of any amount that the request would hold. */
+/** Like `quotaReached`, for any amount. */
 export function quotaReachedBy(
   { teamUse, rules, state }: World,
   request: PlacementRequest,
@@ -113,7 +116,7 @@ export function quotaReachedBy(
   return limit ?? guaranteeReached({ teamUse, rules }, request, amount);
 }
 
-/** The guarantee that a request would pass which is not preemptible, where such work stays within guarantees. */
+/** The guarantee that a non-preemptible request would exceed, if such work must stay within guarantees. */
 export function guaranteeReached(
   { teamUse, rules }: Pick<World, "teamUse" | "rules">,
   { team, isPreemptible }: PlacementRequest,
@@ -122,7 +125,7 @@ export function guaranteeReached(
   return isPreemptible || rules.teams.nonPreemptible === "limit" ? null : teamUse.guaranteePassed(team, amount);
 }
 
-/** Whether a limit, or for work that is not preemptible a guarantee, is less than the request would hold on a type alone. */
+/** Whether the request alone exceeds a limit, or, for non-preemptible work, a guarantee. */
 export function exceedsQuotas(world: World, request: PlacementRequest, type: string): boolean {
   const { teamUse, rules } = world;
   const amount = amountAsked(world, request, type);
@@ -130,7 +133,7 @@ export function exceedsQuotas(world: World, request: PlacementRequest, type: str
   return teamUse.isTooMuch(request.team, amount, heedsGuarantees ? "guarantees" : "limits");
 }
 
-/** Where teams borrow: that nobody lends as much more as this would take. */
+/** With borrowing: the quota that is missing because no team lends this much more. */
 function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
   const { quota } = teamUse;
   if (quota === null) return null;

@@ -1,7 +1,7 @@
 /**
- * Caches that rooms keep beside the indexes: fair shares of the last round, protected starts, scores. A room declares a
- * slot and is its only writer, so the indexes do not depend on its types. None of it is state: a rebuilt world starts
- * with empty slots and decides the same.
+ * Caches that other folders keep beside the indexes: fair shares of the last round, protected starts, scores. A folder
+ * declares a slot and is its only writer, so the indexes do not depend on its types. Caches are not state: a rebuilt
+ * world starts with empty slots and decides the same.
  */
 export class Slot<T> {
   static #count = 0;

@@ -4,7 +4,7 @@ import type { Workload } from "../model/workload.ts";
 
 export class StartWindowIndex {
   readonly waiting: Set<WorkloadId> = new Set();
-  /** Nothing changes before this instant; -1: something has changed. */
+  /** Instant before which nothing changes; -1: something has changed. */
   lookAtMs = -1;
 
   add({ id, spec }: Pick<Workload, "id" | "spec">): void {

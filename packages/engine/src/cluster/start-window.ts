@@ -35,7 +35,7 @@ interface ForecastPoint {
   readonly index: number;
 }
 
-/** `outlook` begins at `nowMs`. */
+/** Whether the work may start at the instant at which the forecast begins. */
 export function mayStart(world: World, spec: WorkloadSpec, forecast: PowerForecast, nowMs: number): boolean {
   if (spec.startWindow === undefined || isMet(world, spec, { forecast, index: 0 })) return true;
   const latestStartMs = latestStartAtMs(world, spec);

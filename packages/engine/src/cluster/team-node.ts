@@ -90,7 +90,7 @@ export function amountAt(amount: Amount, position: number): number {
 export const statedAmount = (position: number, amount: number): number =>
   position >= ACCELERATORS_AT ? amount / 1000 : amount;
 
-/** The same amount, taken off. */
+/** The same amount with the opposite sign. */
 export const negative = ({
   typeAt,
   familyAt,

@@ -78,7 +78,7 @@ export class TeamUse {
     this.heed(rules);
   }
 
-  /** Whether the order asks what users hold is as these rules say: it decides by what waiting work is filed. */
+  /** Sets whether users' usage affects the order, which determines how waiting work is indexed. */
   heed({ order }: Rules): void {
     this.#ranksUsers = order.includes("user");
     this.#keepUsers();
@@ -130,8 +130,9 @@ export class TeamUse {
   }
 
   /**
-   * The shape with the fraction that quotas are charged before its place is known: of the smallest accelerator of the type (`""`: of
-   * any) that holds the memory it asks for, which is the largest fraction; a whole one where no pool states so much.
+   * The shape with the fraction that quotas are charged before its place is known: a fraction of the smallest
+   * accelerator of the type (`""`: of any) that has the requested memory, which is the largest fraction; a whole
+   * accelerator if no pool states enough memory.
    */
   charged(shape: WorkerShape, acceleratorType: string): WorkerShape {
     const { acceleratorMemoryMib: asked, shareMilli } = shape;
@@ -327,7 +328,7 @@ export class TeamUse {
     }
   }
 
-  /** Takes over the current team definitions; usage moves with teams that moved. */
+  /** Reads the current team definitions; usage moves with teams that moved. */
   refresh(): void {
     this.useEpoch++;
     const own = new Map<TeamName, { used: number[]; fixed: number[] }>();

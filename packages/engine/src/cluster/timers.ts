@@ -6,9 +6,9 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 
 export type Timer =
   | { readonly kind: "walltime"; readonly atMs: number; readonly attemptId: AttemptId }
-  /** Its predicted end has come. */
+  /** The predicted end of an attempt. */
   | { readonly kind: "prediction"; readonly atMs: number; readonly attemptId: AttemptId }
-  /** The time for a checkpoint before a stop is over. */
+  /** The time limit of a checkpoint before a stop. */
   | { readonly kind: "checkpoint"; readonly atMs: number; readonly attemptId: AttemptId }
   | { readonly kind: "retry"; readonly atMs: number; readonly workloadId: WorkloadId }
   /** A calendar entry is due. */

@@ -52,7 +52,7 @@ export interface World {
   readonly terminating: Set<Attempt>;
   /** Attempts that keep a place during their back-off and are not launched yet. */
   readonly backingOff: Set<AttemptId>;
-  /** Caches of other rooms. */
+  /** Caches of other folders. */
   readonly scratch: Scratch;
   /** Number of queue-only events since the world was indexed. */
   queueEventCount: number;
@@ -166,7 +166,7 @@ function waitForTheClock(world: World): void {
   if (state.accounts.size > 0) timers.add({ kind: "budget", atMs: state.nowMs });
 }
 
-/** Indexes work under every end that it waits for. */
+/** Indexes a workload under every workload for whose end it waits. */
 export function waitForOthers({ dependents }: World, { id, waitsFor }: Workload): void {
   if (waitsFor === undefined) return;
   for (const { workloadId } of waitsFor) {
@@ -183,7 +183,7 @@ export function waitForMinRuntime(world: World, { workloadId, placedAtMs }: Atte
     world.timers.add({ kind: "retry", atMs: placedAtMs + minRuntimeMs, workloadId });
 }
 
-/** Files an attempt that keeps a place during its back-off, and wakes the engine when that is over. */
+/** Indexes an attempt that keeps its place during a back-off, and schedules a wakeup for the end of the back-off. */
 export function waitForLaunch({ backingOff, timers }: World, { id, workloadId, launchAtMs }: Attempt): void {
   if (launchAtMs === undefined) return;
   backingOff.add(id);
