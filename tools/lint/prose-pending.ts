@@ -2,7 +2,6 @@
 export const prosePending: readonly string[] = [
   "comment packages/engine/src/explain",
   "comment packages/engine/src/model",
-  "comment packages/engine/src/placement",
   "comment packages/engine/src/preemption",
   "comment packages/engine/src/round",
   "comment packages/engine/src/state",

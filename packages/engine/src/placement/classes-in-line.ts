@@ -1,4 +1,4 @@
-/** The classes that a phase looks at. */
+/** The buckets that a phase considers. */
 
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";

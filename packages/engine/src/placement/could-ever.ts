@@ -38,7 +38,7 @@ export function couldEverFit(world: World, { memo, request }: QueueBucket): bool
   return fits;
 }
 
-/** The same of any request, worked out each time. */
+/** Like `couldEverFit`, for any request, without a cache. */
 export function fitsUsableFleet(world: World, request: PlacementRequest): boolean {
   const fits = (): boolean => withinOneExecutor(world, request).some((one) => couldHold(world, one));
   return fits() || choicesOfHotSpares(world, request).some((hotSpares) => world.capacity.opened(hotSpares, fits));
@@ -49,7 +49,7 @@ const couldHold = (world: World, request: PlacementRequest): boolean =>
     ? couldHoldGroups(world, request)
     : fitsEmptyFleet(world.capacity, request) && fitsAsWished(world, request, request.workers);
 
-/** Whether the usable fleet could hold all groups of the gang at once if nothing ran; what runs is held. */
+/** Whether the usable fleet, if empty, could hold all task groups of the gang at once. */
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
   request.isGrowth || placedOnEmptied(world, request, false) !== null;
 
@@ -63,7 +63,7 @@ export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   return fitsEmptyFleet(world.capacity, { gang, acceleratorTypes: acceptedTypes(spec), workers: minWorkersOf(gang) });
 }
 
-/** The request of a workload that was not submitted. */
+/** The request of a workload that is not in the queue. */
 const unqueued = ({ rules }: World, spec: WorkloadSpec): PlacementRequest =>
   PlacementRequest.of({ spec, actor: "" }, { rules });
 
@@ -71,8 +71,8 @@ const placedOnEmptied = (world: World, request: PlacementRequest, heedsQuotas: b
   world.calendar.leftAside(() => placeGroups(emptied(world), request, { layer: "idle", heedsQuotas }));
 
 /**
- * Whether nothing but the quotas of its team and the teams above it keeps the class from every type that could hold it.
- * Asked for every blocked head of every round, so the fleet is looked at only where a quota is reached at all.
+ * Whether only quotas of its team and the teams above block the bucket on every type that could hold it. Called for
+ * every blocked head of every round, so the fleet is read only if a quota is reached.
  */
 export function isHeldByLimit(world: World, request: PlacementRequest): boolean {
   if (isInGroups(request)) return !request.isGrowth && placedOnEmptied(world, request, true) === null;
@@ -80,7 +80,7 @@ export function isHeldByLimit(world: World, request: PlacementRequest): boolean 
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
-/** The same for quotas that are too small even without any usage; borrowing is not considered. */
+/** Like `isHeldByLimit`, for quotas that are too small even without any usage; borrowing is not considered. */
 export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
   const isBeyond = (type: string): boolean => exceedsQuotas(world, request, type);
@@ -90,7 +90,7 @@ export function isBeyondQuotas(world: World, request: PlacementRequest): boolean
   return isKeptOffEveryType(world, request, ({ type }) => isBeyond(type));
 }
 
-/** Whether each type that could hold it is kept from it, and any is. */
+/** Whether each type that could hold the request is blocked, and there is such a type. */
 function isKeptOffEveryType(
   world: World,
   request: PlacementRequest,

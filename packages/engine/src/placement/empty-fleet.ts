@@ -3,7 +3,7 @@ import { Capacity } from "../cluster/capacity.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 
-/** Places by counts and constraints only: scores and cells depend on running work. */
+/** A world without running work. It places by counts and constraints only: scores and cells depend on running work. */
 export function emptied(world: World): World {
   const { rules } = world;
   const { reservedTopology: _shapes, ...teams } = rules.teams;

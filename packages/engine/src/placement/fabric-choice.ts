@@ -42,8 +42,8 @@ function* choicesByLevel(
 }
 
 /**
- * The levels at which one domain for all is looked for, from the narrowest to the widest; `null`: there is none. A level that is
- * preferred is no condition: one that the site does not have, or that is wider than the required one, is as if it were not there.
+ * The levels at which one domain for all workers is searched, narrowest first; `null`: there is none. A preferred level
+ * is ignored if the site does not have it or if it is wider than the required one.
  */
 export function levelsToTry(
   levels: readonly string[],
@@ -62,7 +62,7 @@ interface Pinning {
   readonly candidates: readonly Candidate[];
 }
 
-/** The candidates in the domain in which the gang runs already; all of them while it does not. */
+/** The candidates in the domain of the running gang; all candidates if the gang does not run. */
 function pinned(world: World, { request, site, level, candidates }: Pinning): readonly Candidate[] {
   const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
@@ -93,7 +93,7 @@ interface Domain {
   readonly free: readonly number[];
 }
 
-/** By how full the domains are, level by level from the top, then by name. */
+/** Compares domains by how full they are, level by level from the top, then by name. */
 function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level: number): readonly Domain[] {
   const leaves = candidates.map(({ slot }) => site.leafOf.get(slot.node.id) ?? -1);
   const freeByLevel = Array.from({ length: level + 1 }, (_, depth) => {

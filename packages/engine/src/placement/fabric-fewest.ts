@@ -1,4 +1,6 @@
-/** Places in the fabric by the fewest domains (`topology/place-workers.ts`): how many workers of a request go to which candidate. */
+/**
+ * Fabric placement by the fewest domains (`topology/place-workers.ts`): the number of workers for each candidate node.
+ */
 import { placeWorkers } from "../topology/place-workers.ts";
 import type { FabricRequest, FabricRoom } from "../topology/place-workers.ts";
 import type { DomainRange } from "../topology/domain-tree.ts";
@@ -8,7 +10,7 @@ import type { World } from "../cluster/world.ts";
 import type { Candidate } from "./place-constrained.ts";
 import { growingAttempt, nodeHeld } from "../cluster/request.ts";
 
-/** The candidates that the request is given, each with as many workers as it takes; `null`: no site holds it as it asks. */
+/** The chosen candidates, each with its number of workers; `null`: no site holds the request under its constraints. */
 export function fewestDomains(
   world: World,
   request: PlacementRequest,
@@ -44,7 +46,8 @@ function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
 function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, isInSlices: boolean): FabricRequest {
   const { spec, workers } = request;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
-  // A level that the site does not have is one beyond its levels: nothing fits there. Preferred, it is no condition.
+  // Index of a level. A required level that the site does not have is beyond its levels, so nothing fits; a preferred
+  // one is ignored.
   const level = (name: string | undefined): number | null => {
     if (name === undefined) return null;
     const index = levels.indexOf(name);

@@ -1,4 +1,4 @@
-/** Fabric domains for a whole gang with task groups, best first; each as its nodes, `null` for anywhere. */
+/** Fabric domains for a whole gang with task groups, best first, each as its set of nodes; `null`: any node. */
 import { needsPart } from "../model/device-part.ts";
 import { leastParts } from "../model/gang.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -42,7 +42,7 @@ function domainsAt({ tree, nodes }: SiteFabric, name: string): ReadonlySet<NodeI
   });
 }
 
-/** By free accelerators, of those that have enough at all; else by name, as the tree has them. */
+/** Domains with enough free accelerators, the fewest free first; else by name, as in the tree. */
 function tightestFirst(
   { capacity }: World,
   { gang }: PlacementRequest,

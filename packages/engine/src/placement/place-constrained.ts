@@ -22,7 +22,7 @@ import { growingAttempt } from "../cluster/request.ts";
 import { scoresOf } from "./score/score-index.ts";
 import { placementStrategy } from "./strategy.ts";
 
-/** A node that could take workers of the request, and how many at most. */
+/** A node that could take workers of the request, and their maximum number. */
 export interface Candidate {
   readonly slot: NodeSlot;
   readonly fits: number;
@@ -33,7 +33,7 @@ export function placeConstrained(
   request: PlacementRequest,
   where: Where,
 ): readonly WorkerAllocation[] | null {
-  // All workers near most of the inputs if possible; otherwise anywhere, those nodes first.
+  // First tries to place all workers near most of the inputs; then anywhere, with those nodes first.
   for (const inputsHeldMin of dataPlaces(world, request.spec).tiers) {
     if (inputsHeldMin < request.inputsHeldMin) break;
     const near = inputsHeldMin === 0 ? request : request.with({ inputsHeldMin });
@@ -138,7 +138,7 @@ interface Assignment {
   readonly layer: Layer;
 }
 
-/** Fills the candidates in the policy's order; `null` if they do not hold all workers asked for. */
+/** Fills the candidates in the policy's order; `null` if they do not hold all requested workers. */
 function assign(
   world: World,
   request: PlacementRequest,
@@ -185,8 +185,8 @@ interface WorkersOnNode {
 }
 
 /**
- * A fraction goes to the fullest accelerator that holds it, ties to the lowest; the first to the one that the scores
- * prefer (-1: none).
+ * A fraction goes to the fullest accelerator that holds it, then to the lowest index; the first fraction goes to the
+ * accelerator that the scores prefer (-1: none).
  */
 function fractionsOn(milli: number, { slot, count, layer }: WorkersOnNode, first: number): number[] {
   const rooms = Array.from({ length: slot.totalCount }, (_, index) => slot.room(index, layer));
@@ -207,8 +207,8 @@ export interface DomainBudget {
 }
 
 /**
- * The candidates with no more workers than may be spread over them, the roomiest first: whatever is chosen among them keeps to
- * the most that may share a value.
+ * Limits the workers of each candidate to the spreading maximum, the candidate with most room first, so that any choice
+ * among them satisfies the maximum per label value.
  */
 export function withinBudget(
   world: World,
@@ -226,7 +226,7 @@ export function withinBudget(
     });
 }
 
-/** How many more workers of the gang may carry a node's value of the label over which it is spread. */
+/** Number of further workers of the gang that may use nodes with a value of the spreading label. */
 export function domainBudget(world: World, request: PlacementRequest): DomainBudget {
   const { spread } = request.spec;
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };

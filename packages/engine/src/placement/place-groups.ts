@@ -27,7 +27,7 @@ export interface GroupsWhere {
   readonly heedsQuotas: boolean;
 }
 
-/** How often a group is placed while types are tried against each other; more kinds of it than that are not looked at. */
+/** Maximum number of placements tried for one group while types are combined. */
 const TRIES_MAX = 64;
 
 export function placeGroups(world: World, request: PlacementRequest, where: GroupsWhere): Placement | null {
@@ -50,7 +50,7 @@ export function askOfRefused<Answer>(
   return new GroupPlacing(world, request, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
 }
 
-/** The request of one group as a class of its own. */
+/** The request of one group as a bucket of its own. */
 function classOfGroup(
   request: PlacementRequest,
   group: number,
@@ -77,7 +77,7 @@ function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** In rank order: by group, and within one in the order of placement. */
+/** Workers in rank order: by group, and within a group in the order of placement. */
 function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: readonly WorkerAllocation[]): Placement {
   const ranked = workers.toSorted((left, right) => (left.taskGroup ?? 0) - (right.taskGroup ?? 0));
   const leading = gang.taskGroups?.findIndex(({ accelerators }) => accelerators > 0) ?? 0;
@@ -186,7 +186,7 @@ class GroupPlacing {
     return placeOnType(this.#world, one, { type, layer });
   }
 
-  /** The rest of the gang beside these workers. */
+  /** The placement of the remaining groups beside these workers. */
   #with(workers: readonly WorkerAllocation[], depth: number): readonly WorkerAllocation[] | null {
     const { capacity } = this.#world;
     const { gang } = this.#request;

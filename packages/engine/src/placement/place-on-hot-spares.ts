@@ -17,10 +17,12 @@ export interface PlacementOnHotSpares {
   readonly taken: readonly NodeSlot[];
 }
 
-/** Fleets have a handful of spares; of many more not every choice is tried. */
+/** Maximum number of combinations of spares that are tried; fleets have a handful of spares. */
 const CHOICES_MAX = 64;
 
-/** A place with the help of spares, as `find` finds it while they are open; `null`: they do not help. */
+/**
+ * A placement with the help of spares, found by `find` while they count as ordinary nodes; `null`: they do not help.
+ */
 export function placeOnHotSpares(
   world: World,
   request: PlacementRequest,
@@ -35,7 +37,7 @@ export function placeOnHotSpares(
   return null;
 }
 
-/** The spares are nodes like any other from now on; the placement that takes them is recorded next. */
+/** Turns the spares into ordinary nodes; the placement that uses them is recorded next. */
 export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: PlacementOnHotSpares): void {
   for (const { node } of taken)
     batch.emit({
@@ -48,7 +50,10 @@ export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: P
     });
 }
 
-/** Which spares to open at once: one, two, up to as many as the lost workers would fill, neighbours in the fabric together. */
+/**
+ * Combinations of spares to use: one, two, up to as many as the lost workers would fill, neighbours in the fabric
+ * together.
+ */
 export function choicesOfHotSpares(world: World, request: PlacementRequest): readonly (readonly NodeSlot[])[] {
   if (request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
   const choices: NodeSlot[][] = [];
@@ -62,7 +67,10 @@ export function choicesOfHotSpares(world: World, request: PlacementRequest): rea
   return choices.slice(0, CHOICES_MAX);
 }
 
-/** Spares that could hold a worker: the nearest to the workers that a running gang still has, then in the order of the fabric. */
+/**
+ * Spares that could hold a worker: the nearest to the running workers of the gang first, then in the order of the
+ * fabric.
+ */
 function hotSparesOf(world: World, request: PlacementRequest, type: string): readonly NodeSlot[] {
   const [beside] = growingAttempt(world, request)?.workers ?? [];
   const near = beside === undefined ? [] : world.capacity.slot(beside.node).node.fabric;
@@ -70,7 +78,7 @@ function hotSparesOf(world: World, request: PlacementRequest, type: string): rea
     .filter(({ node }) => node.acceleratorType === type && takesWork(node))
     .filter((slot) => emptyNodeWorkers(slot, request.gang) > 0)
     .toSorted((left, right) => left.node.ordinal - right.node.ordinal);
-  // Neighbours beside each other, the place first of which a node joined first: names order nothing.
+  // Neighbours are adjacent; places are ordered by the first node that joined them, because names have no order here.
   return [...Map.groupBy(able, ({ node }) => JSON.stringify(node.fabric)).values()]
     .flat()
     .toSorted((left, right) => sharedDepth(right.node.fabric, near) - sharedDepth(left.node.fabric, near));
@@ -82,7 +90,7 @@ function sharedDepth(path: readonly string[], other: readonly string[]): number 
   return depth;
 }
 
-/** How many of the spares the lost workers would fill, at most all. */
+/** Number of spares that the lost workers would fill, at most all. */
 function neededOf(hotSpares: readonly NodeSlot[], { gang, lostWorkers }: PlacementRequest): number {
   const smallestFirst = hotSpares.map((slot) => emptyNodeWorkers(slot, gang)).toSorted((left, right) => left - right);
   let left = lostWorkers;

@@ -1,4 +1,4 @@
-/** Places of a gang's workers on one accelerator type, and the number that fits there. */
+/** Placement of a gang's workers on one accelerator type, and the number of workers that fit there. */
 import { WHOLE_MILLI, fractionOn, needsFraction, needsPart } from "../model/device-part.ts";
 import type { AttemptId } from "../model/ids.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
@@ -18,7 +18,7 @@ import { partOn } from "../cluster/device-slices.ts";
 export interface Where {
   readonly type: TypeCapacity;
   readonly layer: Layer;
-  /** Loans to be seen as if they had been relabelled; absent: none. */
+  /** Opportunistic work that counts as relabelled already; absent: none. */
   readonly relabelled?: ReadonlySet<AttemptId>;
 }
 
@@ -37,7 +37,7 @@ function placeWithinOne(world: World, request: PlacementRequest, where: Where): 
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
 
-/** Then the index answers without visiting nodes that do not fit. */
+/** Whether the index can answer without visiting nodes that do not fit. */
 const isPlacedByCounts = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && !needsPart(request.gang) && !isScored(world, request.gang) && isUnconstrained(world, request);
 
@@ -55,7 +55,7 @@ function placeSeveral(
   return workers.length === count ? workers : null;
 }
 
-/** The common case without a growing array: most work is one worker. */
+/** Fast path without a growing array: most work has one worker. */
 function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
   for (
     let free = firstCount(type, gang, isPacking);
@@ -76,7 +76,7 @@ const workerOn = (slot: NodeSlot, gang: GangSpec, index: number): WorkerAllocati
   accelerators: gang.accelerators === 0 ? "" : slot.pick(index * gang.accelerators, gang.accelerators),
 });
 
-/** How many workers of the gang fit now on one type, at most all of them. */
+/** Number of workers of the gang that fit on one type now, at most all of them. */
 export function placeableWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
   const needed = needsPart(gang) ? { ...gang, accelerators: 0 } : gang;
@@ -101,14 +101,16 @@ function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visi
   }
 }
 
-/** The counts of free accelerators that nodes have: fewest or most first, of those that a worker can have. */
+/** The first count of free accelerators to look up: the fewest or most among nodes that fit a worker. */
 const firstCount = ({ freeCounts, perNodeMax }: TypeCapacity, { accelerators }: GangSpec, isPacking: boolean): number =>
   isPacking ? freeCounts.next(accelerators) : freeCounts.previous(perNodeMax);
 
 const nextCount = ({ freeCounts }: TypeCapacity, free: number, isPacking: boolean): number =>
   isPacking ? freeCounts.next(free + 1) : freeCounts.previous(free - 1);
 
-/** How many workers of the gang the usable nodes of a type would hold if they were empty, at most `gang.workers`. */
+/**
+ * Number of workers of the gang that the usable nodes of a type would hold if they were empty, at most `gang.workers`.
+ */
 export function emptyFleetWorkers(type: TypeCapacity, gang: GangSpec): number {
   let count = 0;
   for (const slot of type.slots) {
@@ -138,7 +140,7 @@ function workersOnEmpty({ node }: NodeSlot, count: number, gang: GangSpec): numb
   return Math.floor(count / gang.accelerators);
 }
 
-/** Whether the usable fleet could hold the least of the gang if it were empty. */
+/** Whether the usable fleet, if empty, could hold the minimum of the gang. */
 export function fitsEmptyFleet(
   capacity: Capacity,
   { gang, acceleratorTypes, workers }: Pick<PlacementRequest, "gang" | "acceleratorTypes" | "workers">,

@@ -13,20 +13,20 @@ export interface PartSpot {
   readonly index: number;
   readonly slice: number;
   readonly digits: number;
-  /** 1: the device is undivided and would be divided for it. */
+  /** 1: the device is undivided and would be divided. */
   readonly divides: 0 | 1;
-  /** Positions for parts of any kind that the device loses. */
+  /** Number of positions, over all profiles, that the device loses. */
   readonly lost: number;
 }
 
 interface Sought {
   readonly shape: WorkerShape;
   readonly layer: Layer;
-  /** By accelerator, slices taken in addition to booked ones. */
+  /** Slices taken in addition to booked ones, by accelerator. */
   readonly given?: ReadonlyMap<number, number>;
 }
 
-/** The best place on one accelerator; `null`: it has none. */
+/** The best position on one accelerator; `null`: there is none. */
 export function partOf(slot: NodeSlot, index: number, { shape, layer, given }: Sought): PartSpot | null {
   const part = partOn(slot.node, shape);
   const table = migTable(slot.node.mig);
@@ -42,7 +42,7 @@ export function partOf(slot: NodeSlot, index: number, { shape, layer, given }: S
   return best;
 }
 
-/** The best place on a node; `null`: it has none. */
+/** The best position on a node; `null`: there is none. */
 export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
   let best: PartSpot | null = null;
   for (let index = 0; index < slot.totalCount; index++) {
@@ -68,7 +68,7 @@ export function partsOn(slot: NodeSlot, count: number, { shape, layer }: Sought)
   return workers;
 }
 
-/** The slices of a place are given away. */
+/** Marks the slices of a position as taken. */
 export const give = (given: Map<number, number>, { index, digits }: Pick<PartSpot, "index" | "digits">): void =>
   void given.set(index, (given.get(index) ?? 0) + digits);
 

@@ -1,6 +1,6 @@
 /**
- * Where a gang goes: all of the workers asked for or none, all on one accelerator type. Reads indexes only; the caller emits
- * the event. `placement/verify/placement.ts` checks the result against the rules without using this file.
+ * Placement of a gang: all requested workers or none, all on one accelerator type. Reads indexes only; the caller emits
+ * the event. `placement/verify/placement.ts` verifies the result without using this file.
  */
 import type { Layer } from "../cluster/node-slot.ts";
 import type { PlacementRequest } from "../cluster/placement-request.ts";

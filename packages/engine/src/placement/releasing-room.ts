@@ -1,6 +1,6 @@
 /**
- * Number of workers that would fit as others leave, counted node by node: a necessary condition, so that the placing
- * code is called only if it holds.
+ * Number of workers that would fit as running work ends, counted node by node: a necessary condition, so that the
+ * placing code is called only if it holds.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -45,7 +45,7 @@ export class ReleasingRoom {
     this.#byType.set(type, (this.#byType.get(type) ?? 0) + fits - before);
   }
 
-  /** Workers that the nodes of one type hold, at most all of them on each. */
+  /** Number of workers that the nodes of one type hold; each node counts at most all workers. */
   of(type: string): number {
     return this.#byType.get(type) ?? 0;
   }
@@ -59,8 +59,8 @@ export class ReleasingRoom {
 }
 
 /**
- * Whether one type would have enough whole accelerators if all of these left each node; a fraction frees at most its
- * accelerator. Visits only nodes with capacity or victims.
+ * Whether one type would have enough whole accelerators if all of these workers ended on each node; a fraction frees at
+ * most its accelerator. Visits only nodes with capacity or victims.
  */
 export function couldSuffice(
   world: World,

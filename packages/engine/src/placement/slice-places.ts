@@ -1,4 +1,7 @@
-/** Where the workers that a gang in slices lost may go, so that every slice is whole again: each slice is a run of ranks in one domain. */
+/**
+ * Nodes on which a gang with slices may replace lost workers, so that every slice is whole again: a slice is a run of
+ * ranks in one domain.
+ */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
 import type { SiteFabric } from "../cluster/fabric-index.ts";
@@ -9,7 +12,7 @@ import { domainOf } from "./fabric-choice.ts";
 export interface DegradedGang {
   /** The remaining workers. */
   readonly staying: readonly { readonly rank: number; readonly node: NodeId }[];
-  /** The ranks that need new ones. */
+  /** The lost ranks. */
   readonly ranks: readonly number[];
 }
 
@@ -59,7 +62,10 @@ function domainsOfMates(
   return new Set(mates.map(({ node }) => domainAt(site, within, node)));
 }
 
-/** Whether every domain holds whole slices with them in this one; so it is not where ranks did not follow the fabric. */
+/**
+ * Whether every domain holds whole slices once this domain has the replacements; false if ranks did not follow the
+ * fabric.
+ */
 function isWholeWith(
   site: SiteFabric,
   { workers: size, within }: RankSlice,

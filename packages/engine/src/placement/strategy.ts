@@ -8,7 +8,7 @@ import type { Candidate, DomainBudget } from "./place-constrained.ts";
 
 export interface CandidateRequest extends Where {
   readonly candidates: readonly Candidate[];
-  /** Workers that may still share a value of the label over which they are spread; each call counts from the start. */
+  /** Number of workers that may still share a value of the spreading label; each call counts from the start. */
   readonly spreadOver: () => DomainBudget;
 }
 
@@ -24,7 +24,7 @@ const installed = new Slot<PlacementStrategy | null>(() => null, { survivesUndo:
 export const installPlacement = (world: World, strategy: PlacementStrategy): void =>
   world.scratch.set(installed, strategy);
 
-/** The strategy that places the request; `null`: the plain order of nodes. */
+/** The strategy that places the request; `null`: placement by node order. */
 export function placementStrategy(world: World, request: PlacementRequest): PlacementStrategy | null {
   const strategy = world.scratch.get(installed);
   return strategy?.appliesTo(world, request) === true ? strategy : null;

@@ -1,4 +1,4 @@
-/** Whether a request fits beside protected starts: work that would overlap them avoids their places. */
+/** Finds a placement beside protected starts: work that would overlap them must avoid their places. */
 import { Ledger } from "../../cluster/ledger.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -6,7 +6,7 @@ import { findPlacement } from "../place.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** A place now that none of these starts needs; `null`: there is none. */
+/** A placement now that none of these protected starts needs; `null`: there is none. */
 export function findBesideStarts(
   world: World,
   request: PlacementRequest,

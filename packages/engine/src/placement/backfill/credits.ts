@@ -10,7 +10,7 @@ import type { World } from "../../cluster/world.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** Thousandths of cores, MiB and workers of one node. */
+/** Thousandths of cores, MiB of memory, and number of workers, of one node. */
 export type NodeAmounts = readonly [coresMilli: number, memoryMib: number, workers: number];
 
 /** A change of what reservations need on a node, beyond what is free now: less when work ends, more while one is active. */
@@ -20,7 +20,10 @@ interface Step {
   readonly sign: 1 | -1;
 }
 
-/** What is lent back on each node of these reservations, to a request that ends at `untilMs`; nodes with nothing to lend are left out. */
+/**
+ * Amounts that the nodes of these reservations can lend to a request that ends at `untilMs`; nodes without any are left
+ * out.
+ */
 export function creditsUntil(
   world: World,
   { ends, reservations, untilMs }: CreditQuery,
@@ -67,7 +70,10 @@ const sum = (left: NodeAmounts, right: NodeAmounts, sign: 1 | -1): NodeAmounts =
   left[2] + sign * right[2],
 ];
 
-/** The most of what is free now that reservations need at any one instant before `untilMs`. At one instant, ends come first. */
+/**
+ * The largest amount of presently free capacity that reservations need at any instant before `untilMs`. At the same
+ * instant, ends precede starts.
+ */
 function mostNeeded(steps: readonly Step[], untilMs: number): NodeAmounts {
   let needed = NOTHING;
   let most = NOTHING;

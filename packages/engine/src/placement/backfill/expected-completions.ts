@@ -5,7 +5,7 @@ import type { World } from "../../cluster/world.ts";
 export interface ExpectedEnd {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
-  /** Never before the next instant: what runs over its time ends at any moment. */
+  /** Expected end, never before the next instant: overdue work may end at any moment. */
   readonly endMs: number;
 }
 
@@ -19,7 +19,7 @@ export class ExpectedEnds {
     this.#notBeforeMs = nowMs + 1;
   }
 
-  /** The one at a position; `undefined`: there are no more. */
+  /** The expected end at a position; `undefined`: there are no more. */
   at(position: number): ExpectedEnd | undefined {
     while (this.#read.length <= position) {
       const next = this.#rest.next();

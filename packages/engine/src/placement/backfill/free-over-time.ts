@@ -1,7 +1,7 @@
 /**
- * How many whole accelerators of each type can be free at an instant to come: a step function that rises where running work is
- * expected to end and falls where a reservation begins. It bounds from above what a place could be found in, so an instant
- * at which it is too low for a request need not be looked at: a protected start is found with a look or two at the indexes.
+ * Upper bound of the whole accelerators of each type that are free at a future instant: a step function that rises at
+ * expected ends of running work and falls at starts of reservations. Instants with too few for a request are skipped,
+ * so that a protected start is found with one or two searches of the indexes.
  */
 import { needsPart } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
@@ -13,16 +13,16 @@ import { acceptableTypes, wholeNeeded } from "../../cluster/request.ts";
 import type { ExpectedEnds } from "./expected-completions.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** A number that changes at instants, ascending; zero before the first. */
+/** A value that changes at ascending instants; zero before the first. */
 interface Steps {
   readonly atMs: number[];
   readonly value: number[];
 }
 
 interface TypeOverTime {
-  /** Free now, or releasing. */
+  /** Free or releasing accelerators at present. */
   readonly base: number;
-  /** Freed since by expected ends, in all. */
+  /** Accelerators freed since then by expected ends, in total. */
   readonly freed: Steps;
   readonly reserved: Steps;
 }
@@ -30,13 +30,13 @@ interface TypeOverTime {
 export class FreeOverTime {
   readonly #world: World;
   readonly #ends: ExpectedEnds;
-  /** How many of the expected ends are counted. */
+  /** Number of expected ends that are counted. */
   #endCount = 0;
   readonly #endTimes: number[] = [];
   readonly #reservedEndTimes: number[] = [];
   readonly #types = new Map<string, TypeOverTime>();
 
-  /** To be made while nothing tentative is in the indexes. */
+  /** Must be constructed while the indexes contain no tentative bookings. */
   constructor(world: World, ends: ExpectedEnds, reservations: readonly Reservation[]) {
     this.#world = world;
     this.#ends = ends;
@@ -62,8 +62,8 @@ export class FreeOverTime {
   }
 
   /**
-   * Instants after this one at which something is expected to end and the request might fit for as long as it lasts, ascending.
-   * Every instant at which it does fit is among them.
+   * Later instants, ascending, at which work is expected to end and the request might fit for its whole duration. They
+   * include every instant at which it does fit.
    */
   *startsAfter(nowMs: number, request: PlacementRequest, durationMs: number): Generator<number, void> {
     const needed = wholeNeeded(request);
@@ -72,12 +72,15 @@ export class FreeOverTime {
       let shortMs = Number.POSITIVE_INFINITY;
       for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));
       if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
-      // Work that starts by then is still running then.
+      // Work that starts by then still runs then.
       startMs = this.#nextEnd(Math.max(startMs, shortMs));
     }
   }
 
-  /** The last instant at which a type has too few, while the request would run; `-Infinity`: it has enough throughout. */
+  /**
+   * The last instant at which a type has too few accelerators while the request would run; `-Infinity`: it always has
+   * enough.
+   */
   #lastShort(
     { base, freed, reserved }: TypeOverTime,
     { needed, startMs, durationMs }: { readonly needed: number; readonly startMs: number; readonly durationMs: number },
@@ -93,7 +96,7 @@ export class FreeOverTime {
     return base + valueAt(freed, startMs) - taken < needed ? startMs : Number.NEGATIVE_INFINITY;
   }
 
-  /** The first instant after this one at which running work or a reservation is expected to end. */
+  /** The next instant at which running work or a reservation is expected to end. */
   #nextEnd(afterMs: number): number | null {
     const reservedMs = this.#reservedEndTimes[countUpTo(this.#reservedEndTimes, afterMs)] ?? Number.POSITIVE_INFINITY;
     while ((this.#endTimes.at(-1) ?? 0) <= afterMs && this.#countNextEnd());
@@ -138,10 +141,10 @@ export class FreeOverTime {
   }
 }
 
-/** Whole accelerators that this number of workers take; a fraction may fit where none is whole. */
+/** Number of whole accelerators that the workers take; 0 for fractions, which may fit where no accelerator is whole. */
 const wholeOf = (shape: WorkerShape, workers: number): number => (needsPart(shape) ? 0 : workers * shape.accelerators);
 
-/** How many of ascending instants are at or before one. */
+/** Number of ascending instants up to and including one. */
 function countUpTo(atMs: readonly number[], untilMs: number): number {
   let low = 0;
   let high = atMs.length;
@@ -158,7 +161,7 @@ function valueAt({ atMs, value }: Steps, instantMs: number): number {
   return count === 0 ? 0 : (value[count - 1] as number);
 }
 
-/** The position of the step at an instant; where there is none one is made that changes nothing. */
+/** Position of the step at an instant; inserts one without effect if there is none. */
 function stepAt({ atMs, value }: Steps, instantMs: number): number {
   const count = countUpTo(atMs, instantMs);
   if (count > 0 && atMs[count - 1] === instantMs) return count - 1;

@@ -14,7 +14,7 @@ import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
 
-/** How a kind of index books that work leaves, or that a place is taken; -1 undoes it. */
+/** Books, in one kind of index, that work ends or a place is taken; sign -1 undoes it. */
 interface Index {
   leave(ended: ExpectedEnd, sign: Sign): void;
   take(reservation: Reservation, sign: Sign): void;
@@ -22,7 +22,7 @@ interface Index {
 
 export class IndexesAt {
   readonly #capacity: Bookings;
-  /** `null`: there is no quota that anything could reach. */
+  /** `null`: there is no quota that could be reached. */
   readonly #use: Bookings | null;
   /** Called for places that are released or taken, or restored. */
   watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;
@@ -35,7 +35,7 @@ export class IndexesAt {
     this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
   }
 
-  /** As of `atMs`, without capacity reserved for others before `untilMs`. */
+  /** Moves the indexes to `atMs`, without capacity that is reserved for others before `untilMs`. */
   stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
     this.#capacity.stand(atMs, untilMs, reservations);
     this.#use?.stand(atMs, untilMs, reservations);
@@ -46,7 +46,7 @@ export class IndexesAt {
     this.#use?.restore();
   }
 
-  /** Everything is as it is now. */
+  /** Restores the present. */
   restore(): void {
     this.#capacity.restore();
     this.#use?.restore();
@@ -56,7 +56,7 @@ export class IndexesAt {
 class Bookings {
   readonly #ends: ExpectedEnds;
   readonly #index: Index;
-  /** How many of the expected ends have left. */
+  /** Number of expected ends that are booked as ended. */
   #leftCount = 0;
   readonly #taken = new Set<Reservation>();
 

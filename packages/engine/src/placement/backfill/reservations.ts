@@ -31,8 +31,9 @@ export interface Reservation {
 }
 
 /**
- * A searched start and its result. It stays valid while allocations, nominations, definitions, the instant and the
- * starts before it are unchanged, so a round with new queue entries only need not search again.
+ * A protected start and the inputs of its search. It stays valid while allocations, nominations, definitions, the
+ * instant and the earlier protected starts are unchanged, so a round with nothing but new queue entries need not search
+ * again.
  */
 interface LookedFor {
   readonly bookedSequence: number;
@@ -56,9 +57,9 @@ interface Forecast {
   readonly idle: ReadonlyMap<string, number>;
   readonly ends: ExpectedEnds;
   readonly indexes: IndexesAt;
-  /** Made for the first reservation. */
+  /** Created for the first reservation. */
   free: FreeOverTime | null;
-  /** The last answer of `idleMost`, with the number of reservations behind it. */
+  /** The last answer of `idleMost`, with the number of reservations that it considered. */
   idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
 }
 
@@ -73,12 +74,12 @@ export class Reservations {
   readonly #world: World;
   readonly #nowMs: number;
   #forecast: Forecast | null = null;
-  /** By start. */
+  /** Protected starts in order of time. */
   readonly #list: Reservation[] = [];
   readonly #most: number;
   /** Requests whose starts will be protected once another request could delay them; `null`: at once. */
   readonly #due: QueueBucket[] | null;
-  /** How many starts were looked for. */
+  /** Number of requests for which a protected start was searched. */
   #askedCount = 0;
 
   /** `isPutOff`: a start is protected only when another request could delay it. */
@@ -94,7 +95,7 @@ export class Reservations {
     return this.#list;
   }
 
-  /** Whether no further start is to be protected, for now. */
+  /** Whether no further start will be protected at present. */
   get isComplete(): boolean {
     return this.#due !== null || this.#list.length >= this.#most;
   }
@@ -113,7 +114,7 @@ export class Reservations {
     return forecast.idleMost.count;
   }
 
-  /** A place for the request that no protected start needs before the request ends. */
+  /** A placement that no protected start needs before the request ends. */
   findPlacement(bucket: QueueBucket): Placement | null {
     const placement = this.#findBeside(bucket);
     if (this.#due === null || this.#due.length === 0) return placement;
@@ -134,7 +135,10 @@ export class Reservations {
     return findPlacement(world, bucket.request) ?? this.#findOnCredit(bucket.request, untilMs);
   }
 
-  /** The same with what protected starts do not need before running work gives it back. The indexes stand at this instant. */
+  /**
+   * Like `findPlacement`, including capacity that protected starts do not need before running work releases it. The
+   * indexes stand at the present instant.
+   */
   #findOnCredit(request: PlacementRequest, untilMs: number): Placement | null {
     const world = this.#world;
     const { capacity } = world;
@@ -150,24 +154,24 @@ export class Reservations {
     }
   }
 
-  /** Whether a reservation starts before the request would end: then it is the reservations that may keep it waiting. */
+  /** Whether a reservation starts before the request would end, so that reservations may be what blocks it. */
   concern(bucket: QueueBucket): boolean {
     const endMs = this.#nowMs + bucket.request.durationMs;
     const [first] = this.#list;
     return first !== undefined && first.startMs < endMs;
   }
 
-  /** Takes everything tentative back; done before anything is recorded. */
+  /** Removes all tentative bookings, before any event is recorded. */
   release(): void {
     this.#forecast?.indexes.restore();
   }
 
-  /** Restores present team usage, by which quotas and queue order are judged. */
+  /** Restores present team usage, which quotas and queue order need. */
   releaseUse(): void {
     this.#forecast?.indexes.restoreUse();
   }
 
-  /** An event was recorded while nothing tentative was booked: expected ends are read again. */
+  /** Called after an event without tentative bookings: expected ends are read again. */
   forget(): void {
     this.#forecast = null;
   }
@@ -178,7 +182,7 @@ export class Reservations {
     else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, bucket.request)) this.reserve(bucket);
   }
 
-  /** Protects those that were put off; nothing was recorded since. */
+  /** Protects the starts that were put off; no event was recorded since. */
   protectDue(): void {
     if (this.#due === null) return;
     for (const bucket of this.#due.splice(0)) {
@@ -189,7 +193,7 @@ export class Reservations {
     this.releaseUse();
   }
 
-  /** Protects the earliest start of the head of the class; false: nothing that is expected to end lets it start. */
+  /** Protects the earliest start of the head of the bucket; false: no expected end lets it start. */
   reserve(bucket: QueueBucket): boolean {
     const reservation = this.#reservationFor(bucket, bucket.waiting.first() as Workload);
     if (reservation === null) return false;
@@ -215,7 +219,7 @@ export class Reservations {
     return reservation;
   }
 
-  /** The first expected end from which on the request fits for as long as it lasts, as far as reservations go. */
+  /** The first expected end at which the request fits for its whole duration, beside other reservations. */
   #earliestStart(
     bucket: QueueBucket,
     durationMs: number,
@@ -234,7 +238,7 @@ export class Reservations {
         if (room !== null && !room.suffices) continue;
         const placement = world.calendar.at(startMs, () => findPlacement(world, bucket.request, "eventual"));
         if (placement !== null) return { placement, startMs };
-        // The next instant will hardly suffice either: from here on only differences are counted.
+        // The next instant will probably not suffice either, so from here on only differences are counted.
         room ??= this.#counted(bucket, indexes);
       }
     } finally {
@@ -250,7 +254,7 @@ export class Reservations {
     return room;
   }
 
-  /** Looked up for the first time while nothing tentative is in the indexes. */
+  /** Reads the forecast for the first time; no tentative bookings may exist. */
   #look(): Forecast {
     if (this.#forecast === null) {
       const world = this.#world;

@@ -12,7 +12,9 @@ import type { Placement } from "../../cluster/request.ts";
 import type { Filter, NodeCheck } from "./filter.ts";
 import { quota } from "./quota.ts";
 
-/** No domain that holds work against which the request has an anti-affinity rule, or which has one against the request. */
+/**
+ * Excludes domains with work to which the request has an anti-affinity rule, or which has a rule against the request.
+ */
 export const antiAffinity: Filter = {
   name: "antiAffinity",
   signature: ({ spec }) => spec.gang.antiAffinity,
@@ -30,7 +32,7 @@ export const antiAffinity: Filter = {
 
 const ANYWHERE: NodeCheck = () => true;
 
-/** Whether other work has to be looked at: the request has rules, or work on some node has. */
+/** Whether other work matters: the request has rules, or work on some node has. */
 export function looksAround({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean {
   return gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
 }
@@ -62,7 +64,7 @@ export function antiAffinityCheck(world: World, request: PlacementRequest, layer
     (domains.size === 0 || !rules.some((rule) => domains.has(domainOf(world, rule, slot.node))));
 }
 
-/** Whether all of these workers keep the anti-affinity rules, as of the layer. */
+/** Whether all of these workers satisfy the anti-affinity rules, in the capacity view. */
 export function respectsAntiAffinity(
   world: World,
   request: PlacementRequest,
@@ -104,7 +106,7 @@ function areTooNear(world: World, [one, slot]: Lying, [other, theirs]: Lying): b
   );
 }
 
-/** Workers of its own gang, by node, which never conflict. */
+/** Workers of the request's own gang by node; they never conflict. */
 function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSlot, number> {
   const own = new Map<NodeSlot, number>();
   const running = growingAttempt(world, request)?.workers.slice(0, request.ownKept) ?? [];

@@ -29,7 +29,7 @@ export const calendarWindows: Filter = {
   },
 };
 
-/** Windows that the request would run into if it started now. Growth is taken to last as long as a start. */
+/** Windows that the request would overlap if it started now. Growth is assumed to last as long as a start. */
 export function windowsInTheWay(world: World, request: PlacementRequest): readonly IndexedWindow[] {
   const { calendar } = world;
   return calendar.hasWindows ? calendar.closedTo(request, calendarEndMs(world, request)) : NOTHING;

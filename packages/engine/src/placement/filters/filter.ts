@@ -1,6 +1,6 @@
 /**
- * A placement constraint, declared in one place: what makes two requests alike to it, which nodes pass, which events can change the
- * answer, and the reason that it gives. `filters.ts` holds the ordered list.
+ * A placement constraint in one declaration: the signature by which requests are alike, the nodes that pass, the events
+ * that can change the result, and the reason that it gives. `filters.ts` holds the ordered list.
  */
 import type { EventKind } from "../../contract/events.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
@@ -20,28 +20,34 @@ export type FilterBasis = "fleet" | "calendar" | "work";
 
 export interface Filter {
   readonly name: string;
-  /** Workloads with equal signatures for every filter share a bucket of the queue; `undefined`: the workload asks nothing of this filter. */
+  /**
+   * Workloads with equal signatures for every filter share a bucket of the queue; `undefined`: the filter does not
+   * concern the workload.
+   */
   readonly signature: SignatureOf;
   readonly basis: FilterBasis;
-  /** Whether free counts alone do not decide where the request goes. Absent: the filter constrains no nodes, but types or amounts. */
+  /**
+   * Whether the request needs more than a look-up by free amounts. Absent: the filter constrains types or amounts, not
+   * nodes.
+   */
   readonly appliesTo?: (world: World, request: PlacementRequest) => boolean;
-  /** The test of single nodes, prepared once for a search. Absent: the filter constrains nodes only together. */
+  /** The test of single nodes, prepared once for a search. Absent: the filter constrains only sets of nodes. */
   readonly check?: (world: World, request: PlacementRequest, layer: Layer) => NodeCheck;
-  /** Events that can change the answer, besides those that free capacity. */
+  /** Events that can change the result, in addition to those that free capacity. */
   readonly wakeOn: readonly EventKind[];
-  /** The reason, where the request would have a place without this filter; `null`: it would not. */
+  /** The reason, if the request would fit without this filter; `null`: it would not. */
   readonly explain?: (inquiry: Inquiry) => BlockedReason | null;
 }
 
-/** A request that has no place now, and what may be asked about it. */
+/** A request that does not fit now, with queries about it. */
 export interface Inquiry {
   readonly world: World;
   readonly request: PlacementRequest;
   /** Whether the usable fleet could hold the request if nothing ran. */
   readonly couldEver: boolean;
-  /** A place now for this variant of it. */
+  /** A placement now for a variant of the request. */
   place(variant: PlacementRequest): Placement | null;
   fitsFleet(variant: PlacementRequest): boolean;
-  /** The most workers, fewer than asked for, that could be placed now; 0 for task groups. */
+  /** The largest number of workers, below the requested one, that could be placed now; 0 for task groups. */
   placeableWorkers(): number;
 }

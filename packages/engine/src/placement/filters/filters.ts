@@ -1,4 +1,4 @@
-/** All placement constraints. Reasons are looked for in this order; a new constraint is a file and a line here. */
+/** All placement constraints. Reasons are searched in this order. A new constraint is a new file and a line here. */
 import type { EventKind } from "../../contract/events.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -48,7 +48,7 @@ const constraining = filters.filter((filter) => filter.appliesTo !== undefined);
 const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly Filter[] =>
   constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo?.(world, request) === true);
 
-/** Whether free counts alone decide where the request goes: then an index answers without a look at single nodes. */
+/** Whether free amounts alone decide the placement, so that an index answers without reading nodes. */
 export function isUnconstrained(world: World, request: PlacementRequest): boolean {
   for (const { appliesTo } of constraining) if (appliesTo?.(world, request) === true) return false;
   return true;
@@ -57,7 +57,7 @@ export function isUnconstrained(world: World, request: PlacementRequest): boolea
 const EVERY_BASIS: readonly FilterBasis[] = ["fleet", "calendar", "work"];
 const EVERY_NODE: NodeCheck = () => true;
 
-/** The tests of all filters that apply, as one; prepared once for a search. */
+/** The combined test of all filters that apply, prepared once for a search. */
 export function nodeCheck(
   world: World,
   request: PlacementRequest,
@@ -80,7 +80,7 @@ const WITHOUT_WORK: readonly FilterBasis[] = ["fleet", "calendar"];
 export const acceptedBy = (world: World, request: PlacementRequest): NodeCheck =>
   nodeCheck(world, request, { bases: DECLARED });
 
-/** The same without nodes that the calendar closes to it. */
+/** Like `acceptedBy`, without nodes that the calendar closes to the request. */
 export const acceptedNow = (world: World, request: PlacementRequest): NodeCheck =>
   nodeCheck(world, request, { bases: WITHOUT_WORK });
 
@@ -90,6 +90,6 @@ export const passesAll = (check: NodeCheck): boolean => check === EVERY_NODE;
 export const isConstrainedAlone = (world: World, request: PlacementRequest): boolean =>
   applying(world, request, DECLARED).length > 0;
 
-/** Events that can change the declared properties of accepted nodes, besides those that free capacity. */
+/** Events that can change the declared properties of accepted nodes, in addition to those that free capacity. */
 export const declaredWakeOn = (world: World, request: PlacementRequest): readonly EventKind[] =>
   applying(world, request, DECLARED).flatMap(({ wakeOn }) => wakeOn);

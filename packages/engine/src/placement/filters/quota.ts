@@ -4,7 +4,7 @@ import type { Filter } from "./filter.ts";
 /** Limits, guarantees, lending and budgets of the team and the teams above it; checked by type (`quotaReached`). */
 export const quota: Filter = {
   name: "quota",
-  // A list, not a text: texts put together for every submission would be flattened to be compared.
+  // A list instead of a text: a concatenated text for every submission would have to be flattened for comparison.
   signature: ({ spec, actor }, { rules, users }) => {
     const isPreemptibleWork = isPreemptible(rules, spec);
     if (users.isKept) return [spec.team, isPreemptibleWork, actor];

@@ -13,7 +13,7 @@ export const resources: Filter = {
       gang.accelerators,
       gang.coresMilli,
       gang.memoryMib,
-      // A list in the list is never the same one: only work that needs a part is compared by its key.
+      // A nested list is never identical to another, so only work that needs a part of a device is compared by its key.
       needsPart(gang) ? partKey(gang) : undefined,
     ],
   basis: "work",

@@ -2,8 +2,8 @@ import { isGuaranteed } from "../../policy/guaranteed.ts";
 import type { Filter } from "./filter.ts";
 
 /**
- * A policy that places every request by the fabric: in few domains, or by cells, guaranteed work in the cells of its team and all
- * other work elsewhere (`strategies/hived`).
+ * A policy that places every request by the fabric: in the fewest domains, or in cells, where guaranteed work uses the
+ * cells of its team and all other work any other cells (`strategies/hived`).
  */
 export const topologyPolicy: Filter = {
   name: "topologyPolicy",

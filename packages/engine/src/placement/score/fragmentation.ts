@@ -30,7 +30,7 @@ const PER_MILLI = 1_000_000;
 
 export interface Graded {
   readonly grade: number;
-  /** The accelerator that a share takes; -1: whole ones, or none. */
+  /** The accelerator from which a fraction is taken; -1: whole accelerators, or none. */
   readonly accelerator: number;
 }
 
@@ -66,7 +66,7 @@ export class Fragmentation {
     return best;
   }
 
-  /** Free thousandths that typical workers could not use, times how often each is asked for. */
+  /** Free thousandths that typical workers could not use, weighted by the frequency of each kind. */
   #fragments(rooms: readonly number[], coresFree: number): number {
     let total = 0;
     for (const room of rooms) total += room;

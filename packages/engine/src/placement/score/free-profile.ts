@@ -12,7 +12,7 @@ export interface ShareOption {
 }
 
 export class FreeProfile {
-  /** Accelerators of which nothing is taken. */
+  /** Number of accelerators of which nothing is taken. */
   readonly whole: number;
   /** Free amounts of the other accelerators that have any, ascending. */
   readonly parts: readonly number[];

@@ -1,4 +1,4 @@
-/** The order in which a placement fills the nodes that fit, by the policy's `placement`. */
+/** The order in which nodes that fit are filled, by the policy's `placement`. */
 import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
@@ -17,7 +17,7 @@ export interface Candidates {
   readonly layer: Layer;
 }
 
-/** Smaller goes first, key by key. */
+/** Compared key by key; the smaller list goes first. */
 type Keys = readonly number[];
 
 export function nodeOrder(
@@ -56,13 +56,13 @@ function compareKeys(left: Keys, right: Keys): number {
   return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
 }
 
-/** A device that is divided already before a whole one, and where the part costs fewest positions. */
+/** A divided device before a whole one, and the position that costs the fewest other positions. */
 function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
   const spot = bestPart(slot, { shape, layer });
   return spot === null ? [1, 0] : [spot.divides, spot.lost];
 }
 
-/** Whether a partly used accelerator holds the fraction. */
+/** Whether a partly used accelerator has room for the fraction. */
 function hasOpenShare(slot: NodeSlot, milli: number, layer: Layer): boolean {
   for (let index = 0; index < slot.totalCount; index++) {
     if (!slot.isWhole(index, layer) && slot.room(index, layer) >= milli) return true;

@@ -15,9 +15,9 @@ import type { Placement } from "../../cluster/request.ts";
 import { scoresOf } from "./score-index.ts";
 import type { ScoredChoice } from "./score-index.ts";
 
-/** Whether the policy scores nodes for such workers at all; those that ask for nothing but whole accelerators are packed. */
+/** Whether the policy scores nodes for such workers; requests of whole accelerators alone are packed. */
 export function isScored({ rules, state }: World, gang: GangSpec): boolean {
-  // Scores know rooms, not positions.
+  // Scores consider free amounts, not MIG positions.
   if (needsPart(gang) && !hasFixedFraction(gang)) return false;
   const { placement } = rules;
   if (placement === "pack" || placement === "spread") return false;
@@ -26,7 +26,7 @@ export function isScored({ rules, state }: World, gang: GangSpec): boolean {
   return asksForMore && state.demand !== null && state.demand.renewals > 0;
 }
 
-/** Whether the scores alone decide where the request goes. */
+/** Whether the scores alone decide the placement. */
 export const isPlacedByScore = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && isScored(world, request.gang) && isUnconstrained(world, request);
 
@@ -40,7 +40,7 @@ export function placeByScore(world: World, request: PlacementRequest): Placement
   return null;
 }
 
-/** The type of the best place for the first worker, if all of the gang fit there, else that of the next best. */
+/** Uses the type of the best node for the first worker if the whole gang fits there, else the next best type. */
 function placeOnAny(world: World, request: PlacementRequest, types: readonly TypeCapacity[]): Placement | null {
   const { gang } = request;
   const ask = workerAsk(gang);

@@ -1,6 +1,7 @@
 /**
- * The best node of one accelerator type for one kind of worker: a tournament over scores, ties to the node that joined first.
- * It is brought up to date from the log of changed nodes, so that a decision costs what changed since the last, not the fleet.
+ * The best node of one accelerator type for one kind of worker: a tournament over scores; ties go to the node that
+ * joined first. It is updated from a log of changed nodes, so the cost of a decision follows the changes since the last
+ * one, not the size of the fleet.
  */
 
 /** The score of a node that does not hold the worker. */
@@ -11,9 +12,9 @@ export class Ranking {
   readonly #scores: Float64Array;
   /** Winner of each pairing as a position; the root is at 1. */
   readonly #winners: Int32Array;
-  /** How much of the log of changed nodes it has seen. */
+  /** Number of log entries that were processed. */
   seen = 0;
-  /** Nodes that hold the worker. */
+  /** Number of nodes that hold the worker. */
   roomCount = 0;
 
   constructor(count: number) {
@@ -33,7 +34,7 @@ export class Ranking {
     return this.#scores[position] as number;
   }
 
-  /** Scores every node again. */
+  /** Scores all nodes. */
   fill(scoreAt: (position: number) => number, count: number): void {
     this.roomCount = 0;
     for (let position = 0; position < count; position++) {
@@ -52,7 +53,7 @@ export class Ranking {
     for (let pairing = (this.#leaves + position) >>> 1; pairing > 0; pairing >>>= 1) this.#play(pairing);
   }
 
-  /** The n-th such node, from 0. */
+  /** Position of the n-th node with room, from 0. */
   withRoom(nth: number): number {
     let left = nth;
     let position = 0;

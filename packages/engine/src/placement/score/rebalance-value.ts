@@ -11,7 +11,7 @@ import type { FreeProfile } from "./free-profile.ts";
 /** A thousandth of an accelerator, in the units of `value`. */
 export const VALUE_PER_MILLI: number = SAMPLE_QUEUES;
 
-/** A queue is gone through so often at most: parts of a hundredth would fill a node by the thousand. */
+/** Maximum number of passes through a queue: fractions of a hundredth would fill a node by the thousand. */
 const PASSES_MAX = 16;
 
 export class RebalanceValue {
@@ -23,11 +23,11 @@ export class RebalanceValue {
   readonly #order: Uint16Array;
   readonly #fits: Uint8Array;
   #parts = new Int32Array(64);
-  /** For a thousandth of an accelerator nothing of the sample uses more than this: states with more are alike. */
+  /** Upper bound of cores per thousandth of an accelerator that the sample can use: states with more are equivalent. */
   readonly #coresPerMilli: number;
   readonly #memoryPerMilli: number;
 
-  /** For nodes of one type: requests that cannot use it are skipped. */
+  /** Values for nodes of one type: requests that cannot use the type are skipped. */
   constructor(sample: readonly DemandKind[], type: string) {
     const kinds = [...new Set(sample)];
     const positions = new Map(kinds.map((kind, position) => [kind, position]));
@@ -63,7 +63,7 @@ export class RebalanceValue {
     return used;
   }
 
-  /** Which kinds could go into the node as it is: the others need no look in any queue. */
+  /** Marks the kinds that fit into the node at present; other kinds need not be tried. */
   #markWhatFits({ whole, parts }: FreeProfile, cores: number, memory: number): boolean {
     const roomMost = whole > 0 ? WHOLE_MILLI : (parts.at(-1) ?? 0);
     let any = false;
@@ -86,7 +86,7 @@ export class RebalanceValue {
     if (this.#parts.length < partCount + whole) this.#parts = new Int32Array(2 * (partCount + whole));
     this.#parts.set(profile.parts);
     let used = 0;
-    // Until a whole queue has passed of which nothing fitted.
+    // Ends when nothing fitted during a whole queue.
     for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH && index < PASSES_MAX * SAMPLE_LENGTH; index++) {
       const kind = this.#order[start + (index % SAMPLE_LENGTH)] as number;
       if (this.#fits[kind] === 0) continue;
@@ -129,7 +129,7 @@ export class RebalanceValue {
   }
 }
 
-/** Deals the sample, which is sorted, so that each queue has of everything in its own order; then large ones come first. */
+/** Distributes the sorted sample so that each queue has every kind, in its own order, large requests first. */
 function queuesOf(sample: readonly DemandKind[]): readonly (readonly DemandKind[])[] {
   return Array.from({ length: SAMPLE_QUEUES }, (_, queue) =>
     Array.from(

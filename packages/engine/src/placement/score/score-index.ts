@@ -1,6 +1,6 @@
 /**
- * Nodes by score, for policies whose `placement` scores them. An index: it is derived from the state and built lazily,
- * and neither affects an answer.
+ * Nodes by score, for policies whose `placement` scores them. An index: derived from the state and built lazily, which
+ * never affects a result.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { Rules } from "../../policy/rules.ts";
@@ -26,20 +26,20 @@ import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
 import { Slot } from "../../cluster/scratch.ts";
 
-/** Nodes times rankings that are kept: 16 bytes each. */
+/** Maximum number of nodes times rankings, at 16 bytes each. */
 const RANKED_MAX = 8_000_000;
 /**
  * Empty nodes of a size are kept while they are a smaller part of free capacity than this multiple of their part of
  * demand.
  */
 const RESERVE_TIMES = 10;
-/** Opening one that is kept costs a whole accelerator. */
+/** Score penalty for using a node that is kept empty: a whole accelerator. */
 const OPENING_COST = VALUE_PER_MILLI * WHOLE_MILLI * TIE_STEPS;
 
 export interface ScoredChoice {
   readonly type: TypeCapacity;
   readonly slot: NodeSlot;
-  /** The accelerator that a share is taken of; -1: whole ones, or none. */
+  /** The accelerator from which a fraction is taken; -1: whole accelerators, or none. */
   readonly accelerator: number;
 }
 
@@ -52,7 +52,7 @@ export class ScoreIndex {
   /** The sample of demand that the scores are computed against; a renewal replaces the array. */
   #sample: readonly DemandKind[] | null = null;
 
-  /** The scores' place for a worker; `null`: no accepted type holds it. `nth`: its number in the gang. */
+  /** The best place for a worker; `null`: no accepted type has room. `nth`: index of the worker in the gang. */
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
     const score = this.#settled(world);
     const random = world.rules.placement === "random" ? { sequence: world.state.sequence, nth } : null;
@@ -99,7 +99,7 @@ export class ScoreIndex {
     return best;
   }
 
-  /** A random node that holds the worker. */
+  /** A random node that has room for the worker. */
   #any(
     ask: WorkerAsk,
     types: readonly TypeCapacity[],
@@ -121,7 +121,7 @@ export class ScoreIndex {
     return null;
   }
 
-  /** Whether untouched nodes of this size are kept for workers that want all of one, as far as recent demand goes. */
+  /** Whether empty nodes of this size are kept for requests of whole nodes, by recent demand. */
   #isKept(demand: ReadonlyDemand | null, size: number, ask: WorkerAsk): boolean {
     if (demand === null || ask.accelerators === size) return false;
     const asked = demand.countedMilliBySize.get(size);
@@ -130,7 +130,7 @@ export class ScoreIndex {
     return untouched * demand.countedMilli < RESERVE_TIMES * asked * this.#sums.milli;
   }
 
-  /** Brings everything up to date with the state. */
+  /** Updates all indexes to the present state. */
   #settled(world: World): Score {
     const { capacity, rules, state } = world;
     const sample = state.demand?.sample ?? null;
@@ -185,7 +185,7 @@ interface ScoredNodeChoice {
 const keyOf = ({ accelerators, milli, coresMilli, memoryMib }: WorkerAsk): string =>
   `${accelerators}|${milli}|${coresMilli}|${memoryMib}`;
 
-/** What is typically asked for where the policy does not say: the sample of recent demand. */
+/** Typical demand if the policy states none: the sample of recent demand. */
 function typicalOf(demand: ReadonlyDemand | null): readonly TypicalKind[] {
   const counts = new Map<string, TypicalKind>();
   for (const kind of demand?.sample ?? []) {

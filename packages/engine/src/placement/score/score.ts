@@ -1,4 +1,7 @@
-/** What a policy's `placement` may score nodes by: larger is better. All are integers, so that every machine decides alike. */
+/**
+ * Scores of nodes that a policy's `placement` can use; a larger score is better. All are integers, so that every
+ * machine decides the same.
+ */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import { askedMilli } from "../../state/demand-mix.ts";
@@ -9,16 +12,16 @@ import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
 
-/** A node as it is now, with what is free of it as a value. */
+/** A node with its free capacity as a value. */
 export interface ScoredNode {
   readonly slot: NodeSlot;
   readonly profile: FreeProfile;
 }
 
 export interface Score {
-  /** Of a node that has room for the worker. */
+  /** The score of a node that has room for the worker. */
   score(node: ScoredNode, ask: WorkerAsk): number;
-  /** The accelerator of it from which a share would be taken. */
+  /** The accelerator of the node from which a fraction would be taken. */
   accelerator(node: ScoredNode, ask: WorkerAsk): number;
 }
 
@@ -30,7 +33,7 @@ export interface LargestNode {
 
 export const isShare = ({ accelerators, milli }: WorkerAsk): boolean => accelerators > 0 && milli < WHOLE_MILLI;
 
-/** The lowest accelerator with exactly this room. */
+/** The lowest accelerator with exactly this free amount. */
 function withRoom(slot: NodeSlot, room: number): number {
   let index = 0;
   while (slot.room(index, "idle") !== room) index++;
@@ -46,11 +49,11 @@ function fullestWithRoom({ slot }: ScoredNode, { milli }: WorkerAsk): number {
   return best;
 }
 
-/** One of `count`, drawn by the sequence of the state, so that a replay draws the same. */
+/** A number below `count`, derived from the state's sequence, so that a replay draws the same. */
 export const drawBelow = (count: number, sequence: number, purpose: string): number =>
   Math.floor((draw(0, sequence, purpose) * count) / 4_294_967_296);
 
-/** All alike: the index draws among those with room. */
+/** All nodes score the same; the index draws among those with room. */
 export function randomScore(sequence: () => number): Score {
   return {
     score: () => 0,
@@ -62,7 +65,10 @@ export function randomScore(sequence: () => number): Score {
   };
 }
 
-/** Least left over: cores and accelerators, each as parts of the largest node's. Both sides are multiplied by both of those. */
+/**
+ * The smallest rest of cores and accelerators, each as a part of the largest node. Both sides are multiplied by both of
+ * these.
+ */
 export function bestFitScore({ coresMilli, milli }: LargestNode): Score {
   return {
     score: ({ slot, profile }, ask) => {
@@ -82,14 +88,14 @@ export function fragmentationScore(kinds: readonly TypicalKind[]): Score {
   };
 }
 
-/** What a node's cores are worth, all of the largest node's, in thousandths of an accelerator: fuller nodes are taken first. */
+/** Value of all cores of the largest node, in thousandths of an accelerator, so that fuller nodes are used first. */
 const CORES_WORTH_MILLI = 50;
-/** Room for free thousandths below the score proper: of equal places the fuller node is taken. */
+/** Range for free thousandths below the score itself: among equal places, the fuller node is used. */
 export const TIE_STEPS = 131_072;
 
 /**
- * The product's own: where what has lately been asked for loses least. A place costs the difference between what the node
- * could hold of the sample of recent demand before and after.
+ * Headroom's own score: the smallest loss for recent demand. A place costs the difference of what the node can hold of
+ * the sample of recent demand, before and after.
  */
 export function balancedScore(valueFor: (type: string) => RebalanceValue, largest: LargestNode): Score {
   return {
@@ -108,7 +114,10 @@ export function balancedScore(valueFor: (type: string) => RebalanceValue, larges
   };
 }
 
-/** What the node is good for after the best way to take what is asked; of equal ones a share goes to the fullest accelerator. */
+/**
+ * The value of the node after the best way to take the request; among equal ways, a fraction goes to the fullest
+ * accelerator.
+ */
 function bestAfter(
   value: RebalanceValue,
   { slot, profile }: ScoredNode,

@@ -11,13 +11,16 @@ import { NO_ROOM, Ranking } from "./ranking.ts";
 import { isShare } from "./score.ts";
 import type { Score, ScoredNode } from "./score.ts";
 
-/** Nodes of which nothing is taken, by their size, or (0) those of which something is. */
+/** Completely free nodes of a size, or (0) partly used nodes. */
 export interface RankedGroup {
   readonly untouchedSize: number;
   readonly ranking: Ranking;
 }
 
-/** Free thousandths of accelerators on the usable nodes of all types: in all, and on untouched nodes of each size. */
+/**
+ * Free thousandths of accelerators on the usable nodes of all types: in total, and on completely free nodes of each
+ * size.
+ */
 export interface FreeSums {
   milli: number;
   readonly untouchedMilli: Map<number, number>;
@@ -45,10 +48,10 @@ export class ScoredType {
   readonly #stale: number[] = [];
   readonly #rankings = new Map<string, readonly RankedGroup[]>();
   #log: number[] = [];
-  /** How many entries were dropped from the front of the log. */
+  /** Number of entries dropped from the front of the log. */
   #logStart = 0;
 
-  /** `groupsUntouched`: whether untouched nodes are ranked apart. */
+  /** `groupsUntouched`: whether completely free nodes are ranked separately. */
   constructor(type: TypeCapacity, sums: FreeSums, groupsUntouched: boolean) {
     this.type = type;
     this.#sums = sums;
@@ -72,7 +75,7 @@ export class ScoredType {
       untouchedMilli.set(totalCount, (untouchedMilli.get(totalCount) ?? 0) + sign * freeMilli);
   }
 
-  /** Something of the node was taken or given back. */
+  /** Notes that the free capacity of a node has changed. */
   changed(position: number): void {
     if (this.#isStale[position] === 1) return;
     this.#isStale[position] = 1;

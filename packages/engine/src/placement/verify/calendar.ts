@@ -7,7 +7,7 @@ import { windowDurationMs } from "../../usage/planned-duration.ts";
 import type { ReadonlyState } from "../../state/state.ts";
 import type { TeamName } from "../../model/ids.ts";
 
-/** The window that would still be running, or would begin, before the work had ended on the node if it started now. */
+/** The window that the work would overlap on the node if it started now. */
 export function windowBroken(state: ReadonlyState, workload: Workload, { node, nowMs }: At): string | null {
   const { spec } = workload;
   const untilMs = nowMs + windowDurationMs(rulesOf(state.policy), spec) + spec.graceTimeoutMs;
@@ -36,7 +36,10 @@ export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec,
   return isOfTeam || entry.users?.includes(actor) === true;
 }
 
-/** The same state, in which nothing starts on the nodes that the calendar closes to the work; what runs there counts as before. */
+/**
+ * The same state, in which no work can start on nodes that the calendar closes to the workload; running work counts as
+ * before.
+ */
 export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
   if (state.calendar.size === 0) return state;
   const nodes = new Map(
@@ -48,7 +51,7 @@ export function withoutClosedNodes(state: ReadonlyState, workload: Workload, now
   return Object.assign(Object.create(state) as ReadonlyState, { nodes });
 }
 
-/** The team and every team above it; ends at a team that does not exist and never goes round a circle. */
+/** The team and all teams above it; stops at a missing team and at a cycle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];
   for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)

@@ -12,7 +12,7 @@ interface Placed {
   readonly id: AttemptId;
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
-  /** It lost workers and ends, or these are only some of its workers. */
+  /** The gang lost workers and ends, or these are only some of its workers. */
   readonly isIncomplete: boolean;
 }
 

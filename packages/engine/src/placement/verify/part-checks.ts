@@ -18,7 +18,9 @@ export function countedFraction({ shareMilli, acceleratorMemoryMib }: WorkerShap
   return memory === 0 ? Number.MAX_SAFE_INTEGER : Math.ceil((1000 * acceleratorMemoryMib) / memory);
 }
 
-/** The slices, by number, of a worker that has a part; empty: it has none, or none that the node has. */
+/**
+ * The slices of a worker with a MIG profile, by number; empty: it has none, or the node does not support the profile.
+ */
 export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
   const part = profile === undefined ? undefined : migTable(node?.mig)?.get(profile);
   if (part === undefined || slice === undefined) return [];
@@ -29,7 +31,7 @@ export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { sli
 export const bookedMilli = (node: Node | undefined, shape: WorkerShape, worker: WorkerAllocation): number =>
   shape.profile === undefined ? countedMilli(shape) : 125 * slicesOf(node, shape, worker).length;
 
-/** How many parts of this profile fit beside taken slices of one accelerator. */
+/** Number of slices of this profile that fit beside the taken slices of one accelerator. */
 export function partsBeside(node: Node, profile: string, taken: readonly number[]): number {
   const part = migTable(node.mig)?.get(profile);
   if (part === undefined) return 0;

@@ -18,7 +18,7 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** That accelerators, cores and memory are really free is asserted once more where they are booked (`Capacity.take`). */
+/** Free accelerators, cores and memory are asserted again where they are booked (`Capacity.take`). */
 export function verifyPlacement(world: World, bucket: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
   const { request, waiting } = bucket;
   const { gang, acceleratorTypes } = request;
@@ -35,7 +35,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   const isOneAlone = workers.length === 1 && workers[0] === first;
   const executor = first === undefined || isOneAlone ? null : executorOfNode(world.state, first.node);
   for (const worker of workers) {
-    // Messages are made only for what is wrong: this runs for every worker that starts.
+    // Messages are built only for violations, because this runs for every worker that starts.
     if (worker !== first && executorOfNode(world.state, worker.node) !== executor)
       throw new InvariantError(`${who} is spread over executors`);
     const node = world.state.nodes.get(worker.node);
@@ -60,7 +60,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   }
 }
 
-/** Most workers have no part of an accelerator: nothing is made for them. */
+/** Most workers have no part of an accelerator; nothing is allocated for them. */
 function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   if (!needsPart(on.shape) && on.worker.slice === undefined) return;
   const findings = new Findings();
@@ -79,7 +79,7 @@ function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: 
     id: growing?.id ?? attemptId(waiting.first()?.id ?? "nobody"),
     spec: request.spec,
     workers: [...(growing?.workers ?? []), ...workers],
-    // KAI's growing list counts workers twice that ask again.
+    // KAI's growing list counts workers twice that request a place again.
     isIncomplete: growing !== null,
   });
   const [first] = request.group === null ? findings.list : [];
