@@ -1,6 +1,6 @@
 /**
- * Which accelerators of one node: `"0-3,6"`, indices ascending, ranges maximal, `""` for none. The text is the one form
- * used in events, API and CLI; `decide/` reads free accelerators from a bit mask (one bit per accelerator, word 0 first).
+ * A set of accelerators of one node: `"0-3,6"`, ascending indices, maximal ranges, `""` for none. Events, API and CLI
+ * use this text; the engine's indexes use bit masks (one bit per accelerator, word 0 first).
  */
 export type AcceleratorSet = string;
 
@@ -33,7 +33,7 @@ export function acceleratorIndices(set: AcceleratorSet): number[] {
   return indices;
 }
 
-/** How many accelerators the set holds. */
+/** Number of accelerators in the set. */
 export function acceleratorCount(set: AcceleratorSet): number {
   let count = 0;
   forEachRange(set, (first, last) => {

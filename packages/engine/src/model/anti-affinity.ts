@@ -3,9 +3,9 @@
  * nodes.
  */
 export interface AntiAffinitySpec {
-  /** Sets that the work belongs to; others may keep away from them. */
+  /** Sets to which the work belongs; other work can have anti-affinity to them. */
   readonly sets?: readonly string[];
-  /** It shares no domain with work of these sets that is not its own gang; nor may such work come near it. */
+  /** The work shares no domain with work of these sets outside its own gang, in either direction. */
   readonly from?: readonly AntiAffinityFrom[];
   /** No other work runs on its nodes. */
   readonly exclusive?: true;

@@ -1,16 +1,19 @@
 /** A team's budget over time: accelerator-hours, money, or both. Usage of all teams below it counts. */
 export interface Budget {
-  /** Hours of one accelerator; a share counts as the part that it is. Absent: no bound. */
+  /** Accelerator-hours; a fraction of an accelerator counts as such. Absent: no bound. */
   readonly gpuHours?: number;
-  /** By the prices of the pools, in micro-dollars. Absent: no bound. */
+  /** Cost by the prices of the pools, in micro-dollars. Absent: no bound. */
   readonly microUsd?: number;
   /** `month`: renewed with every calendar month in UTC. `total`: once. Counted from when the budget is declared. */
   readonly period: "month" | "total";
-  /** Once it is used up. `warn`: it is recorded, nothing else. `hold`: nothing of the team starts. `stop`: what runs is stopped, too. */
+  /**
+   * Action when the budget is used up. `warn`: recorded only. `hold`: no work of the team starts. `stop`: running work
+   * is stopped too.
+   */
   readonly over: "warn" | "hold" | "stop";
 }
 
-/** The parts of a budget at which it is recorded that so much is used up, in percent. */
+/** Used percentages of a budget at which an event is recorded. */
 export const BUDGET_WARNING_PERCENT = 80;
 export const BUDGET_SPENT_PERCENT = 100;
 
@@ -19,11 +22,11 @@ export interface Account {
   readonly atMs: number;
   /** Thousandths of an accelerator, times ms. */
   readonly milliMs: number;
-  /** The same at the price of an hour: micro-dollars, times thousandths, times ms. */
+  /** Cost at prices per hour: micro-dollars, times thousandths of an accelerator, times ms. */
   readonly moneyMilliMs: number;
   /** Daily usage of recent days, oldest first, without gaps; absent: not counted yet. */
   readonly days?: readonly DayUse[];
-  /** The period for which a part of the budget was recorded as used up, and which; absent: none. */
+  /** The period in which a used percentage was recorded, and the percentage; absent: none. */
   readonly crossed?: { readonly percent: number; readonly periodStartMs: number };
 }
 

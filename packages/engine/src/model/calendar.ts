@@ -1,6 +1,6 @@
 /**
- * Calendar entries: nodes that are away, and capacity reserved for teams or users. Declared like teams and pools, under
- * names that are unique among all entries. Instants in ms since the epoch.
+ * Calendar entries: maintenance windows, reservations and tariffs. Declared like teams and pools; names are unique
+ * among all entries. Instants in ms since the epoch.
  */
 import type { NodeId, PoolName, SiteName, TeamName } from "./ids.ts";
 import type { ScheduleTimes } from "./schedule.ts";
@@ -14,7 +14,10 @@ interface WindowCommon extends EntryCommon {
   readonly endMs: number;
 }
 
-/** Nothing runs on these nodes in this time: what might is not placed there, what still does is stopped so that it ends before. */
+/**
+ * No work runs on these nodes in this period: work that might still run then is not placed there, and running work is
+ * stopped early enough.
+ */
 export interface MaintenanceWindow extends WindowCommon {
   readonly kind: "maintenance";
   /** All nodes of the pool, later ones included; absent: `nodes` lists them. */
@@ -24,11 +27,14 @@ export interface MaintenanceWindow extends WindowCommon {
   readonly reason?: string;
 }
 
-/** Nodes that are kept for a team and all below it, or for users, in this time. Others' work there ends before it begins. */
+/**
+ * Nodes that are reserved for a team and all teams below it, or for users, in this period. Work of others there ends
+ * before it begins.
+ */
 export interface AdvanceReservation extends WindowCommon {
   readonly kind: "reservation";
   readonly team?: TeamName;
-  /** Users for whose submissions it is, in any team. */
+  /** Users for whose submissions the nodes are reserved, in any team. */
   readonly users?: readonly string[];
   readonly nodes?: readonly NodeId[];
   /**
@@ -44,7 +50,7 @@ export type TimeWindow = MaintenanceWindow | AdvanceReservation;
 /** Price or carbon of power in certain periods; if several apply, the one that began last counts. */
 export interface Tariff extends EntryCommon {
   readonly kind: "tariff";
-  /** Only there; absent: at every site that has no tariff of its own. */
+  /** Site of the tariff; absent: all sites without a tariff of their own. */
   readonly site?: SiteName;
   readonly when: TariffTimes;
   /** Micro-dollars for a kilowatt-hour, negative if consumers are paid; a series has one value per step. */
@@ -56,7 +62,7 @@ export interface Tariff extends EntryCommon {
 export type TariffTimes =
   | { readonly kind: "once"; readonly startMs: number; readonly endMs: number }
   /**
-   * A forecast: one value for each `stepMs`; after the last it leaves the calendar. It takes precedence over other
+   * A forecast with one value for each `stepMs`; it leaves the calendar after the last. It takes precedence over other
    * tariffs.
    */
   | {
@@ -66,7 +72,7 @@ export type TariffTimes =
       readonly microUsdPerKwh?: readonly number[];
       readonly gramsPerKwh?: readonly number[];
     }
-  /** It begins at each of these times and lasts this long. */
+  /** The tariff begins at each of these times and lasts this long. */
   | { readonly kind: "recurring"; readonly times: ScheduleTimes; readonly durationMs: number };
 
 /** When a tariff leaves the calendar; `Infinity`: it recurs without end. */
@@ -79,17 +85,20 @@ export function tariffEndMs(when: TariffTimes): number {
 
 export type CalendarEntry = TimeWindow | Tariff;
 
-/** The entry that takes a node away from running work; for a notice its node, and `reason` as stated. */
+/**
+ * The calendar entry or notice for which running work must leave a node; for a notice also the node and the stated
+ * reason.
+ */
 export type ClosedBy =
   | { readonly kind: "maintenance"; readonly name: string; readonly reason?: string }
   | { readonly kind: "reservation"; readonly name: string }
   | { readonly kind: "notice"; readonly nodeId: NodeId; readonly reason?: string };
 
-/** An entry with what became of it. */
+/** An entry and its state. */
 export interface CalendarItem {
   readonly entry: CalendarEntry;
   /** The nodes chosen for a reservation by amount; absent: the entry itself lists them. */
   readonly nodes?: readonly NodeId[];
-  /** Its time has come; absent: it has not. */
+  /** The entry's period has begun; absent: it has not. */
   readonly begun?: true;
 }

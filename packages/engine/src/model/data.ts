@@ -10,9 +10,9 @@ export interface DataPlace {
 
 /** Data requirements of work. */
 export interface DataSpec {
-  /** Inputs; it is placed where most of them are stored, if possible. */
+  /** Inputs; the work is placed where most of them are stored, if possible. */
   readonly inputs?: readonly string[];
-  /** The rule that its data are under: it runs only where that is admitted. */
+  /** The rule of its data: the work runs only in places that admit it. */
   readonly rule?: string;
 }
 

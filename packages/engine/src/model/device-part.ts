@@ -1,6 +1,6 @@
 /**
- * How a worker takes its accelerators: whole, as a fraction of one, or as a MIG slice of one. Rooms ask here, so that a further way
- * to state a part is an entry in this file.
+ * How a worker takes its accelerators: whole, as a fraction of one, or as a MIG slice of one. All other code asks here,
+ * so that a further way to state a part is an entry in this file.
  */
 import type { Node } from "./fleet.ts";
 import { profileMilli } from "./mig.ts";
@@ -17,18 +17,21 @@ export const needsPart = (shape: PartFields): boolean => needsFraction(shape) ||
 export const needsFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined || acceleratorMemoryMib !== undefined;
 
-/** Whether the fraction is the same on every node: scores compare nodes by it. */
+/** Whether the fraction is the same on every node, as scores require. */
 export const hasFixedFraction = ({ shareMilli, acceleratorMemoryMib }: PartFields): boolean =>
   shareMilli !== undefined && acceleratorMemoryMib === undefined;
 
 /**
- * Thousandths of an accelerator with `memoryMib` that hold `askedMib`, rounded up: fractions that fit together never ask for more memory
- * than there is. Infinite where its memory is not known.
+ * Thousandths of an accelerator with `memoryMib` that hold `askedMib`, rounded up, so that fractions that fit together
+ * never request more memory than exists. Infinite if its memory is unknown.
  */
 export const shareOfMemory = (askedMib: number, memoryMib: number | undefined): number =>
   memoryMib === undefined ? Number.POSITIVE_INFINITY : Math.ceil((askedMib * WHOLE_MILLI) / memoryMib);
 
-/** Thousandths of one accelerator of the node that hold the worker's fraction; more than `WHOLE_MILLI`: none of them does. */
+/**
+ * Thousandths of one accelerator of the node that the worker's fraction takes; more than `WHOLE_MILLI`: no accelerator
+ * holds it.
+ */
 export const fractionOn = (
   { shareMilli, acceleratorMemoryMib }: PartFields,
   node: Pick<Node, "acceleratorMemoryMib">,
@@ -36,18 +39,18 @@ export const fractionOn = (
   shareMilli ??
   (acceleratorMemoryMib === undefined ? WHOLE_MILLI : shareOfMemory(acceleratorMemoryMib, node.acceleratorMemoryMib));
 
-/** A worker that has its fraction of this accelerator. */
+/** The worker with its fraction of this node's accelerators filled in. */
 export const workerWithFraction = (shape: PartFields, node: Node, index: number): WorkerAllocation => ({
   node: node.id,
   accelerators: `${index}`,
   ...(shape.acceleratorMemoryMib === undefined ? {} : { shareMilli: fractionOn(shape, node) }),
 });
 
-/** Thousandths of each of its accelerators that count as a worker's. */
+/** Thousandths of each accelerator that count for the worker. */
 export const milliOf = ({ shareMilli, profile }: PartFields): number =>
   profile === undefined ? (shareMilli ?? WHOLE_MILLI) : profileMilli(profile);
 
-/** Equal for shapes that take their accelerators alike. */
+/** Equal for shapes that take their accelerators in the same way. */
 export const partKey = ({ shareMilli, acceleratorMemoryMib, profile }: PartFields): readonly unknown[] => [
   shareMilli,
   acceleratorMemoryMib,

@@ -1,4 +1,4 @@
-/** A gang as the parts that it is made of: one for each of its groups, or a single one. */
+/** A gang as a list of parts: one for each task group, or a single one. */
 import { milliOf } from "./device-part.ts";
 import { minWorkersOf } from "./workload.ts";
 import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec } from "./workload.ts";
@@ -7,9 +7,12 @@ import type { TaskGroup, GangSpec, WorkerAllocation, WorkerShape, WorkloadSpec }
 export interface GangPart {
   readonly shape: WorkerShape;
   readonly workers: number;
-  /** Position among the groups; absent in a gang without. */
+  /** Index of the task group; absent without task groups. */
   readonly group?: number;
-  /** Thousandths of accelerators that these workers hold, where nodes decided the fraction of each; absent: by the shape. */
+  /**
+   * Thousandths of accelerators that these workers hold, if the fraction of each depends on its node; absent: by the
+   * shape.
+   */
   readonly heldMilli?: number;
 }
 
@@ -29,7 +32,7 @@ const partsBy = (gang: GangSpec, count: (of: Pick<GangSpec, "workers" | "minWork
     ? [{ shape: gang, workers: count(gang) }]
     : gang.taskGroups.map((group, index) => ({ shape: group, workers: count(group), group: index }));
 
-/** All that it wants. */
+/** All workers of the gang. */
 export const wholeParts = (gang: GangSpec): GangPart[] => partsBy(gang, ({ workers }) => workers);
 
 /** The gang's minimum. */
@@ -51,15 +54,15 @@ function heldPart(part: GangPart, workers: readonly WorkerAllocation[]): GangPar
   return { ...part, heldMilli: own.reduce((sum, { shareMilli = 0 }) => sum + shareMilli, 0) };
 }
 
-/** Accelerators in sum, a part of one counting as one. */
+/** Total number of accelerators; a fraction counts as one. */
 export const acceleratorsIn = (parts: readonly GangPart[]): number =>
   parts.reduce((sum, { shape, workers }) => sum + workers * shape.accelerators, 0);
 
-/** Types that a group will do with, in order of preference; empty: any. */
+/** Types that a task group accepts, in order of preference; empty: any. */
 export const typesOfGroup = (spec: WorkloadSpec, group: TaskGroup): readonly string[] =>
   group.acceleratorTypes ?? spec.acceleratorTypes;
 
-/** Types that any worker of the work will do with, most preferred first; empty: any. */
+/** Types that any worker of the workload accepts, most preferred first; empty: any. */
 export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   const { taskGroups } = spec.gang;
   if (taskGroups === undefined) return spec.acceleratorTypes;
@@ -67,13 +70,13 @@ export function acceptedTypes(spec: WorkloadSpec): readonly string[] {
   return lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())];
 }
 
-/** A group as if it were a gang of its own. */
+/** A task group as a gang of its own. */
 export function gangOfGroup(gang: GangSpec, index: number): GangSpec {
   const { name: _name, acceleratorTypes: _types, fabric: _fabric, ...alone } = groupAt(gang, index);
   return gang.antiAffinity === undefined ? alone : { ...alone, antiAffinity: gang.antiAffinity };
 }
 
-/** The work of one group as if it were a gang of its own. */
+/** The workload of one task group as a gang of its own. */
 export function specOfGroup(spec: WorkloadSpec, index: number): WorkloadSpec {
   const group = groupAt(spec.gang, index);
   const { fabric } = group;
@@ -82,7 +85,7 @@ export function specOfGroup(spec: WorkloadSpec, index: number): WorkloadSpec {
   return { ...rest, gang, acceleratorTypes: typesOfGroup(spec, group), ...(fabric === undefined ? {} : { fabric }) };
 }
 
-/** The gang that these groups make. */
+/** The gang of these task groups. */
 export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
   const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const most = (of: (group: TaskGroup) => number): number => groups.reduce((top, group) => Math.max(top, of(group)), 0);
@@ -98,7 +101,7 @@ export function gangOfGroups(groups: readonly TaskGroup[]): GangSpec {
   };
 }
 
-/** Thousandths of accelerators that count as those of a part. */
+/** Thousandths of accelerators that count for a part. */
 export const milliOfPart = ({ shape, workers, heldMilli }: GangPart): number =>
   heldMilli ?? workers * shape.accelerators * milliOf(shape);
 

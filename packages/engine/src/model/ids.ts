@@ -1,6 +1,6 @@
 /**
- * Branded identifiers. An id is opaque: nothing outside `decide/` may build one and nothing anywhere may parse one.
- * Two entities of a kind are ordered by their ordinal (a counter in the state), never by comparing ids as text.
+ * Branded identifiers. An id is opaque: only the engine builds ids, and no code parses one. Entities of a kind are
+ * ordered by their ordinal (a counter in the state), never by comparing ids.
  */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };

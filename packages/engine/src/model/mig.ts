@@ -6,15 +6,15 @@
  * Profiles with media engines (`+me`) are left out.
  */
 
-/** One kind of part, on every device with this geometry. */
+/** A profile's geometry, on every device that supports it. */
 interface PartGeometry {
-  /** Memory slices that it takes. */
+  /** Number of memory slices that it takes. */
   readonly size: number;
-  /** Memory slices at which it may begin. */
+  /** Memory slices at which it can begin. */
   readonly starts: readonly number[];
 }
 
-/** Smallest first, in the order in which `DEVICES` names them. */
+/** Smallest first, in the order of the names in `DEVICES`. */
 const PARTS: readonly PartGeometry[] = [
   { size: 1, starts: [0, 1, 2, 3, 4, 5, 6] },
   { size: 2, starts: [0, 2, 4, 6] },
@@ -38,7 +38,7 @@ export type MigDevice = keyof typeof DEVICES;
 
 export const MIG_DEVICES: readonly MigDevice[] = Object.keys(DEVICES) as MigDevice[];
 
-/** Every profile of any device, in order of name. */
+/** Every profile of any device, by name. */
 export const MIG_PROFILES: readonly string[] = [...new Set<string>(Object.values(DEVICES).flat())].toSorted();
 
 const COMPUTE_SLICES = 7;
@@ -49,7 +49,7 @@ const COMPUTE_SLICES = 7;
  */
 export const profileMilli = (profile: string): number => Math.floor((1000 * Number(profile[0])) / COMPUTE_SLICES);
 
-/** Thousandths of a device that are one memory slice: in these a part is booked. */
+/** Thousandths of a device in one memory slice, the unit in which slices are booked. */
 export const SLICE_MILLI = 125;
 
 /** A position of an instance: `digits` has a hexadecimal 1 for each of its memory slices, the first slice last. */
@@ -86,28 +86,28 @@ const tables: ReadonlyMap<string, MigTable> = new Map(
   ]),
 );
 
-/** How a device is divided; `undefined`: it is not, or not known. */
+/** The geometry of a device; `undefined`: it is not divided, or unknown. */
 export const migTable = (device: MigDevice | undefined): MigTable | undefined =>
   device === undefined ? undefined : tables.get(device);
 
 /** Whether none of the slices of a place is taken; `taken` has a digit for every slice. */
 export const isOpen = ({ digits }: MigPlace, taken: number): boolean => (taken & Math.imul(digits, 15)) === 0;
 
-/** At how many positions a part may still begin. */
+/** Number of positions at which an instance of the profile can still begin. */
 export function openCount({ places }: MigPart, taken: number): number {
   let count = 0;
   for (const place of places) if (isOpen(place, taken)) count++;
   return count;
 }
 
-/** How many positions, over all parts, a device loses when these slices are taken beside those that are. */
+/** Number of positions, over all profiles, that a device loses when these slices are taken too. */
 export function positionsLost(table: MigTable, taken: number, digits: number): number {
   let lost = 0;
   for (const part of table.values()) lost += openCount(part, taken) - openCount(part, taken + digits);
   return lost;
 }
 
-/** How many slices are taken, each as often as it is. */
+/** Number of taken slices; a slice that is taken twice counts twice. */
 export const slicesIn = (taken: number): number =>
   Math.imul((taken & 0x0f0f_0f0f) + ((taken >>> 4) & 0x0f0f_0f0f), 0x0101_0101) >>> 24;
 

@@ -6,10 +6,10 @@ export type NodeResourceName = "cores" | "memory" | "networkGbps";
 
 interface NodeResource {
   readonly name: NodeResourceName;
-  /** Needed by one worker, and on the node; in the unit of verdicts. */
+  /** Amounts that one worker needs and that the node has, in the unit of verdicts. */
   readonly asked: (shape: WorkerShape) => number;
   readonly of: (node: Node) => number;
-  /** Changes to a shape that asks for none. */
+  /** The fields of a shape that requests none of the resource. */
   readonly none: Partial<WorkerShape>;
 }
 

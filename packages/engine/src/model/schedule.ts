@@ -1,4 +1,4 @@
-/** Work that is submitted again and again, at times of the clock in UTC. */
+/** Work that is submitted at recurring times (UTC). */
 import type { WorkloadId } from "./ids.ts";
 import type { WorkloadSpec } from "./workload.ts";
 
@@ -25,37 +25,37 @@ export interface FromDue {
 export interface Schedule {
   readonly name: string;
   readonly times: ScheduleTimes;
-  /** Its instants are the same for all that is submitted; those that are not are in `fromDue`. */
+  /** The spec of all submissions. Instants that depend on the due time are in `fromDue`. */
   readonly spec: WorkloadSpec;
   readonly fromDue?: FromDue;
-  /** While its last run has not ended: submit another, skip this one, or stop the last one. */
+  /** Action if the last run has not ended: submit another, skip this one, or stop the last one. */
   readonly concurrency: "allow" | "forbid" | "replace";
 }
 
-/** A schedule with what became of it. */
+/** A schedule and its state. */
 export interface ScheduleItem {
   readonly schedule: Schedule;
   /** The user who declared it, and owns its runs. */
   readonly actor: string;
-  /** Everything due until then has been handled. */
+  /** Due times up to this instant have been handled. */
   readonly lookedAtMs: number;
   readonly lastWorkloadId?: WorkloadId;
-  /** The newest times at which it was due, the oldest first, at most `SCHEDULE_RUNS_KEPT`; absent: none that was kept. */
+  /** The newest due times, oldest first, at most `SCHEDULE_RUNS_KEPT`; absent: none. */
   readonly runs?: readonly ScheduleRun[];
 }
 
 /** Result of a due time. */
 export interface ScheduleRun {
   readonly dueAtMs: number;
-  /** When the engine saw to it; later than it was due where nothing ran then. */
+  /** When the engine handled the due time; later than the due time if the control plane was down. */
   readonly atMs: number;
   /** The submitted workload; `null`: none. */
   readonly workloadId: WorkloadId | null;
-  /** Why nothing was submitted; `""` where something was. */
+  /** Reason why no workload was submitted; `""` if one was. */
   readonly left: string;
 }
 
-/** A working week and the weekend of a nightly run. */
+/** A week of a nightly run. */
 export const SCHEDULE_RUNS_KEPT = 7;
 
 /** The submission for a due time. */

@@ -7,7 +7,7 @@ import type { GangSpec, WorkerAllocation, WorkloadSpec } from "./workload.ts";
 
 type SlicedSpec = Pick<WorkloadSpec, "gang" | "fabric">;
 
-/** Workers of the widest slice, of the gang or of one of its groups; 1: it is in none. */
+/** Workers of the widest slice, of the gang or of one task group; 1: there are no slices. */
 export function sliceSize({ gang, fabric }: SlicedSpec, group: number | undefined): number {
   const wished = group === undefined ? fabric : groupAt(gang, group).fabric;
   return wished?.slices?.[0]?.workers ?? 1;
@@ -48,7 +48,7 @@ export function groupsToGrow(gang: GangSpec, workers: readonly WorkerAllocation[
     .map(({ index }) => index);
 }
 
-/** The workers up to the next whole slice; 0: they would be too many. */
+/** Number of workers missing to the next whole slice; 0: it would exceed the maximum. */
 function upToWhole(size: number, has: number, most: number): number {
   const more = size - (has % size);
   return has + more > most ? 0 : more;

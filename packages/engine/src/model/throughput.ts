@@ -10,7 +10,7 @@ export interface GrowthStep {
 
 const ONE_WORKER_MILLI = 1000;
 
-/** Throughput of this number of workers, in thousandths of that of one. */
+/** Throughput of this number of workers, in thousandths of a single worker's. */
 export function throughputMilli({ throughputMilli: curve }: GangSpec, workers: number): number {
   return curve === undefined ? workers * ONE_WORKER_MILLI : (curve[workers - 1] ?? 0);
 }

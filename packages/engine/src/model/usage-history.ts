@@ -14,5 +14,8 @@ export interface DecayedUsage {
   readonly pending: UseVector;
 }
 
-/** By kind, the one that ran longest ago first; of each how long the last of it took, the newest last. */
+/**
+ * Recent run times by kind of work, the kind whose last run is oldest first; for each kind its last run times, newest
+ * last.
+ */
 export type RunTimes = ReadonlyMap<string, readonly number[]>;

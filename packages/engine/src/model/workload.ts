@@ -1,81 +1,85 @@
-/** What users submit, and what became of it. Durations in ms, memory in MiB, cores in thousandths. */
+/** Workloads: submitted specs and their state. Durations in ms, memory in MiB, cores in thousandths. */
 import type { AntiAffinitySpec } from "./anti-affinity.ts";
 import type { AcceleratorSet } from "./accelerator-set.ts";
 import type { ClosedBy } from "./calendar.ts";
 import type { DataSpec } from "./data.ts";
 import type { AttemptId, NodeId, TeamName, WorkloadId } from "./ids.ts";
 
-/** What one worker needs, all of it on one node. */
+/** Resources of one worker, all on one node. */
 export interface WorkerShape {
-  /** Accelerators per worker; 0 for work that needs none. */
+  /** Accelerators per worker; 0: none. */
   readonly accelerators: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
-  /** Network bandwidth, of what the pool states for each of its nodes; absent: none is reserved. */
+  /** Network bandwidth of the node that the worker reserves; absent: none. */
   readonly networkGbps?: number;
   /** Thousandths of one accelerator, for a worker that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
   /**
-   * MiB of the memory of one accelerator, for a worker that shares it (`accelerators` is 1): the node decides which fraction that is.
-   * Never beside `shareMilli`, except in the shape of a placed worker, where `shareMilli` is that fraction.
+   * MiB of memory of one accelerator, for a worker that shares it (`accelerators` is 1): the node determines the
+   * fraction. Excludes `shareMilli`, except in the shape of a placed worker, where `shareMilli` is that fraction.
    */
   readonly acceleratorMemoryMib?: number;
-  /** A part of one accelerator that the hardware divides, by name (`mig.ts`), for a worker that has one (`accelerators` is 1); never beside `shareMilli`. */
+  /**
+   * MIG profile (`mig.ts`), for a worker with a slice of one accelerator (`accelerators` is 1). Excludes `shareMilli`.
+   */
   readonly profile?: string;
 }
 
-/** One worker's needs, and how many workers start together or not at all. */
+/** Resources of one worker, and the number of workers that start together or not at all. */
 export interface GangSpec extends WorkerShape {
-  /** How many it wants; with `minWorkers` below it the gang is elastic. */
+  /** Maximum number of workers; with a smaller `minWorkers` the gang is elastic. */
   readonly workers: number;
-  /** Runs with this many and grows to `workers` as it may; absent: all or nothing. */
+  /** Minimum number of workers, from which the gang can grow to `workers`; absent: `workers`. */
   readonly minWorkers?: number;
   /**
-   * What 1, 2, … up to `workers` workers get done in the same time, in thousandths of what one does alone; absent: not known.
-   * Only what is compared counts, so a gang that never runs with one worker may state it against any size of its own.
+   * Throughput of 1, 2, … `workers` workers, in thousandths of a single worker's; absent: unknown. Only ratios count,
+   * so a gang that never runs with one worker may state it relative to any size of its own.
    */
   readonly throughputMilli?: readonly number[];
   /**
-   * Groups of unlike workers that start together or not at all; absent: all workers are alike. With groups, `workers` and
-   * `minWorkers` are their sums, and what the gang says of one worker is the most that any of them needs.
+   * Groups of unlike workers that start together or not at all; absent: all workers are alike. With groups, `workers`
+   * and `minWorkers` are sums, and the gang's own shape is the maximum over the groups.
    */
   readonly taskGroups?: readonly TaskGroup[];
-  /** Whom it keeps away from, and who may keep away from it; absent: nobody. */
+  /** Anti-affinity of the work; absent: none. */
   readonly antiAffinity?: AntiAffinitySpec;
 }
 
-/** Workers of one kind in a gang of several, e.g. those that prefill and those that decode. */
+/** Workers of one kind in a gang with several kinds, such as prefill and decode workers. */
 export interface TaskGroup extends WorkerShape {
   readonly name: string;
   readonly workers: number;
-  /** The gang runs with this many of the group; absent: with all of them. */
+  /** Minimum number of workers of the group; absent: all. */
   readonly minWorkers?: number;
-  /** In order of preference; absent: as the workload says. The workers of a group are all of one type. */
+  /** Accepted types in order of preference, one for the whole group; absent: as the workload states. */
   readonly acceleratorTypes?: readonly string[];
-  /** Where the workers of the group may lie, beyond what the workload says of all. */
+  /** Fabric constraints of the group, in addition to the workload's own. */
   readonly fabric?: FabricSpec;
 }
 
-/** The least workers a gang, or a group of one, runs with. */
+/** Minimum number of workers with which a gang or task group runs. */
 export const minWorkersOf = (gang: Pick<GangSpec, "workers" | "minWorkers">): number => gang.minWorkers ?? gang.workers;
 
-/** Where in the fabric tree a gang may lie. Levels are the site's names, or `node`. */
+/** Fabric constraints of a gang. Levels are the site's names, or `node`. */
 export interface FabricSpec {
-  /** All workers in one domain of this level. */
+  /** All workers must be in one domain of this level. */
   readonly within?: string;
-  /** In as narrow a domain as can be had, from this level up to `within`. */
+  /** Preferred width: as narrow a domain as available, from this level up to `within`. */
   readonly prefer?: string;
-  /** Workers that must share a domain, `workers` at a time. */
+  /** Slices: this number of workers must share a domain. */
   readonly slices?: readonly { readonly workers: number; readonly within: string }[];
 }
 
-/** Over which label's values workers are spread: at most `maxPerDomain` of the gang carry the same value. */
+/**
+ * Spreads workers over the values of a label: at most `maxPerDomain` workers of the gang on nodes with the same value.
+ */
 export interface SpreadSpec {
   readonly topologyKey: string;
   readonly maxPerDomain: number;
 }
 
-/** Work that must have come to an end, and to which, before this one may start. */
+/** A dependency: work must have ended with a certain outcome, or produced an artifact, before this work starts. */
 export type AfterSpec = AfterEnd | AfterArtifact;
 
 export interface AfterEnd {
@@ -84,36 +88,42 @@ export interface AfterEnd {
   readonly on: "ok" | "failed" | "any";
 }
 
-/** Something that other work says it produces: it may start as soon as that has reported it, and finds it by its environment. */
+/**
+ * A dependency on an artifact: the work may start as soon as the artifact is reported, and finds its location in its
+ * environment.
+ */
 export interface AfterArtifact {
   readonly artifact: string;
-  /** Name of a workload of the same team, or its id; absent: the newest of the team that produces such a thing. */
+  /** Name of a workload of the same team, or its id; absent: the team's newest workload that produces the artifact. */
   readonly workload?: string;
 }
 
-/** Something that work has produced, and where it lies. */
+/** Something that work has produced, and its location. */
 export interface Artifact {
   readonly name: string;
   readonly path: string;
 }
 
-/** It starts only while power is so cheap or so clean, or when it can wait no longer: at its latest start, or for its deadline. */
+/** The work starts only while power is cheap or clean enough, at its latest start, or in time for its deadline. */
 export interface StartWindowSpec {
   readonly microUsdPerKwhMax?: number;
   readonly gramsPerKwhMax?: number;
-  /** Only in the so much time of least price, or of least carbon, before it starts anyway, as tariffs tell it. */
+  /**
+   * Starts only in the cheapest (or cleanest) periods of this total length before the latest start, by the known
+   * tariffs.
+   */
   readonly cheapestMs?: number;
   readonly cleanestMs?: number;
   readonly latestStartMs?: number;
 }
 
-/** What it says of power; its latest start is none. */
+/** Conditions of a start window other than the latest start. */
 export type StartWindowCondition = Exclude<keyof StartWindowSpec, "latestStartMs">;
 
 export interface RetrySpec {
-  /** How often a task may fail by its own exit before its workload fails. Lost nodes do not count. */
+  /** Maximum number of failures of a task by its own exit. Lost nodes do not count. */
   readonly max: number;
-  /** Wait before the first retry; doubles with each further one up to `backoffMaxMs`. */
+  /** Back-off before the first retry; doubles with each further one up to `backoffMaxMs`. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
 }
@@ -131,43 +141,43 @@ interface SpecCommon {
   readonly acceleratorTypes: readonly string[];
   /** It may wait for a type that no node has. The edge refuses other work of such a type; decisions do not read this. */
   readonly waitForType?: true;
-  /** Larger goes first where the policy orders by priority. */
+  /** Larger priorities go first, if the policy orders by priority. */
   readonly priority: number;
-  /** From the moment the attempt runs; `null`: unlimited. */
+  /** Maximum run time from the start of the attempt; `null`: unlimited. */
   readonly walltimeMs: number | null;
   readonly retries: RetrySpec;
-  /** Between SIGTERM and SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceTimeoutMs: number;
   /** `null`: the executor keeps one directory for each workload. */
   readonly checkpointDir: string | null;
-  /** It writes a checkpoint when it is asked for one, and reports it; absent: asking would be in vain. */
+  /** The work writes and reports a checkpoint on request; absent: it does not. */
   readonly checkpointOnRequest?: true;
   /** Time between checkpoints, ms; `auto`: chosen by the failure rate of the fleet; absent: the work decides. */
   readonly checkpointEvery?: number | "auto";
-  /** For how long one checkpoint stops it; `auto` chooses by it. */
+  /** Duration for which one checkpoint stops the work, ms; `auto` chooses the interval by it. */
   readonly checkpointCostMs?: number;
   readonly fabric?: FabricSpec;
   /** Only nodes that carry these labels. */
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly spread?: SpreadSpec;
-  /** What it reads, and the rule that this is under. */
+  /** Inputs of the work, and the rule of its data. */
   readonly data?: DataSpec;
-  /** Whether it may be evicted for others; absent: as the policy says. */
+  /** Whether the work may be evicted for other work; absent: as the policy states. */
   readonly preemptible?: boolean | "aboveGuarantee";
-  /** Not evicted before it ran this long. */
+  /** Minimum run time before an eviction. */
   readonly minRuntimeMs?: number;
-  /** Work lost and time spent when it is evicted and starts again, beyond what its last checkpoint covers. */
+  /** Additional loss by an eviction and restart, ms, beyond the work since its last checkpoint. */
   readonly restartCostMs?: number;
-  /** What becomes of a gang that runs when one of its nodes is lost; absent: `restart`. */
+  /** Action if a running gang loses a node; absent: `restart`. */
   readonly onNodeLoss?: "replace" | "restart";
   readonly after?: readonly AfterSpec[];
-  /** Names of what it reports when it has produced it, for others to wait for. */
+  /** Names of artifacts that the work reports when it has produced them. */
   readonly produces?: readonly string[];
-  /** Not started until somebody releases it. */
+  /** Held: not started before a release. */
   readonly hold?: true;
-  /** Not started before this instant. */
+  /** Earliest start. */
   readonly notBeforeMs?: number;
-  /** Wanted done by this instant. */
+  /** Time by which the work should be done. */
   readonly deadlineMs?: number;
   readonly startWindow?: StartWindowSpec;
 }
@@ -181,19 +191,22 @@ export function taskCountOf(spec: WorkloadSpec): number {
   return spec.kind === "batch" ? spec.taskCount : 1;
 }
 
-/** One worker's share of an allocation, in rank order within `Attempt.workers`. A share names the one accelerator it is of. */
+/**
+ * Allocation of one worker, in rank order within `Attempt.workers`. A worker with a part of an accelerator names
+ * exactly one.
+ */
 export interface WorkerAllocation {
   readonly node: NodeId;
   readonly accelerators: AcceleratorSet;
-  /** The memory slice of its accelerator at which its part begins; absent: it has no part by profile. */
+  /** First memory slice of its MIG instance; absent: it has none. */
   readonly slice?: number;
-  /** Thousandths of its accelerator that `acceleratorMemoryMib` came to on the node; absent: it asked for no such memory. */
+  /** Thousandths of the accelerator that `acceleratorMemoryMib` takes on the node; absent: it requested no memory. */
   readonly shareMilli?: number;
-  /** Position of its group in `GangSpec.groups`; absent in a gang without. */
+  /** Index of its group in `GangSpec.taskGroups`; absent without task groups. */
   readonly taskGroup?: number;
 }
 
-/** A place that is kept for a task until those who hold it have left. */
+/** A place that is reserved for a task until terminating work has ended. */
 export interface Nomination {
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
@@ -201,21 +214,21 @@ export interface Nomination {
   readonly number: number;
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
-  /** True: more workers for the attempt of this id, which runs; false: the attempt that is to start. */
+  /** True: further workers for the running attempt with this id; false: the attempt that will start. */
   readonly growth: boolean;
   readonly atMs: number;
-  /** Its back-off is over at this instant: it is not launched before; absent: at once. */
+  /** End of the back-off: not launched before; absent: launched at once. */
   readonly notBeforeMs?: number;
-  /** The attempt that has to end first, since the place is for its task: it was asked to move. Absent: none, or it has ended. */
+  /** The attempt of the same task that must end first, because it migrates; absent: none, or it has ended. */
   readonly afterAttempt?: AttemptId;
 }
 
-/** Why an attempt is being stopped before it ends by itself. */
+/** Reason for stopping an attempt before it ends by itself. */
 export type StopReason = "cancelled" | "walltimeExceeded" | "nodeDrained" | "nodeLost" | "budgetSpent" | EvictionReason;
 
 /**
- * By what right a plan takes what somebody holds: `preempted` by higher priority in its own team, `reclaimed` for a guarantee or a
- * fair share, `moved` to make room (it goes on elsewhere), `incomplete`: its gang fell below its minimum.
+ * Reason of an eviction. `preempted`: by higher priority in its own team. `reclaimed`: for a guarantee or a fair share.
+ * `moved`: migrated to free capacity. `incomplete`: its gang fell below its minimum.
  */
 export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
@@ -228,35 +241,35 @@ export const isEviction = (reason: string): reason is EvictionReason => eviction
 /** The same for plans alone, which take work for a preemptor: not for a gang that fell below its minimum. */
 export const isPlannedEviction = (reason: string): boolean => reason !== "incomplete" && isEviction(reason);
 
-/** The ranks of an attempt's workers, in the order of `workers`: all but those that are missing. */
+/** Ranks of an attempt's workers, in the order of `workers`: all except missing ones. */
 export function ranksOf({ workers, missing = [] }: Pick<Attempt, "workers" | "missing">): readonly number[] {
   const all = Array.from({ length: workers.length + missing.length }, (_, rank) => rank);
   return missing.length === 0 ? all : all.filter((rank) => !missing.includes(rank));
 }
 
-/** That an attempt is to stop: since when it leaves its place, and why. */
+/** A stop of an attempt: since when it terminates, and why. */
 export interface AttemptStop {
   readonly reason: StopReason;
   readonly atMs: number;
-  /** It was asked for a checkpoint first and may take until then; absent: its executor was asked to stop it at `atMs`. */
+  /** Time limit of the checkpoint that was requested first; absent: the executor was asked to stop it at `atMs`. */
   readonly checkpointUntilMs?: number;
-  /** Which window or notice it makes way for; absent: none, or recorded before this was. */
+  /** The window or notice for which it stops; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
-/** When nothing of it is left at the latest, if its executor obeys. */
+/** Latest end of the attempt, if its executor obeys. */
 export const stoppedByMs = ({ atMs, checkpointUntilMs }: AttemptStop, graceTimeoutMs: number): number =>
   (checkpointUntilMs ?? atMs) + graceTimeoutMs;
 
-/** How one worker's process ended. */
+/** End of one worker's process. */
 export type WorkerExit =
   | { readonly kind: "exited"; readonly worker: number; readonly code: number }
   | { readonly kind: "signalled"; readonly worker: number; readonly signal: string };
 
 /** `failed`: by its own exit. `stopped`: at our request. `lost`: the fleet's fault (node, launch, supervisor). */
 /**
- * `records`: what the executor recorded of the attempt is unreadable or not authentic. `supervisor`: the process that supervised it
- * was killed. A workload can cause both, so both are bounded.
+ * `records`: the executor's records of the attempt are unreadable or not authentic. `supervisor`: its supervising
+ * process was killed. A workload can cause both, so both are bounded.
  */
 export type LossCause = "records" | "supervisor";
 
@@ -269,7 +282,7 @@ export interface Attempt {
   /** 1 for a task's first attempt. */
   readonly number: number;
   readonly phase: "launching" | "running" | "stopping";
-  /** Of a gang of groups, that of the first group which needs accelerators. */
+  /** For a gang with task groups: the type of the first group that needs accelerators. */
   readonly acceleratorType: string;
   readonly workers: readonly WorkerAllocation[];
   /** The journal sequence of the event that placed it. */
@@ -277,52 +290,58 @@ export interface Attempt {
   readonly placedAtMs: number;
   readonly startedAtMs: number | null;
   readonly stop: AttemptStop | null;
-  /** The newest recorded estimate; reports in between are telemetry. */
+  /** The newest recorded estimate; reports in between are kept with telemetry. */
   readonly progress: AttemptProgress | null;
-  /** Only from journals of before telemetry had a store of its own. */
+  /** Only in journals from before telemetry had a store of its own. */
   readonly utilization?: AttemptUtilization;
-  /** Since when none of its accelerators is busy; absent: one is, or nothing is known. */
+  /** Time since when none of its accelerators is busy; absent: one is busy, or nothing was reported. */
   readonly idleSinceMs?: number;
-  /** Workers that were asked to leave while the others go on, in rank order; absent: none. */
+  /** Workers that were stopped while the gang continues, in rank order; absent: none. */
   readonly terminating?: readonly WorkerAllocation[];
-  /** Ranks whose workers were lost with their nodes and have no new place: `workers` are the others, in rank order. Never beyond a batch unless it stops. */
+  /**
+   * Ranks whose workers were lost with their nodes and have no new place; `workers` are the remaining ones, in rank
+   * order. It lasts beyond a batch only if the attempt stops.
+   */
   readonly missing?: readonly number[];
-  /** Ranks that were given new places and have not joined the others yet; absent: none. */
+  /** Ranks with new places that have not joined the gang yet; absent: none. */
   readonly joining?: readonly number[];
-  /** How long it was predicted to run when it was placed, as corrected since; absent: as its walltime says. */
+  /** Predicted run time with its corrections; absent: the walltime counts. */
   readonly prediction?: Prediction;
-  /** A further worker did not come when it was last to grow: since when it asks for none; absent: it may grow. */
+  /** The last growth failed, and since when the gang requests none; absent: it may grow. */
   readonly joinFailure?: JoinFailure;
-  /** It keeps the place of the attempt before it and is launched at this instant, when its back-off is over; absent: it was launched. */
+  /**
+   * The attempt keeps the place of its predecessor and is launched at this instant, after the back-off; absent: it was
+   * launched.
+   */
   readonly launchAtMs?: number;
-  /** It gave its team's cells to others of the team and goes on as a loan of what is idle; absent: it did not. */
+  /** It gave its team's cells to other work of the team and continues as opportunistic work; absent: it did not. */
   readonly opportunistic?: true;
 }
 
-/** How long work is predicted to run, for plans about the time to come; never longer than its walltime. */
+/** Predicted run time, used by plans; never longer than the walltime. */
 export interface Prediction {
   readonly durationMs: number;
-  /** From how many of its kind that ran before. */
+  /** Number of earlier runs that it is based on. */
   readonly runs: number;
-  /** How often it was outlived and made longer; absent: never. */
+  /** Number of times that it was exceeded and extended; absent: none. */
   readonly corrections?: number;
 }
 
 export interface JoinFailure {
   readonly atMs: number;
-  /** What the executor said of it. */
+  /** Detail that the executor reported. */
   readonly detail: string;
 }
 
-/** What was told of the use of an attempt's accelerators: the last report, and what stands out of all. */
+/** Reported utilisation of an attempt's accelerators: the last report, and extremes over all reports. */
 export interface AttemptUtilization {
   readonly atMs: number;
   readonly accelerators: number;
   readonly busyAccelerators: number;
   readonly busyMilli: number;
-  /** At any one report. */
+  /** Maximum over all reports. */
   readonly mostBusyAccelerators: number;
-  /** The last report of a busy one, or the start. */
+  /** Time of the last report with a busy accelerator, or of the start. */
   readonly busyAtMs: number;
   readonly peakMemoryMib: number | null;
   readonly capacityMib: number | null;
@@ -342,7 +361,7 @@ export interface Checkpoint {
   readonly attemptId: AttemptId;
 }
 
-/** What is kept of an attempt after its end. */
+/** The record of an ended attempt. */
 export interface EndedAttempt {
   readonly id: AttemptId;
   readonly task: number;
@@ -353,16 +372,16 @@ export interface EndedAttempt {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number;
   readonly outcome: AttemptOutcome;
-  /** The worker exit that decided the outcome, where one did. */
+  /** The worker exit that decided the outcome, if any. */
   readonly exit: WorkerExit | null;
-  /** One sentence for people, e.g. the launch error; `""` where the outcome says it all. */
+  /** One sentence for people, such as the launch error; `""` if the outcome needs no detail. */
   readonly detail: string;
   readonly stopReason: StopReason | null;
-  /** Which window or notice it made way for; absent: none, or recorded before this was. */
+  /** The window or notice for which it was stopped; absent: none, or an older version of the event. */
   readonly closedBy?: ClosedBy;
 }
 
-/** What is waited for, and of which workload: an end, and how it must have come out, or something that it produces. */
+/** A pending dependency: an outcome of a workload, or one of its artifacts. */
 export type WaitsFor =
   | { readonly workloadId: WorkloadId; readonly on: AfterEnd["on"] }
   | { readonly workloadId: WorkloadId; readonly on: "artifact"; readonly artifact: string };
@@ -390,29 +409,29 @@ export interface Workload {
   readonly ordinal: number;
   readonly spec: WorkloadSpec;
   readonly submittedAtMs: number;
-  /** Who submitted it, as the shell authenticated them. */
+  /** User who submitted it, as authenticated by the control plane. */
   readonly actor: string;
   readonly phase: WorkloadPhase;
   readonly stopRequested: boolean;
-  /** Tasks from here on were never attempted. */
+  /** Index of the first task that was never attempted. */
   readonly nextTask: number;
   readonly retries: readonly TaskRetry[];
-  /** Own failures so far by task, only for tasks that had any; bounds the retries. */
+  /** Failures by own exit, by task; only tasks with failures. Bounds the retries. */
   readonly failureCounts: ReadonlyMap<number, number>;
   /**
-   * Consecutive losses with a `LossCause`, by task in the order of the last of them; a checkpoint or an exit resets the count.
-   * Absent: none.
+   * Consecutive losses with a `LossCause`, by task, in the order of the last loss; a checkpoint or an exit resets the
+   * count. Absent: none.
    */
   readonly losses?: readonly TaskLosses[];
-  /** Attempts started so far by task, only for tasks that had more than one. */
+  /** Number of attempts by task; only tasks with more than one. */
   readonly attemptCounts: ReadonlyMap<number, number>;
   readonly activeAttempts: readonly AttemptId[];
   readonly succeededCount: number;
-  /** Tasks that were given up; those stopped by a cancellation count as neither. */
+  /** Tasks that were given up; tasks stopped by a cancellation are not counted. */
   readonly failedCount: number;
   /** Tasks of an array that ended without success and are not tried again, in the order of their ends; absent: none. */
   readonly givenUpTasks?: readonly number[];
-  /** How often it was run again after its end, and when last; absent: never. */
+  /** Number of reruns after an end, and the time of the last; absent: none. */
   readonly rerun?: { readonly count: number; readonly atMs: number };
   /** The newest ended attempts, oldest first, at most `ENDED_ATTEMPTS_KEPT`. */
   readonly endedAttempts: readonly EndedAttempt[];
@@ -420,38 +439,38 @@ export interface Workload {
   readonly firstStartedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly endReason: EndReason | null;
-  /** True while somebody holds it; absent otherwise. */
+  /** True while the workload is held; otherwise absent. */
   readonly held?: true;
-  /** True while power is too dear or too dirty for it; absent otherwise. */
+  /** True while power is too expensive or too carbon-intensive for it; otherwise absent. */
   readonly waitsForStartWindow?: true;
-  /** So many workers lay on lost nodes when its gang was last stopped, which may have spares in their place; absent: none. */
+  /** Number of workers on lost nodes at the gang's last stop, for which hot spares may be used; absent: none. */
   readonly lostWorkers?: number;
-  /** Ends that it still waits for; absent: none. */
+  /** Pending dependencies; absent: none. */
   readonly waitsFor?: readonly WaitsFor[];
-  /** What it produced so far, each thing as it was reported last; absent: nothing. */
+  /** Artifacts produced so far, each as last reported; absent: none. */
   readonly artifacts?: readonly Artifact[];
-  /** What it waited for and was produced by others; absent: nothing. */
+  /** Artifacts of other work that it waited for; absent: none. */
   readonly given?: readonly Artifact[];
 }
 
 export type EndReason =
   | { readonly kind: "allTasksSucceeded" }
-  /** Of an array: how many of its tasks were given up. */
+  /** For an array: number of tasks that were given up. */
   | { readonly kind: "tasksFailed"; readonly failedCount: number }
   | { readonly kind: "retriesExhausted"; readonly failures: number; readonly exit: WorkerExit | null }
   | { readonly kind: "walltimeExceeded"; readonly walltimeMs: number }
   | { readonly kind: "cancelled" }
-  /** What it waited for ended otherwise. */
+  /** A dependency ended with another outcome. */
   | { readonly kind: "dependencyNotMet"; readonly workloadId: WorkloadId; readonly on: WaitsFor["on"] };
 
 /** The order of submission. */
 export const compareOrdinals = (left: Workload, right: Workload): number => left.ordinal - right.ordinal;
 
 /**
- * By what right a victim is taken where teams borrow: its own team's rule; a guarantee of the beneficiary's side; the smaller share
- * of two sides that both borrow; or low priority, while the beneficiary's team borrows itself.
+ * Rule by which a victim is taken if teams borrow: its own team's rule; a guarantee on the preemptor's side; the
+ * smaller share of two sides that both borrow; or low priority while the preemptor's team borrows.
  */
 export type EvictionRight = "withinTeam" | "reclaimGuarantee" | "reclaimShare" | "reclaimWhileBorrowing";
 
-/** Enough to show a restart loop, small enough to keep with 100,000 workloads. */
+/** Enough to show a restart loop, and small enough to keep for 100,000 workloads. */
 export const ENDED_ATTEMPTS_KEPT = 16;

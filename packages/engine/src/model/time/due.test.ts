@@ -20,7 +20,7 @@ const times: fc.Arbitrary<ScheduleTimes> = fc.record({
   daysOfWeek: some(0, 6),
 });
 
-/** By the platform's calendar. */
+/** Computed with the platform's calendar. */
 function isDue({ minutes, hours, daysOfMonth, months, daysOfWeek }: ScheduleTimes, atMs: number): boolean {
   const at = new Date(atMs);
   const inMonth = daysOfMonth.includes(at.getUTCDate());

@@ -1,4 +1,7 @@
-/** When a schedule is due, by arithmetic on days in UTC; whole days are skipped, so a look costs a few hundred steps at most. */
+/**
+ * Due times of schedules, by arithmetic on days in UTC. Whole days are skipped, so a search takes a few hundred steps
+ * at most.
+ */
 import { civilDay, dayOf } from "./months.ts";
 import type { ScheduleTimes } from "../schedule.ts";
 
@@ -7,12 +10,12 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** 1 January 1970 was a Thursday. */
 const EPOCH_WEEKDAY = 4;
-/** Any day that exists comes back within eight years, the 29th of February over a century without a leap day included. */
+/** Every existing date recurs within eight years, including 29 February across a century year without a leap day. */
 const DAYS_LOOKED_AT = 8 * 366 + 1;
 const DAYS_OF_MONTH = 31;
 const DAYS_OF_WEEK = 7;
 
-/** The first instant after this one at which it is due; `null`: there is none. */
+/** The first due time after this instant; `null`: there is none. */
 export function nextDueMs(times: ScheduleTimes, afterMs: number): number | null {
   const from = Math.floor(afterMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
   const first = dayOf(from);
@@ -23,7 +26,7 @@ export function nextDueMs(times: ScheduleTimes, afterMs: number): number | null 
   return null;
 }
 
-/** The last instant up to and with this one at which it was due; `null`: there was none since 1970. */
+/** The last due time up to and including this instant; `null`: there was none since 1970. */
 export function lastDueMs(times: ScheduleTimes, untilMs: number): number | null {
   const last = dayOf(untilMs);
   for (let day = last; day >= Math.max(0, last - DAYS_LOOKED_AT); day--) {

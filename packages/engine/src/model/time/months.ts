@@ -1,6 +1,6 @@
 /** Calendar months in UTC, by arithmetic on days (proleptic Gregorian): a pure package has no clock to ask. */
 export const DAY_MS = 86_400_000;
-/** From the first of March of the year 0 to 1970. */
+/** Number of days from 1 March of the year 0 to 1 January 1970. */
 const DAYS_BEFORE_EPOCH = 719_468;
 const ERA_DAYS = 146_097;
 
@@ -34,5 +34,5 @@ export function monthStartMs(instantMs: number): number {
   return (day - civilDay(day).day + 1) * DAY_MS;
 }
 
-/** The first instant of the month after that; no month has more than 31 days. */
+/** The first instant of the following month; no month has more than 31 days. */
 export const nextMonthStartMs = (instantMs: number): number => monthStartMs(monthStartMs(instantMs) + 31 * DAY_MS);
