@@ -4,7 +4,6 @@ export const prosePending: readonly string[] = [
   "comment packages/engine/src/preemption",
   "comment packages/engine/src/round",
   "comment packages/engine/src/state",
-  "comment packages/executors/",
   "comment packages/perf/",
   "comment packages/server/",
   "comment packages/sim/",

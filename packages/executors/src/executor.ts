@@ -1,7 +1,7 @@
 /**
- * What every executor is to the control plane: effects go in through `perform`, facts come out through `watch`.
- * An executor decides nothing and remembers nothing that is not outside the control plane (on disk, in Slurm, in
- * Kubernetes), so that a control plane that was killed finds everything again. `conformance/` holds what all must pass.
+ * The contract between executors and the control plane: effects enter through `perform`, facts are reported through
+ * `watch`. An executor decides nothing. All its state is outside the control plane (on disk, in Slurm, in Kubernetes),
+ * so that a restarted control plane finds everything again. Every executor must pass `conformance/`.
  */
 import type {
   AttemptId,
@@ -21,7 +21,9 @@ import type {
 } from "@headroom/engine";
 import type { DeviceValues, ReadingTool } from "./readings/reading.ts";
 
-/** What an executor found: the nodes, and the pools and sites which they name, for an `apply` before the first `nodeSeen`. */
+/**
+ * Nodes that an executor found, and the pools and sites that they name, which are applied before the first `nodeSeen`.
+ */
 export interface Inventory {
   readonly sites: readonly Site[];
   readonly pools: readonly Pool[];
@@ -31,24 +33,30 @@ export interface Inventory {
 }
 
 export type KnownAttemptPhase =
-  /** Asked for, but no worker has started yet; launching it again is safe, and stopping it makes sure that none ever will. */
+  /**
+   * The attempt was requested, but no worker has started yet. Launching it again is safe; stopping it guarantees that
+   * no worker ever starts.
+   */
   | { readonly kind: "launching" }
   | { readonly kind: "running" }
   | { readonly kind: "ended"; readonly endedAtMs: number; readonly exits: readonly WorkerExit[] }
-  /** It ended without an exit record (or never ran), and nothing of it runs any more. */
+  /** The attempt ended without an exit record (or never ran), and none of its processes runs any more. */
   | {
       readonly kind: "lost";
       readonly endedAtMs: number;
       readonly detail: string;
-      /** Set where the workload itself may be the cause; absent: the machine is. */
+      /** Set if the workload itself may be the cause; absent: the machine is the cause. */
       readonly cause?: LossCause;
     };
 
 export interface KnownAttempt {
   readonly attemptId: AttemptId;
-  /** `null`: what was recorded of its launch is unreadable. */
+  /** `null`: the launch record is unreadable. */
   readonly workloadId: WorkloadId | null;
-  /** 0 where it is unreadable. `LaunchGang.sequence`: a journal whose head lies below it is older than what it launched. */
+  /**
+   * `LaunchGang.sequence`; 0 if the launch record is unreadable. A journal that ends before this sequence is older than
+   * the attempt.
+   */
   readonly sequence: number;
   readonly phase: KnownAttemptPhase;
 }
@@ -56,11 +64,11 @@ export interface KnownAttempt {
 export type LogStream = "stdout" | "stderr";
 
 export type LogStart =
-  /** The oldest byte that rotation has left. */
+  /** The oldest byte that rotation has kept. */
   | { readonly kind: "oldest" }
-  /** A byte of the stream as it was written, counted from 0 over all rotations; in every selected stream. */
+  /** A byte of the stream, counted from 0 over all rotations; the same offset in every selected stream. */
   | { readonly kind: "byte"; readonly offset: number }
-  /** The last so many lines of each selected stream. */
+  /** The last lines of each selected stream. */
   | { readonly kind: "tail"; readonly lines: number };
 
 export interface LogRequest {
@@ -69,38 +77,41 @@ export interface LogRequest {
   /** `null`: both. */
   readonly stream: LogStream | null;
   readonly start: LogStart;
-  /** Only what was written at or after this instant, as far as times are known; absent: all. */
+  /** Only output that was written at or after this instant, as far as its time is known; absent: all output. */
   readonly sinceMs?: number | undefined;
-  /** Goes on until the attempt has ended and everything is read, or the signal aborts. */
+  /** Continues until the attempt has ended and all output is read, or the signal aborts. */
   readonly follow: boolean;
 }
 
-/** A piece of one worker's stream: whole lines, except where a line is very long, still unfinished, or the last. */
+/** A piece of one worker's stream: whole lines, except for a very long line, an unfinished line, or the last one. */
 export interface LogChunk {
   readonly worker: number;
   readonly stream: LogStream;
-  /** Where the piece lies in the stream as it was written; a gap to the piece before was rotated away. */
+  /** Offset of the piece in the stream. A gap after the previous piece was removed by rotation. */
   readonly fromByte: number;
-  /** Exclusive; asking again from here continues without a loss or a repetition. */
+  /** End offset, exclusive. Reading again from here continues without loss or repetition. */
   readonly toByte: number;
-  /** When the first byte was written, to about 5 ms; `null`: unknown. Chunks of several streams come in this order, as far as they are there. */
+  /**
+   * Time at which the first byte was written, to about 5 ms; `null`: unknown. Available chunks of several streams come
+   * in this order.
+   */
   readonly atMs: number | null;
   readonly text: string;
 }
 
 export interface WorkerUsage {
   readonly worker: number;
-  /** User and system time of everything the worker started, so far. */
+  /** User and system time of all processes of the worker so far. */
   readonly cpuMs: number;
-  /** Resident now; 0 once it has ended. */
+  /** Resident memory now; 0 after the end. */
   readonly rssMib: number;
-  /** The largest seen at any sample: at least what it is now, perhaps less than a short spike. */
+  /** Largest resident memory in any sample; it can miss short spikes. */
   readonly peakRssMib: number;
 }
 
 export interface AttemptUsage {
   readonly workers: readonly WorkerUsage[];
-  /** Lines of the progress file that could not be read, in this life of the control plane. */
+  /** Unreadable lines of the progress file since the control plane started. */
   readonly progressSkippedCount: number;
 }
 
@@ -123,38 +134,44 @@ export interface NodeReadings {
 
 export type ExecutorInput = Observation | Signal;
 
-/** While the promise is pending, the executor reports nothing more of what it can read again. */
+/** While the promise is pending, the executor reports nothing that it can read again later. */
 export type ExecutorListener = (input: ExecutorInput) => void | Promise<void>;
 
 export interface Executor {
-  /** Pools name it. Of one control plane no two executors have the same. */
+  /** Id that pools name. It is unique among the executors of a control plane. */
   readonly id: ExecutorId;
-  /** The implementation, for people: several executors may be of one kind. */
+  /** Name of the implementation, for display. Several executors may be of one kind. */
   readonly kind: string;
   readonly capabilities: ExecutorCapabilities;
-  /** What is there now. */
+  /** The nodes that exist now. */
   inventory(): Promise<Inventory>;
   /**
-   * Everything that was ever launched here and was not forgotten, for reconciliation after a restart. Whatever lost its
-   * supervisor is ended for good first (its processes are killed and gone) and then told as `lost`.
+   * Every attempt that was launched here and not forgotten, for reconciliation after a restart. If an attempt has lost
+   * its supervisor, its processes are killed first, and it is then reported as `lost`.
    */
   attempts(): Promise<readonly KnownAttempt[]>;
-  /** Never throws, never blocks; what comes of it arrives as observations. Idempotent by attempt, in order for one attempt. */
+  /**
+   * Never throws and never blocks; results are reported as observations. Idempotent by attempt; effects of one attempt
+   * are carried out in order.
+   */
   perform(effect: Effect): void;
   /**
-   * Called once. Every observation and signal reaches the listener once in a life of this process: first those about what
-   * is already there (ended attempts too: the engine ignores what it knows), then what happens. For one attempt the order
+   * Called once. The listener gets every observation and signal once in the life of this process: first those about
+   * existing attempts (also ended ones, since the engine ignores known facts), then new ones. For one attempt the order
    * is running, signals, end.
    */
   watch(listener: ExecutorListener): void;
-  /** Memory is bounded whatever the logs hold. Throws an `OperationalError` for an attempt that is not known here. */
+  /** Uses bounded memory, whatever the size of the logs. Throws an `OperationalError` for an unknown attempt. */
   logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncIterable<LogChunk>;
-  /** `null` for an attempt that is not known here. */
+  /** `null` for an unknown attempt. */
   usage(attemptId: AttemptId): Promise<AttemptUsage | null>;
   /** Reads the accelerators of all its nodes, within seconds; never throws. Absent: this kind of executor reads none. */
   readAccelerators?(): Promise<readonly NodeReadings[]>;
-  /** Removes what is kept of an attempt that has ended. Only for attempts whose end is in the journal: nothing else prevents a second launch. */
+  /**
+   * Removes the records of an attempt. Only for attempts whose end is in the journal: nothing else prevents a second
+   * launch.
+   */
   forget(attemptId: AttemptId): Promise<void>;
-  /** Stops watching and launching; what runs goes on. */
+  /** Stops watching and launching; running attempts continue. */
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** What a conformance case works with: an executor on an empty home, effects to give it, and a scratch directory. */
+/**
+ * The world of a conformance case: an executor on an empty home directory, builders for effects, and a scratch
+ * directory.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,10 +20,12 @@ import { attemptId, nodeId, teamName, workloadId } from "@headroom/engine";
 import type { Executor, LogChunk, LogRequest } from "../executor.ts";
 import { Observer } from "./observer.ts";
 
-/** How to make the executor under test. */
+/** Creates the executor under test. */
 export interface ConformanceSubject {
   readonly id: ExecutorId;
-  /** A new instance on a home that may have been used by others before it, which logs rotate at 64 KiB and 3 files. */
+  /**
+   * Opens an instance on a home directory that earlier instances may have used. Logs rotate at 64 KiB and keep 3 files.
+   */
   open(homeDir: string): Executor;
 }
 
@@ -66,7 +71,7 @@ export class ConformanceWorld {
     return { executor, observer: new Observer(executor) };
   }
 
-  /** A launch of `run` under an id of its own. */
+  /** A launch of `run` under a new attempt id. */
   launch(run: string, options: LaunchOptions = {}): LaunchGang {
     this.#count += 1;
     const id = attemptId(`w${this.#count}.1`);
@@ -85,7 +90,10 @@ export class ConformanceWorld {
     };
   }
 
-  /** The launched gang is to have so many workers, all of them named, as after a restart, or only those from `firstRank` on. */
+  /**
+   * An effect that grows the launched gang to `size` workers. It names all new workers, as after a restart, or only
+   * those from `firstRank` on.
+   */
   grow(launch: LaunchGang, size: number, firstRank = 0): GrowGang {
     const [first] = launch.workers;
     if (first === undefined) throw new Error("a gang without workers");
@@ -115,7 +123,7 @@ export class ConformanceWorld {
     };
   }
 
-  /** A request for a checkpoint that is waited for as long as it takes. */
+  /** A request for a checkpoint without a practical time limit. */
   checkpoint({ executor, attemptId: id }: LaunchGang): CheckpointGang {
     return { kind: "checkpointGang", executor, attemptId: id, untilMs: Number.MAX_SAFE_INTEGER };
   }
@@ -126,7 +134,7 @@ export class ConformanceWorld {
     return text.split("\n").filter((line) => line !== "");
   }
 
-  /** Stops what a failed case may have left, and removes everything. */
+  /** Stops processes that a failed case may have left, and removes all files. */
   async dispose(): Promise<void> {
     const last = this.open();
     const active = new Set(
@@ -167,7 +175,7 @@ export async function readText(executor: Executor, id: AttemptId, request: Parti
   return (await readAll(executor, id, request)).map(({ text }) => text).join("");
 }
 
-/** Follows a worker's output until it holds `text`: how a test knows that a workload has come to a certain point. */
+/** Follows a worker's output until it contains `text`, so that a test knows how far the workload has come. */
 export async function outputHas(executor: Executor, id: AttemptId, text: string, worker = 0): Promise<void> {
   const abort = new AbortController();
   let seen = "";
@@ -181,7 +189,7 @@ export async function outputHas(executor: Executor, id: AttemptId, text: string,
   );
 }
 
-/** A zombie that nobody reaps still takes signals, so the question goes to somebody who knows the states. */
+/** A zombie still accepts signals, so the process state is read instead. */
 export function isRunning(pid: number): boolean {
   const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).stdout.trim();
   return state !== "" && !state.startsWith("Z");

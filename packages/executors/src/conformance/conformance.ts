@@ -1,6 +1,6 @@
 /**
- * What every executor must do, as cases that run real processes and need no test framework: a case passes when its `run`
- * resolves. Each gets a world of its own.
+ * Cases that every executor must pass. They run real processes and need no test framework: a case passes when its `run`
+ * resolves. Each case has a world of its own.
  */
 import { gangCases } from "./gang-cases.ts";
 import { lifeCases } from "./life-cases.ts";
@@ -16,7 +16,7 @@ export interface ConformanceCase {
 
 export const conformanceCases: readonly ConformanceCase[] = [...lifeCases, ...gangCases, ...sizeCases, ...outputCases];
 
-/** A case that waits for ever must still clean up after itself, so the limit is here and not with the test framework. */
+/** The limit is here and not in the test framework, so that a case that hangs still cleans up. */
 const CASE_TIMEOUT_MS = 45_000;
 
 export async function runConformanceCase(subject: ConformanceSubject, conformanceCase: ConformanceCase): Promise<void> {

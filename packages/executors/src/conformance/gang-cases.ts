@@ -1,4 +1,4 @@
-/** Workers together: their environment, and that a gang lives and dies as one. */
+/** Several workers: their environment, and gangs that start and end together. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import type { ConformanceCase } from "./conformance.ts";
@@ -15,7 +15,7 @@ function parseEnvironment(text: string): GangEnvironment {
   );
 }
 
-/** What the shell itself adds to the environment of what it runs. */
+/** Variables that the shell itself adds to the environment of its commands. */
 const SHELL_NAMES = ["PWD", "OLDPWD", "_", "SHLVL"];
 const SESSION_NAMES = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 const CONTRACT_NAMES = [
@@ -156,7 +156,7 @@ const unityCases: ConformanceCase[] = [
     name: "a worker that is done lets the others finish",
     async run(world) {
       const { executor, observer } = world.watched();
-      // Until somebody has taken note of its end, the first worker is a zombie, which takes signals.
+      // The first worker remains a zombie until its parent reads its exit status, and a zombie accepts signals.
       const first = "$HEADROOM_CHECKPOINT_DIR/first";
       const after = `until [ -s ${first} ]; do sleep 0.02; done; while kill -0 $(cat ${first}); do sleep 0.02; done`;
       const launch = world.launch(byRank([`echo $$ > ${first}; exit 0`, `${after}; echo last; exit 0`]), {
@@ -193,7 +193,7 @@ const unityCases: ConformanceCase[] = [
     name: "a stop reaches every worker of a gang and all they started",
     async run(world) {
       const { executor, observer } = world.watched();
-      // The child speaks for itself: between its fork and its own program a SIGTERM would be lost on the shell's trap.
+      // The child prints its own pid: between its fork and its exec a SIGTERM would reach the shell's trap instead.
       const child = "/bin/sh -c 'echo pid $$; exec sleep 600'";
       const launch = world.launch(`trap 'exit 0' TERM; ${child} & wait; wait`, { workers: 3 });
       executor.perform(launch);

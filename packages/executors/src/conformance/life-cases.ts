@@ -1,4 +1,4 @@
-/** How one attempt begins and ends, and that it does so once. */
+/** Start and end of one attempt; each happens once. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -136,7 +136,7 @@ const stopCases: ConformanceCase[] = [
   },
 ];
 
-/** Works until a checkpoint is wanted, writes it once, works on, and obeys a stop with 9. */
+/** Works until a checkpoint is requested, writes it once, continues, and exits with 9 on SIGTERM. */
 const SAVES_ON_REQUEST = `
   trap 'exit 9' TERM; echo ready
   until [ -e "$HEADROOM_CHECKPOINT_REQUEST_FILE" ]; do sleep 0.02; done

@@ -1,4 +1,4 @@
-/** Watches an executor for a test: keeps everything it said, in order, and lets the test wait for what it expects. */
+/** Records everything that an executor reports, in order, and lets a test wait for a report. */
 import type { AttemptId, WorkerExit } from "@headroom/engine";
 import type { Executor, ExecutorInput } from "../executor.ts";
 
@@ -24,7 +24,7 @@ export class Observer {
     });
   }
 
-  /** What was said of one attempt so far. */
+  /** Reports about one attempt so far. */
   of(attemptId: AttemptId): ExecutorInput[] {
     return this.inputs.filter((input) => "attemptId" in input && input.attemptId === attemptId);
   }
@@ -39,7 +39,7 @@ export class Observer {
     return find() ?? fail(attemptId);
   }
 
-  /** The exits of an attempt that must end by itself or by a stop, and not be lost. */
+  /** Exit status of each worker of an attempt that must end by itself or by a stop, and not be lost. */
   async exits(attemptId: AttemptId): Promise<readonly WorkerExit[]> {
     const end = await this.end(attemptId);
     if (end.kind === "attemptLost") throw new Error(`attempt ${attemptId} was lost: ${end.detail}`);

@@ -1,11 +1,11 @@
-/** What comes out of an attempt: logs, progress, use of the machine. */
+/** Output of an attempt: logs, progress reports and resource usage. */
 import assert from "node:assert/strict";
 import path from "node:path";
 import type { LogChunk } from "../executor.ts";
 import type { ConformanceCase } from "./conformance.ts";
 import { outputHas, readAll, readText } from "./conformance-world.ts";
 
-/** Chunks of one stream follow each other without a gap, and their bytes are as many as they say. */
+/** Asserts that the chunks of a stream follow each other without gaps, and that their lengths match their offsets. */
 function assertContiguous(chunks: readonly LogChunk[]): void {
   for (const [position, chunk] of chunks.entries()) {
     assert.equal(Buffer.byteLength(chunk.text), chunk.toByte - chunk.fromByte);

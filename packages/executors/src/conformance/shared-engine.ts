@@ -1,6 +1,6 @@
 /**
- * Two executors of one kind under one engine: each runs what is placed on its own pools, and no gang is spread over both. The cases
- * run real processes behind a small loop that gives the engine what executors report and executors what the engine asks for.
+ * Two executors of one kind under one engine: each runs the work of its own pools, and no gang spans both. The cases
+ * run real processes. A small loop passes reports to the engine and effects to the executors.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,7 +10,10 @@ import { createEngine, commandId, teamName } from "@headroom/engine";
 import type { Effect, Engine, ExecutorId, Input, WorkloadSpec } from "@headroom/engine";
 import type { Executor } from "../executor.ts";
 
-/** Opens an executor with this id on a directory of its own. Its pool, node and site are named after the id; it has two slots. */
+/**
+ * Opens an executor with this id on a directory of its own. Its pool, node and site are named after the id; it has two
+ * slots.
+ */
 export type OpenExecutor = (id: ExecutorId, homeDir: string) => Executor;
 
 const WAIT_MAX_MS = 20_000;

@@ -9,7 +9,10 @@ import type { ConformanceWorld } from "./conformance-world.ts";
 import { isRunning, outputHas, readText } from "./conformance-world.ts";
 import type { Observer } from "./observer.ts";
 
-/** Each worker leaves a line when it starts and works until the file `done` is there; the first alone makes an end of it. */
+/**
+ * Each worker writes a line when it starts and runs until the file `done` exists. Only the first worker exits by itself
+ * then.
+ */
 const working = (world: ConformanceWorld, onTerm = "exit 143"): string =>
   `trap '${onTerm}' TERM; echo "$RANK of $WORLD_SIZE" >> ${world.scratchDir}/starts; echo ready $HEADROOM_WORKER_ID; until [ -e ${world.scratchDir}/done ]; do sleep 0.02; done`;
 
@@ -86,7 +89,7 @@ const growingCases: ConformanceCase[] = [
       const news = await isThere(observer, launch, "joinFailed");
       assert.ok(news.kind === "joinFailed" && news.workers === 2 && /worker 2 exited with code 3/.test(news.detail));
       await executor.close();
-      // A control plane that has not heard of it hears of it; nobody is started again.
+      // A restarted control plane learns of the size; no worker is started again.
       const again = world.watched();
       again.executor.perform(world.grow(launch, 4));
       assert.deepEqual(await isThere(again.observer, launch, "joinFailed"), news);

@@ -1,4 +1,4 @@
-/** What the vendors' tools say of the accelerators in this machine. Parsing is apart from running, so that it can be tested. */
+/** Parses the vendors' descriptions of this machine's accelerators. Parsing is apart from running, so that it can be tested. */
 import { execFile } from "node:child_process";
 import { canonicalType, deviceLabel } from "@headroom/perf/accelerator-types";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** What the workers of an attempt find: in their environment, and on disk. */
+/** The environment variables and directories of an attempt's workers. */
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
@@ -13,7 +13,7 @@ export interface EnvironmentSetup {
   readonly devicesOf: (worker: WorkerAllocation) => Promise<VisibleDevices>;
 }
 
-/** Made where it is a directory on this machine. */
+/** The checkpoint directory is created if it is on this machine. */
 export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGang): string {
   const checkpointDir = launch.spec.checkpointDir ?? path.join(homeDir, "checkpoints", taskDirName(launch));
   if (launch.spec.checkpointDir === null) makeCheckpointDir(checkpointDir, 0o700);
@@ -21,7 +21,7 @@ export function checkpointDirOf({ homeDir }: EnvironmentSetup, launch: LaunchGan
   return checkpointDir;
 }
 
-/** By rank. */
+/** Environments by rank. */
 export async function attemptEnvironments(
   setup: EnvironmentSetup,
   files: AttemptFiles,
@@ -38,16 +38,16 @@ export async function attemptEnvironments(
   return workerEnvironments(launch, place, joinerNumber);
 }
 
-/** A directory that cannot be made is the workload's to find: it may not want one. */
+/** Ignores failures: the workload may not need the directory, and finds out itself. */
 function makeCheckpointDir(directory: string, mode?: number): void {
   try {
     makeDirectory(directory, mode);
   } catch {
-    // See above.
+    // Ignored, as stated above.
   }
 }
 
-/** What a login would have set, where the control plane was started without it (a service). */
+/** Variables that a login would set, if the control plane was started without a login (as a service). */
 function sessionOf(environment: NodeJS.ProcessEnv): Readonly<Record<string, string | undefined>> {
   const { username, shell } = userInfo();
   return { HOME: homedir(), USER: username, LOGNAME: username, SHELL: shell ?? "/bin/sh", ...environment };

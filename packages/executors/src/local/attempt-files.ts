@@ -54,12 +54,12 @@ export interface LaunchRecord {
   readonly sequence: number;
   readonly bootId: string;
   readonly run: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly workingDir: string;
   readonly checkpointDir: string;
   readonly graceTimeoutMs: number;
   readonly log: LogLimits;
-  /** By rank; everything but `MASTER_PORT`, which the supervisor chooses. */
+  /** Environments by rank, without `MASTER_PORT`, which the supervisor chooses. */
   readonly environments: readonly Readonly<Record<string, string>>[];
 }
 
@@ -70,13 +70,13 @@ export interface LogLimits {
 
 export type ClaimRecord =
   | { readonly kind: "supervised"; readonly bootId: string; readonly supervisor: ProcessIdentity }
-  /** Taken by the control plane so that nobody else can: this attempt never starts. */
+  /** The control plane has claimed the attempt, so that it never starts. */
   | { readonly kind: "void"; readonly detail: string };
 
 export interface RunningRecord {
   readonly startedAtMs: number;
   readonly masterPort: number;
-  /** Its supervisor looks for `resize.json`; absent: it is of a release that did not. */
+  /** The supervisor reads `resize.json`; absent: it is of a release that does not. */
   readonly resizes?: true;
 }
 
@@ -98,7 +98,7 @@ export type ExitRecord =
       readonly kind: "lost";
       readonly endedAtMs: number;
       readonly detail: string;
-      /** Absent: the machine was. */
+      /** Absent: the machine was the cause. */
       readonly cause?: LossCause;
     };
 
@@ -114,21 +114,24 @@ interface Records {
 }
 export type RecordName = keyof Records;
 
-/** Of the records' envelope. Version 1 had none: records lay in the job's directory and were not authenticated. */
+/**
+ * Version of the records' envelope. Version 1 had no envelope: records were in the job's directory and not
+ * authenticated.
+ */
 const FORMAT_VERSION = 2;
 const MAC_HEX_LENGTH = 64;
 const MAC_START = `{"version":${FORMAT_VERSION},"mac":"`.length;
 const BODY_START = MAC_START + MAC_HEX_LENGTH + `","record":`.length;
 
-/** A record that is there and cannot be trusted, or one that must be there and is not. */
+/** A record that exists and cannot be trusted, or a required record that is missing. */
 export class UnreadableRecord extends Error {
   override readonly name = "UnreadableRecord";
 }
 
-/** Which attempt, where, and the secret of its records: what a supervisor is given over its standard input, and nowhere else. */
+/** Name, place and secret of an attempt's records. A supervisor gets it over its standard input and in no other way. */
 export interface AttemptKey {
   readonly homeDir: string;
-  /** Of its directories; `attempt-names.ts`. */
+  /** Name of its directories; see `attempt-names.ts`. */
   readonly name: string;
   readonly secret: string;
 }
@@ -136,11 +139,11 @@ export interface AttemptKey {
 export class AttemptFiles {
   readonly key: AttemptKey;
   readonly recordsDir: string;
-  /** Where its processes start, unless the workload names a directory. */
+  /** Start directory of its processes, unless the workload names another. */
   readonly jobDir: string;
   readonly progressFile: string;
   readonly checkpointRequestFile: string;
-  /** Says that a supervisor held the attempt, should all of its records be removed: then it must not start again. */
+  /** Marks that a supervisor held the attempt. If all records are removed, the mark prevents a second start. */
   readonly claimMark: string;
 
   constructor(key: AttemptKey) {
@@ -157,7 +160,7 @@ export class AttemptFiles {
     return path.join(this.recordsDir, "supervisor.log");
   }
 
-  /** The assignment in the environment of everything the attempt started, and of nothing else. */
+  /** Assignment in the environment of every process of the attempt, and of no other process. */
   get environmentMark(): string {
     return progressMark(this.progressFile);
   }
@@ -170,14 +173,17 @@ export class AttemptFiles {
     return existsSync(path.join(this.recordsDir, name));
   }
 
-  /** `null` when the file is not there. Throws `UnreadableRecord` for what cannot be trusted; other errors may pass. */
+  /**
+   * `null` if the file does not exist. Throws `UnreadableRecord` for a record that cannot be trusted; other errors may
+   * be temporary.
+   */
   read<Name extends RecordName>(name: Name): Records[Name] | null {
     const file = path.join(this.recordsDir, name);
     const text = readText(file);
     return text === null ? null : (JSON.parse(this.#authentic(file, name, text)) as Records[Name]);
   }
 
-  /** As `read`, for a record without which the attempt goes on. */
+  /** Like `read`, for a record that the attempt does not depend on. */
   readIfSound<Name extends RecordName>(name: Name): Records[Name] | null {
     try {
       return this.read(name);
@@ -187,14 +193,14 @@ export class AttemptFiles {
     }
   }
 
-  /** Replaces a record in one step. It survives the end of this process, not a power cut. */
+  /** Replaces a record atomically. It survives the end of this process, but not a power cut. */
   write<Name extends RecordName>(name: Name, record: Records[Name]): void {
     const temporary = temporaryPath(this.recordsDir, name);
     writeFileSync(temporary, this.#seal(name, record), { mode: 0o600 });
     renameSync(temporary, path.join(this.recordsDir, name));
   }
 
-  /** As `write`, and the record is on disk when this resolves. */
+  /** Like `write`; the record is on disk when this resolves. */
   async writeDurably<Name extends RecordName>(name: Name, record: Records[Name]): Promise<void> {
     const temporary = temporaryPath(this.recordsDir, name);
     const file = await open(temporary, "w", 0o600);
@@ -208,12 +214,12 @@ export class AttemptFiles {
     await syncDirectory(this.recordsDir);
   }
 
-  /** Creates a record that must not exist yet, whole. False when an authentic one is there: that stands. */
+  /** Creates a complete record that must not exist yet. False if an authentic one exists, which is kept. */
   create<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
     return this.#link(name, { text: this.#seal(name, record), sync: () => {} });
   }
 
-  /** As `create`, and the record is on disk. */
+  /** Like `create`; the record is on disk when this returns. */
   createDurably<Name extends RecordName>(name: Name, record: Records[Name]): boolean {
     return this.#link(name, { text: this.#seal(name, record), sync: fsyncSync });
   }
@@ -261,7 +267,7 @@ export class AttemptFiles {
   }
 }
 
-/** What is wrong with a record that is not authentic, for people. */
+/** Describes the error in a record that is not authentic, for people. */
 function complaint(text: string): string {
   let parsed: unknown;
   try {
@@ -280,9 +286,9 @@ function isSame(given: string, wanted: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** This process is short of something: what the file holds is not known. */
+/** This process lacks a resource: the content of the file is unknown. */
 const TRANSIENT_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR"]);
-/** A launch record holds an environment for each worker, 20,000 at most; what is larger was written by nobody here. */
+/** A launch record holds up to 20,000 environments, one for each worker. A larger file was not written by Headroom. */
 const RECORD_MAX_BYTES = 512 * 1024 * 1024;
 
 function readText(file: string): string | null {
@@ -290,7 +296,7 @@ function readText(file: string): string | null {
     const stat = statSync(file);
     if (!stat.isFile()) throw new UnreadableRecord(`${file} is not a file`);
     if (stat.size > RECORD_MAX_BYTES) throw new UnreadableRecord(`${file} has ${stat.size} bytes`);
-    // Should a FIFO have taken its place meanwhile, opening it does not wait for a writer.
+    // If a FIFO has replaced the file meanwhile, opening it does not wait for a writer.
     return withFile(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), (descriptor) =>
       readFileSync(descriptor, "utf8"),
     );
@@ -312,7 +318,7 @@ interface RecordText {
   readonly sync: (file: number) => void;
 }
 
-/** False when something is there already. */
+/** False if the target exists already. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -331,7 +337,7 @@ function withFile<Result>(file: number, use: (file: number) => Result): Result {
   }
 }
 
-/** Makes the names in a directory survive a power cut: syncing a file does not (fsync(2)). */
+/** Makes the names in a directory durable over a power cut: syncing a file does not sync its name (fsync(2)). */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, "r");
   try {
@@ -342,15 +348,16 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Tells the control plane that something changed here. It watches the parent of all attempts, where a change of times of an
- * entry shows (inotify(7), IN_ATTRIB) and the traffic inside the attempts does not: one watch, whatever their number.
+ * Notifies the control plane of a change in an attempt. The control plane watches the parent directory of all attempts,
+ * where it sees a changed timestamp of an entry (inotify(7), IN_ATTRIB) but not the traffic inside attempts: one watch,
+ * whatever their number.
  */
 export function ringBell({ recordsDir }: AttemptFiles): void {
   const now = new Date();
   utimesSync(recordsDir, now, now);
 }
 
-/** Also where a stray file stands in the place of a directory. */
+/** Also true if a file is in the place of a directory. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }
@@ -370,19 +377,19 @@ export const attemptsDirOf = (homeDir: string): string => path.join(homeDir, "at
 export const workRootOf = (homeDir: string): string => path.join(homeDir, "work");
 export const workerDirOf = (recordsDir: string, worker: number): string => path.join(recordsDir, `worker-${worker}`);
 export const progressMark = (progressFile: string): string => `HEADROOM_PROGRESS_FILE=${progressFile}`;
-/** With that one, the assignment in the environment of everything that one worker started. */
+/** Assignment in the environment of every process of one worker. */
 export const workerMarkOf = (workerId: string): string => `HEADROOM_WORKER_ID=${workerId}`;
 
-/** As much of what a supervisor printed as belongs into a sentence for people. */
+/** Maximum length of a supervisor's output in a message. */
 const LAST_WORDS_MAX = 300;
 
-/** A supervisor prints only when something went wrong: that, to be put behind a sentence, or nothing. */
+/** A supervisor prints only errors. Returns its output as the end of a sentence, or an empty text. */
 export function supervisorLastWords({ supervisorLog }: AttemptFiles): string {
   let text = "";
   try {
     text = readFileSync(supervisorLog, "utf8").trim();
   } catch {
-    // It never came as far as its log.
+    // The supervisor did not create its log.
   }
   return text === "" ? "" : ` It said: ${text.slice(-LAST_WORDS_MAX)}`;
 }

@@ -1,4 +1,7 @@
-/** What an attempt's records say, and how an attempt whose supervisor is dead, or whose records are unreadable, is ended. */
+/**
+ * Reads the state of an attempt from its records, and ends attempts whose supervisor is dead or whose records are
+ * unreadable.
+ */
 import { existsSync } from "node:fs";
 import type { LossCause } from "@headroom/engine";
 import { makeDirectory } from "@headroom/platform";
@@ -9,23 +12,23 @@ import { isAlive } from "./process-table.ts";
 import { killProcess, killSurvivors } from "./worker-processes.ts";
 
 export type Inspection =
-  /** No launch was ever recorded, or all records are gone. */
+  /** No launch was ever recorded, or all records were removed. */
   | { readonly kind: "absent" }
-  /** Nobody has taken it: a supervisor may be on its way, or none was started. */
+  /** No supervisor has claimed the attempt: one may be starting, or none was started. */
   | { readonly kind: "unclaimed"; readonly launch: LaunchRecord }
   | { readonly kind: "starting" | "running"; readonly launch: LaunchRecord; readonly supervisor: ProcessIdentity }
-  /** `launch`: `null` where that record is unreadable. */
+  /** `launch`: `null` if that record is unreadable. */
   | { readonly kind: "ended"; readonly launch: LaunchRecord | null; readonly exit: ExitRecord }
-  /** Whoever held it is gone without a record of the end, or a record is unreadable; its processes may still run. */
+  /** The supervisor is gone without a record of the end, or a record is unreadable. Processes may still run. */
   | {
       readonly kind: "orphaned";
       readonly launch: LaunchRecord | null;
       readonly detail: string;
-      /** Absent: the machine was. */
+      /** Absent: the machine was the cause. */
       readonly cause?: LossCause;
     };
 
-/** Throws only what the next look may not find any more (too many open files and the like). */
+/** Throws only temporary errors, which the next call may not meet (too many open files, for example). */
 export function inspectAttempt(files: AttemptFiles, bootId: string): Inspection {
   try {
     return inspectRecords(files, bootId);
@@ -53,7 +56,7 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   if (launch.bootId !== bootId) return { kind: "orphaned", launch, detail: "The machine restarted while it ran." };
   const claim = files.read("claim.json");
   if (claim === null) {
-    // Written before any worker executes anything.
+    // Written before any worker executes its command.
     if (files.has("workers.json") || files.has("running.json"))
       throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
     return { kind: "unclaimed", launch };
@@ -62,26 +65,26 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   const { supervisor } = claim;
   if (isAlive(supervisor))
     return { kind: files.read("running.json") === null ? "starting" : "running", launch, supervisor };
-  // It may have written the end between the first look and its own.
+  // The supervisor may have recorded the end between both checks.
   const late = files.read("exit.json");
   if (late !== null) return { kind: "ended", launch, exit: late };
   const detail = `Its supervisor (pid ${supervisor.pid}) vanished without recording an end; its workers were killed.`;
   return { kind: "orphaned", launch, detail, cause: "supervisor" };
 }
 
-/** Tells the supervisor, if there is one, that something is asked of it. */
+/** Notifies the supervisor, if there is one, of a request. */
 export function ringSupervisor(files: AttemptFiles, bootId: string): void {
   const claimed = inspectAttempt(files, bootId);
-  // SIGURG is ignored by whoever does not ask for it: harmless if the pid has just passed to a stranger.
+  // SIGURG is ignored by default, so it is harmless if another process has just got the pid.
   if ("supervisor" in claimed && isAlive(claimed.supervisor)) process.kill(claimed.supervisor.pid, "SIGURG");
 }
 
-/** How long the end of one attempt may take before the caller goes on and tries again later. */
+/** Time limit for ending one attempt; after it the caller continues and tries again later. */
 const BURIAL_TIMEOUT_MS = 5_000;
 
 /**
- * Kills what is left of an orphaned attempt and records its end once nothing of it runs: only then may it be called lost,
- * since the engine will start its successor. False when something would not die in time.
+ * Kills the processes of an orphaned attempt, and records its end once none of them runs. Only then may it be reported
+ * as lost, because the engine starts its successor. False if a process did not end in time.
  */
 export async function buryAttempt(
   files: AttemptFiles,
@@ -98,16 +101,16 @@ export async function buryAttempt(
   return gone;
 }
 
-/** The supervisor first, so that it starts nobody any more. False when something would not die in time. */
+/** Kills the supervisor first, so that it starts no further process. False if a process did not end in time. */
 export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | null, bootId: string): Promise<boolean> {
   const claim = files.readIfSound("claim.json");
   const supervisor = claim?.kind === "supervised" && claim.bootId === bootId ? claim.supervisor : null;
-  // Pids recorded before a restart of the machine name strangers now.
+  // Pids recorded before a reboot belong to other processes now.
   const isThisBoot = supervisor !== null || launch?.bootId === bootId;
   const known = isThisBoot ? files.readIfSound("workers.json") : null;
   if (supervisor !== null && isAlive(supervisor)) {
     killProcess(supervisor.pid);
-    // Its workers wait at their gates, which close with it; a signal is on its way when `kill` returns.
+    // Its workers wait at gates that close with the supervisor. The signal may not have arrived when `kill` returns.
     for (const untilMs = performance.now() + BURIAL_TIMEOUT_MS; isAlive(supervisor);) {
       if (performance.now() > untilMs) return false;
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -119,7 +122,7 @@ export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | nu
   return launch !== null || killSurvivors([], [progressMark(`${files.recordsDir}/progress.jsonl`)], BURIAL_TIMEOUT_MS);
 }
 
-/** Takes an attempt that nobody holds, so that it never starts. False when a supervisor was first. */
+/** Claims an unclaimed attempt, so that it never starts. False if a supervisor was first. */
 export function voidAttempt(files: AttemptFiles, detail: string): boolean {
   if (!files.create("claim.json", { kind: "void", detail })) return false;
   recordLost(files, { detail });
@@ -135,7 +138,7 @@ function recordLost(
     files.createDurably("exit.json", record);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // All records were removed: that it is over has to be known to the next start too.
+    // All records were removed: the end must also be known at the next start.
     makeDirectory(files.recordsDir, 0o700);
     files.createDurably("exit.json", record);
   }

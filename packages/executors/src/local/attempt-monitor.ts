@@ -1,7 +1,7 @@
 /**
- * Turns what happens in the attempts' directories into observations and signals. One watch on the parent of all attempts
- * tells which of them changed (`ringBell`); a sweep, a few system calls for each attempt that runs, follows the progress
- * files, finds supervisors that died, and stands in where the system has no watches left.
+ * Turns changes in the attempts' directories into observations and signals. One watch on the parent directory tells
+ * which attempts changed (`ringBell`). A sweep makes a few system calls for each running attempt: it follows the
+ * progress files, finds dead supervisors, and replaces the watch if the system has none left.
  */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
@@ -17,32 +17,35 @@ import { isAlive } from "./process-table.ts";
 import { ProgressFile } from "./progress-file.ts";
 import { SizeNews } from "./size-news.ts";
 
-/** Every attempt is looked at once in this time, in slices, so that a thousand of them never hold up the event loop at once. */
+/** Period in which every attempt is checked once, in slices, so that a thousand attempts never block the event loop. */
 const SWEEP_MS = 1_000;
 const SWEEP_SLICES = 5;
-/** A look at the supervisor costs ten times one at the progress file, and its end rings the bell unless it was killed. */
+/**
+ * Checking the supervisor costs ten times as much as checking the progress file; unless it is killed, a supervisor
+ * reports its own end.
+ */
 const SWEEPS_PER_LIFE_CHECK = 4;
-/** The newest progress wins; more often nobody reads it. */
+/** Minimum time between progress reports of an attempt; the newest report wins. */
 const PROGRESS_INTERVAL_MS = 2_000;
-/** The engine takes no more than this from one attempt. */
+/** Minimum time between utilisation reports: the engine accepts no more from one attempt. */
 const UTILIZATION_INTERVAL_MS = 30_000;
-/** Lines that are not reports are told with the first one, then no more often than this, and at the end. */
+/** Malformed lines are reported with the first one, then at most this often, and at the end. */
 const REJECTED_INTERVAL_MS = 30_000;
-/** At the start every attempt on disk is read; the event loop gets its turn after so many. */
+/** At the start every attempt on disk is read; this many are read before the event loop runs again. */
 const SCAN_BATCH = 25;
 
 interface Watched {
   readonly name: string;
   readonly attemptId: AttemptId;
   readonly files: AttemptFiles;
-  /** Found at the start, not launched by this process: its old progress is not told again. */
+  /** Found at the start, not launched by this process: its old progress is not reported again. */
   readonly adopted: boolean;
-  /** Its records were there once. */
+  /** Whether its records existed before. */
   hasRecords: boolean;
   progress: ProgressFile | null;
-  /** `null`: nobody has asked for another size. */
+  /** `null`: no other size was requested. */
   size: SizeNews | null;
-  /** Called at the next report of a checkpoint. */
+  /** Called at the next checkpoint report. */
   onCheckpoint: (() => void) | null;
   supervisor: ProcessIdentity | null;
   runningTold: boolean;
@@ -60,7 +63,7 @@ export interface MonitorSetup {
   readonly store: AttemptStore;
   readonly bootId: string;
   readonly emit: ExecutorListener;
-  /** The attempt runs or has ended; may be said more than once. */
+  /** The attempt runs or has ended; may be called more than once. */
   readonly onStarted: (name: string) => void;
   readonly onProblem: (message: string) => void;
 }
@@ -68,21 +71,21 @@ export interface MonitorSetup {
 export class AttemptMonitor {
   readonly #setup: MonitorSetup;
   readonly #watched = new Map<string, Watched>();
-  /** Names of attempts whose end was told, so that it is told once; as many as there are directories. */
+  /** Names of attempts whose end was reported, so that it is reported once; at most one for each directory. */
   readonly #ended = new Set<string>();
   readonly #examinations = new Set<Promise<void>>();
   #watcher: FSWatcher | null = null;
   #timer: NodeJS.Timeout | null = null;
   #slice = 0;
   #closed = false;
-  /** While the control plane asks for patience nothing is read: what happened stays in the records. */
+  /** While the control plane cannot take reports, nothing is read: the facts remain in the records. */
   #room: Promise<void> | null = null;
 
   constructor(setup: MonitorSetup) {
     this.#setup = setup;
   }
 
-  /** Starts with what is there; resolves when all of it was told. */
+  /** Reports the existing attempts; resolves when all of them are reported. */
   async start(): Promise<void> {
     try {
       this.#watcher = watch(this.#setup.store.attemptsDir, { persistent: false }, (_, name) => {
@@ -107,17 +110,17 @@ export class AttemptMonitor {
     this.notice(name);
   }
 
-  /** Something may have changed there. */
+  /** Notes that an attempt may have changed. */
   notice(name: string): void {
     if (!this.#closed && this.#watched.has(name)) void this.#examine(name);
   }
 
-  /** It was launched here, or found here. */
+  /** Whether the attempt was launched or found here. */
   knows(name: string): boolean {
     return this.#watched.has(name) || this.#ended.has(name);
   }
 
-  /** It failed before there was anything to watch. */
+  /** Reports an attempt that failed before it could be watched. */
   tellLost(name: string, attemptId: AttemptId, detail: string, cause?: LossCause): void {
     if (this.#closed || this.#ended.has(name)) return;
     this.#watched.delete(name);
@@ -131,7 +134,7 @@ export class AttemptMonitor {
     this.#ended.delete(name);
   }
 
-  /** Another size was asked for: what comes of it is told from now on. */
+  /** Reports the results of a size request from now on. */
   followSize(name: string): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
@@ -139,7 +142,7 @@ export class AttemptMonitor {
     this.notice(name);
   }
 
-  /** Told once, when the gang has come to the size of this request, or to a later one. */
+  /** Reports once, when the gang has reached the size of this request or of a later one. */
   awaitLeaving(name: string, request: number): void {
     const watched = this.#watched.get(name);
     if (watched === undefined) return;
@@ -201,7 +204,7 @@ export class AttemptMonitor {
     }
   }
 
-  /** One at a time for one attempt; what is noticed meanwhile is looked at afterwards. */
+  /** Examines one attempt, one call at a time; changes during the call lead to another one. */
   #examine(name: string): Promise<void> {
     const watched = this.#watched.get(name);
     if (watched === undefined) return Promise.resolve();
@@ -223,7 +226,7 @@ export class AttemptMonitor {
       try {
         await this.#tell(watched, inspectAttempt(watched.files, this.#setup.bootId));
       } catch (error) {
-        // The next sweep looks again: a disk that fails to read must not be taken for an attempt that ended.
+        // The next sweep tries again: a read error of the disk must not count as an ended attempt.
         this.#setup.onProblem(`Attempt ${watched.attemptId}: ${messageOf(error)}`);
       }
     }
@@ -234,7 +237,7 @@ export class AttemptMonitor {
     switch (seen.kind) {
       case "absent":
         if (watched.hasRecords) await this.#endWithoutRecords(watched);
-        // Left by a launch that was interrupted before its record, or not an attempt at all.
+        // Left by a launch that was interrupted before its record, or no attempt at all.
         else this.#watched.delete(watched.name);
         return;
       case "unclaimed":
@@ -256,7 +259,7 @@ export class AttemptMonitor {
     }
   }
 
-  /** Somebody removed them. Nothing of the attempt runs when it is told as lost. */
+  /** The records were removed. The attempt's processes are killed before it is reported as lost. */
   async #endWithoutRecords(watched: Watched): Promise<void> {
     const { name, attemptId, files } = watched;
     if (!(await killAttempt(files, null, this.#setup.bootId))) return;
@@ -293,7 +296,7 @@ export class AttemptMonitor {
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
       if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
-      // Told again after a restart: the engine knows those that it has recorded.
+      // Repeated after a restart; the engine knows the artifacts that it has recorded.
       for (const artifact of news.artifacts) this.#emit(artifact);
     }
     const nowMs = performance.now();
@@ -306,7 +309,7 @@ export class AttemptMonitor {
     watched.progressToldAtMs = nowMs;
   }
 
-  /** What was told last when it ends says no more than what was told before. */
+  /** Not repeated at the end, where the last report has nothing new. */
   #tellUtilization(watched: Watched, nowMs: number): void {
     const { pendingUtilization } = watched;
     if (pendingUtilization === null || nowMs - watched.utilizationToldAtMs < UTILIZATION_INTERVAL_MS) return;
@@ -352,7 +355,7 @@ function hasProgressed(watched: Watched): boolean {
   return tellsUtilization || tellsRejected || pendingProgress !== null || (progress !== null && progress.hasGrown());
 }
 
-/** Also true for what does not run yet: that is looked at in full. */
+/** Also true for an attempt that does not run yet, which is then examined in full. */
 function mayHaveEnded({ supervisor, files }: Watched): boolean {
   return supervisor === null || files.has("exit.json") || !files.has("launch.json") || !isAlive(supervisor);
 }

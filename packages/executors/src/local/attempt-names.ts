@@ -1,4 +1,4 @@
-/** Names of directories for ids. An id is opaque and may hold any character; a name of a directory may not. */
+/** Directory names for attempt ids. An id may contain any character; a directory name may not. */
 import { attemptId } from "@headroom/engine";
 import type { AttemptId, LaunchGang } from "@headroom/engine";
 
@@ -8,7 +8,7 @@ export function attemptDirName(id: AttemptId): string {
   return safeName(id);
 }
 
-/** The id behind the name of a directory; `null`: no attempt has that name. */
+/** The id of a directory name; `null`: it is no attempt's name. */
 export function attemptIdOfName(name: string): AttemptId | null {
   try {
     const id = decodeURIComponent(name);
@@ -18,12 +18,12 @@ export function attemptIdOfName(name: string): AttemptId | null {
   }
 }
 
-/** A batch's tasks are told apart, since each of them resumes from its own checkpoint. */
+/** Tasks of an array have separate directories, because each resumes from its own checkpoint. */
 export function taskDirName({ workloadId, spec, task }: LaunchGang): string {
   return spec.kind === "batch" ? `${safeName(workloadId)}/${task}` : safeName(workloadId);
 }
 
-/** Two ids never share a name: the encoding can be undone. */
+/** The encoding is reversible, so two ids never share a name. */
 function safeName(id: string): string {
   const name = encodeURIComponent(id).replace(/^\./, "%2E");
   if (name === "" || name.length > NAME_MAX_BYTES)

@@ -1,4 +1,7 @@
-/** All attempts of one home: their names on disk, and the key from which the secrets of their records are derived. */
+/**
+ * All attempts in one home directory: their names on disk, and the key from which the secrets of their records are
+ * derived.
+ */
 import { createHmac, randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -19,7 +22,7 @@ export class AttemptStore {
   readonly workRoot: string;
   readonly #key: string;
 
-  /** Makes what is missing. Throws where nothing can be kept. */
+  /** Creates missing directories. Throws if nothing can be written. */
   constructor(homeDir: string, onProblem: (message: string) => void) {
     this.homeDir = homeDir;
     this.attemptsDir = attemptsDirOf(homeDir);
@@ -33,7 +36,7 @@ export class AttemptStore {
     });
   }
 
-  /** Of what is not being forgotten. */
+  /** Names of the attempts that are not being forgotten. */
   names(): string[] {
     return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
   }
@@ -42,7 +45,7 @@ export class AttemptStore {
     return readdirSync(this.attemptsDir).filter((name) => name.startsWith(FORGOTTEN_PREFIX));
   }
 
-  /** Each attempt has a secret of its own: a supervisor knows those of the attempts that it was given. */
+  /** Each attempt has a secret of its own: a supervisor knows only the secrets of its attempts. */
   files(name: string): AttemptFiles {
     const secret = createHmac("sha256", this.#key).update(`attempt\0${name}`).digest("hex");
     return new AttemptFiles({ homeDir: this.homeDir, name, secret });
@@ -53,7 +56,7 @@ export class AttemptStore {
   }
 }
 
-/** Made once; on disk before any record depends on it. */
+/** The key is created once, and is on disk before any record depends on it. */
 function loadKey(file: string, onNew: () => void): string {
   const known = readKey(file);
   if (known !== null) return known;

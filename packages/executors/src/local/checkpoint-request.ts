@@ -1,6 +1,6 @@
 /**
- * `checkpoint-request.json`: asks the workers of an attempt for a checkpoint. It lies where they can write, so it is no record: what is
- * read back is bounded by the caller, and what cannot be read counts as not asked.
+ * `checkpoint-request.json` asks the workers of an attempt for a checkpoint. Workers can write to it, so it is no
+ * trusted record: the caller bounds what it reads, and an unreadable file counts as no request.
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { z } from "zod";
@@ -8,14 +8,14 @@ import type { AttemptFiles } from "./attempt-files.ts";
 
 const checkpointRequest = z.object({
   requestedAtMs: z.number(),
-  /** How long the stop waits for the checkpoint. */
+  /** Time until which the stop waits for the checkpoint, in ms. */
   untilMs: z.number(),
 });
 
-/** Some hundred bytes; what is larger was not written here. */
+/** A request has some hundred bytes; a larger file was not written by Headroom. */
 const REQUEST_MAX_BYTES = 4096;
 
-/** Until when a checkpoint is waited for; `null`: none was asked for. */
+/** Time until which a checkpoint is awaited; `null`: none was requested. */
 export function requestedUntilMs({ checkpointRequestFile }: AttemptFiles): number | null {
   try {
     const stat = statSync(checkpointRequestFile);
@@ -37,6 +37,6 @@ export function withdrawCheckpointRequest({ checkpointRequestFile }: AttemptFile
   try {
     rmSync(checkpointRequestFile, { recursive: true, force: true });
   } catch {
-    // Nothing is asked for any more, which is what was wanted.
+    // There is no request any more, which was the intention.
   }
 }

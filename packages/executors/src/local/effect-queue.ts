@@ -1,8 +1,8 @@
-/** Runs what effects ask for: one after the other for one attempt, side by side for different ones. */
+/** Carries out effects: in order for one attempt, concurrently for different attempts. */
 type Task = () => Promise<void>;
 
 export class EffectQueue {
-  /** What waits behind the running task of each key. */
+  /** Tasks that wait behind the running task of each key. */
   readonly #byKey = new Map<string, Task[]>();
   readonly #settledWaiters = new Map<string, (() => void)[]>();
   readonly #idle: (() => void)[] = [];
@@ -20,7 +20,7 @@ export class EffectQueue {
     void this.#drain(key, tasks);
   }
 
-  /** Resolves when what was asked for one attempt is done, or dropped. */
+  /** Resolves when the effects of one attempt are carried out or dropped. */
   settled(key: string): Promise<void> {
     if (!this.#byKey.has(key)) return Promise.resolve();
     return new Promise((resolve) => {
@@ -30,7 +30,7 @@ export class EffectQueue {
     });
   }
 
-  /** What has not begun is dropped: the engine asks again after a restart. */
+  /** Drops tasks that have not begun: the engine repeats them after a restart. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#byKey.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));

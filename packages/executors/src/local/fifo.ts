@@ -1,6 +1,6 @@
 /**
- * Pipes for the workers' output. What Node calls a pipe is a socket, and a program that opens `/dev/stdout` or
- * `/dev/stderr` on a socket fails with ENXIO (open(2)); shell scripts do that all the time, so these are real ones.
+ * Pipes for the workers' output. Node creates sockets instead of pipes, and a program that opens `/dev/stdout` or
+ * `/dev/stderr` on a socket fails with ENXIO (open(2)). Shell scripts often do that, so these are real pipes.
  */
 import { spawn } from "node:child_process";
 import { closeSync, constants, openSync, unlinkSync } from "node:fs";
@@ -10,35 +10,35 @@ import type { LogStream } from "../executor.ts";
 
 export interface WorkerPipe {
   readonly reader: Socket;
-  /**
-   * The worker's end: blocking, as programs expect of their output. It is closed here after it was passed to the
-   * worker.
-   */
+  /** The worker's end: blocking, as programs expect of their output. It is closed here after the worker got it. */
   readonly writerFd: number;
 }
 
 export type WorkerPipes = Readonly<Record<LogStream, WorkerPipe>>;
 
-/** open(2), Linux on every architecture that Node runs on: holds a file without being one of its users. Node does not name it. */
+/**
+ * open(2), Linux on every architecture that Node runs on: refers to a file without opening it. Node does not name the
+ * flag.
+ */
 const O_PATH = 0o10_000_000;
 
 /**
- * Makes pipes, and makes them again of the same FIFOs once nobody uses those any more: Node has no mkfifo(3) of its own, and
- * a process for it costs as much as starting a worker. A FIFO whose ends are all closed is empty (pipe(7)).
+ * Creates pipes, and reuses their FIFOs once no process has them open: Node has no mkfifo(3), and a process for it
+ * costs as much as starting a worker. A FIFO whose ends are all closed is empty (pipe(7)).
  */
 export class PipeSource {
-  /** FIFOs that have no name and no user; opened through /proc/self/fd, each gives a fresh pipe. */
+  /** Unlinked FIFOs that no process has open. Opening one through /proc/self/fd gives a new pipe. */
   readonly #hotSpare: number[] = [];
   readonly #used: number[] = [];
 
-  /** One pair for each directory, in which the FIFOs have their names for the moment in which they are made. */
+  /** One pair for each directory, in which the FIFOs have names only while they are created. */
   async pipesFor(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
     const missingCount = workerDirs.length * 2 - this.#hotSpare.length;
     if (missingCount > 0) await this.#make(path.join(workerDirs[0] ?? "", ".pipe"), missingCount);
     return workerDirs.map(() => ({ stdout: this.#open(), stderr: this.#open() }));
   }
 
-  /** To be called when the ends of all pipes are closed, here and everywhere else. */
+  /** Must be called after the ends of all pipes are closed in every process. */
   recycle(): void {
     this.#hotSpare.push(...this.#used.splice(0));
   }
@@ -65,14 +65,14 @@ export function closeWriters(pipes: WorkerPipes): void {
   closeSync(pipes.stderr.writerFd);
 }
 
-/** For pipes that nobody will use. */
+/** Closes pipes that will not be used. */
 export function dropPipes(pipes: WorkerPipes): void {
   closeWriters(pipes);
   for (const { reader } of Object.values(pipes)) reader.destroy();
 }
 
 function openPipe(fifo: string): WorkerPipe {
-  // A reader that does not wait may be opened first; with it there, opening the writer does not wait either (fifo(7)).
+  // A non-blocking reader can be opened first; once it exists, opening the writer does not block either (fifo(7)).
   const readerFd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
   const writerFd = openSync(fifo, constants.O_WRONLY);
   return { reader: new Socket({ fd: readerFd, readable: true, writable: false }), writerFd };

@@ -1,15 +1,15 @@
-/** Chooses where the workers of an attempt meet (`MASTER_PORT`). */
+/** Chooses the port at which the workers of an attempt meet (`MASTER_PORT`). */
 import { createServer } from "node:net";
 
 /**
- * Below the range from which Linux takes the ports of outgoing connections (32768 up, ip(7)), so that nothing takes the port
- * between the choice and the moment at which rank 0 binds it; above the registered services.
+ * Above the registered services, and below the range that Linux uses for outgoing connections (32768 up, ip(7)), so
+ * that no connection takes the port before rank 0 binds it.
  */
 const FIRST_PORT = 20_000;
 const PORT_COUNT = 12_000;
 const TRIES_MAX = 200;
 
-/** Attempts start looking at different places, so that two which start together do not choose the same. */
+/** Attempts begin the search at different ports, so that two attempts that start together do not choose the same. */
 export async function chooseFreePort(attemptId: string): Promise<number> {
   const start = spread(attemptId) % PORT_COUNT;
   for (let step = 0; step < TRIES_MAX; step++) {
@@ -19,7 +19,7 @@ export async function chooseFreePort(attemptId: string): Promise<number> {
   throw new Error(`no free port in ${TRIES_MAX} tries from ${FIRST_PORT + start}`);
 }
 
-/** FNV-1a over the id and the pid: ids count up, and several homes on one machine count alike. */
+/** FNV-1a over id and pid: ids are consecutive, and several home directories on one machine have the same ids. */
 function spread(attemptId: string): number {
   let hash = 0x811c9dc5;
   for (const character of `${attemptId}\0${process.pid}`) {

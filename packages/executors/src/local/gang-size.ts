@@ -1,6 +1,6 @@
 /**
- * The size of a gang that runs, inside its supervisor: brings it to what `resize.json` says and writes down in `size.json` what has
- * become of that. Who is to leave leaves first; then who is to join is started, once, and never again under the same number.
+ * Changes the size of a running gang inside its supervisor: reads `resize.json` and writes the result to `size.json`.
+ * Workers that must leave go first. Then joining workers are started, each once and never again under the same number.
  */
 import type { WorkerExit } from "@headroom/engine";
 import { ringBell, UnreadableRecord } from "./attempt-files.ts";
@@ -9,18 +9,21 @@ import type { FailedJoin, Joiner, ResizeRecord } from "./resize-records.ts";
 import { TIMER_MAX_MS } from "./worker-process.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
-/** A worker that fails sooner than this after it was started has not joined the others: loading a framework and meeting them takes tens of seconds. */
+/**
+ * A worker that fails sooner than this after its start has not joined the gang: loading a framework and connecting
+ * takes tens of seconds.
+ */
 const JOIN_TIMEOUT_MS = 60_000;
 
 export class GangSize {
   readonly #gang: Gang;
-  /** For those that have to go since one before them failed to join. */
+  /** Grace period of workers that must stop because one with a lower rank failed to join. */
   readonly #graceTimeoutMs: number;
-  /** Asked to leave, or failed to join, and not gone yet: with the timer that ends their grace. */
+  /** Stopped workers, and workers that failed to join, that still run, with the timer of their grace period. */
   readonly #leaving = new Map<WorkerProcess, NodeJS.Timeout>();
-  /** When they were let go. */
+  /** Time at which each joining worker was started. */
   readonly #joinedAtMs = new Map<WorkerProcess, number>();
-  /** Joiners up to this number were started, or will never be. */
+  /** Joining workers up to this number were started, or never will be. */
   #triedNumber = 0;
   #failure: FailedJoin | null = null;
   #told = "";
@@ -35,7 +38,7 @@ export class GangSize {
     return [...this.#leaving.keys()];
   }
 
-  /** Does what is to be done next; called again when that is done, and whenever something may be asked. */
+  /** Takes the next step. Called again when the step is done, and whenever a request may have arrived. */
   pursue(): void {
     if (this.#isJoining || this.#gang.isStopping) return;
     const wanted = this.#wanted();
@@ -51,7 +54,7 @@ export class GangSize {
     });
   }
 
-  /** A request that somebody damaged ends the attempt: nobody can say any more which size it is to have. */
+  /** A damaged request ends the attempt, because the wanted size is unknown. */
   #wanted(): ResizeRecord | null {
     try {
       return this.#gang.files.read("resize.json");
@@ -62,7 +65,7 @@ export class GangSize {
     }
   }
 
-  /** Whether the exit is that of a worker which leaves, or of one that failed to join: then the gang goes on. */
+  /** Whether the exit belongs to a worker that leaves or failed to join; the gang then continues. */
   tookLeave(worker: WorkerProcess, exit: WorkerExit): boolean {
     if (this.#leaving.has(worker)) return true;
     const joinedAtMs = this.#joinedAtMs.get(worker);
@@ -73,12 +76,12 @@ export class GangSize {
     if (afterMs >= JOIN_TIMEOUT_MS) return false;
     const how = exit.kind === "exited" ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
     this.#giveUp(worker.index, `worker ${worker.index} ${how} ${Math.round(afterMs / 1000)} s after it was started`);
-    // Nobody asked it to stop: what it left behind has nothing to finish.
+    // The worker was not asked to stop, so its remaining processes have nothing to finish.
     worker.kill();
     return true;
   }
 
-  /** Nothing of the worker's group runs any more. False: it belongs to the gang. */
+  /** Called when no process of the worker's group runs any more. False: the worker belongs to the gang. */
   settled(worker: WorkerProcess): boolean {
     const timer = this.#leaving.get(worker);
     if (timer === undefined) return false;
@@ -108,7 +111,7 @@ export class GangSize {
     }
   }
 
-  /** The gang goes on without the workers from this rank on. */
+  /** The gang continues without the workers from this rank on. */
   #giveUp(rank: number, detail: string): void {
     this.#failure = { number: this.#triedNumber, workers: rank, detail };
     this.#sendAwayFrom(rank, this.#graceTimeoutMs);

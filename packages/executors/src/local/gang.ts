@@ -1,7 +1,7 @@
 /**
- * One gang from its start to its end, inside the supervisor. All workers start or none does; when one fails, the others are
- * stopped, so that the gang can start again as a whole; one that is done lets the others finish. Meanwhile it may be given further
- * workers, and some may be taken away (`gang-size.ts`).
+ * One gang from its start to its end, inside the supervisor. Either all workers start or none does. When a worker
+ * fails, the others are stopped, so that the gang can restart as a whole; a worker that succeeds lets the others
+ * finish. Workers can be added and removed meanwhile (`gang-size.ts`).
  */
 import type { WorkerExit } from "@headroom/engine";
 import type { AttemptFiles, ExitRecord, LaunchRecord } from "./attempt-files.ts";
@@ -17,7 +17,7 @@ import { UsageSampler } from "./usage.ts";
 import { killSurvivors } from "./worker-processes.ts";
 import { TIMER_MAX_MS, WorkerProcess } from "./worker-process.ts";
 
-/** At the end, processes that left their worker's group are killed; this long is waited for them and for their pipes. */
+/** Time limit, at the end, for killing processes that left their worker's group, and for closing their pipes. */
 const SURVIVOR_TIMEOUT_MS = 5_000;
 
 export class Gang {
@@ -25,7 +25,7 @@ export class Gang {
   readonly files: AttemptFiles;
   readonly #launch: LaunchRecord;
   readonly #pipes: PipeSource;
-  /** By rank: those that belong to it now. */
+  /** Current workers by rank. */
   readonly workers: WorkerProcess[] = [];
   readonly #size: GangSize;
   readonly #settled = new Set<WorkerProcess>();
@@ -52,37 +52,37 @@ export class Gang {
     this.#resolveEnded = resolve;
   }
 
-  /** Once it has ended: whether all that it started is gone, and no stranger holds on to its output. */
+  /** After the end: whether all processes of the gang are gone and no other process has its output open. */
   get leftNothing(): boolean {
     return this.#leftNothing;
   }
 
-  /** By rank, as far as they were spawned. */
+  /** Identities by rank, of the workers that were spawned. */
   get identities(): readonly ProcessIdentity[] {
     return identitiesOf(this.workers);
   }
 
-  /** Its workers were asked to stop, or have ended. */
+  /** Whether the workers were asked to stop, or have ended. */
   get isStopping(): boolean {
     return this.#killAtMs !== null || this.#isEnding;
   }
 
-  /** Why no worker may join it any more; `null`: one may. */
+  /** Reason why no worker may join any more; `null`: workers may join. */
   get closedFor(): string | null {
     const [first] = this.#exits;
     return first === undefined ? null : `worker ${first.worker} has ended already`;
   }
 
   /**
-   * Spawns every worker behind a gate, writes down their pids, and only then lets them go. If this process dies before, the
-   * gates close and none of them executes anything; if it dies after, the record says whom to kill.
+   * Spawns every worker behind a gate, records their pids, and then opens the gates. If this process dies before, the
+   * gates close and no worker executes its command; if it dies after, the record says which processes to kill.
    */
   async start(): Promise<void> {
     this.#masterPort = await chooseFreePort(this.#launch.attemptId);
     await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
-    // The control plane may have given it up meanwhile: what is called lost must not run.
+    // The control plane may have given the attempt up meanwhile: a lost attempt must not run.
     if (this.files.has("exit.json")) throw new Error("its end is recorded already");
     for (const worker of this.workers) worker.letGo();
     this.files.write("running.json", {
@@ -94,12 +94,12 @@ export class Gang {
     this.#sampler.start(() => this.identities.map(({ pid }) => pid));
   }
 
-  /** Looks which size it is to have, once it runs. */
+  /** Applies the wanted size, once the gang runs. */
   resize(): void {
     if (this.#startedAtMs > 0) this.#size.pursue();
   }
 
-  /** Behind the ranks that it has; when this fails, nothing of their command has run. */
+  /** Adds workers with the ranks after the existing ones. If this fails, none of their commands has run. */
   async join(joiners: readonly Joiner[]): Promise<void> {
     const joining = await this.#spawn(joiners);
     for (const worker of joining) worker.letGo();
@@ -111,7 +111,7 @@ export class Gang {
     this.files.write("workers.json", record);
   }
 
-  /** Asked more than once, the earliest end of the grace holds. */
+  /** If called repeatedly, the earliest end of the grace period holds. */
   stop(graceTimeoutMs: number): void {
     const graceMs = Math.min(graceTimeoutMs, TIMER_MAX_MS);
     const killAtMs = performance.now() + graceMs;
@@ -123,7 +123,7 @@ export class Gang {
     if (first) for (const worker of this.workers) worker.askToStop();
   }
 
-  /** What a worker that has left the gang left behind is killed; its rank may be given again. */
+  /** Kills the remaining processes of a worker that has left the gang; its rank may then be used again. */
   async clearAway(worker: WorkerProcess): Promise<void> {
     const marks = [this.files.environmentMark, worker.mark];
     const gone = !worker.isThere || (await killSurvivors([worker.identity], marks, SURVIVOR_TIMEOUT_MS));
@@ -134,7 +134,7 @@ export class Gang {
     return this.#settled.has(worker);
   }
 
-  /** It ends when all that belong to it, and all that are leaving it, are gone. */
+  /** Ends the gang when all its workers, and all leaving workers, are gone. */
   endIfSettled(): void {
     if (this.#isEnding || this.#size.leaving.length > 0) return;
     if (!this.workers.every((worker) => this.#settled.has(worker))) return;
@@ -183,7 +183,7 @@ export class Gang {
     this.#exits.push(exit);
     const failed = exit.kind === "signalled" || exit.code !== 0;
     if (this.#killAtMs === null) {
-      // It was not asked to stop: what it left behind has nothing to finish.
+      // The worker was not asked to stop, so its remaining processes have nothing to finish.
       worker.kill();
       if (failed) this.stop(this.#launch.graceTimeoutMs);
     }
@@ -197,7 +197,7 @@ export class Gang {
   async #finish(): Promise<void> {
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
     const peakRssMib = this.#sampler.stop();
-    // The engine is about to give the accelerators to somebody else: nothing that this gang started may still hold them.
+    // The engine is about to assign the accelerators to other work: no process of this gang may still use them.
     const marks = [this.files.environmentMark];
     const gone = await killSurvivors(this.identities, marks, SURVIVOR_TIMEOUT_MS);
     const closed = await Promise.all(this.workers.map((worker) => worker.closeLogs(SURVIVOR_TIMEOUT_MS)));

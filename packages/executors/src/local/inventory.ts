@@ -8,7 +8,7 @@ import type { FoundAccelerator } from "./accelerators.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 
-/** A node's accelerators as the vendor numbers them, in the order of the node's own indices. */
+/** Accelerators of a node by the vendor's numbers, in the order of the node's own indices. */
 export interface NodeDevices {
   readonly vendor: FoundAccelerator["vendor"];
   readonly deviceIndices: readonly number[];
@@ -25,11 +25,14 @@ export interface Machine {
 }
 
 const MIB = 1024 * 1024;
-/** More declared slots than this would only make a laptop slow. */
+/** Maximum number of declared slots by default; more would only slow down a laptop. */
 const SLOT_COUNT_DEFAULT_MAX = 8;
 const SLOT_TYPE = "slot";
 
-/** What this process may use: fewer cores and less memory than the machine has where a container or an affinity says so. */
+/**
+ * Resources that this process may use: fewer cores and less memory than the machine has if a container or a CPU
+ * affinity limits them.
+ */
 export function readMachine(): Machine {
   const limit = process.constrainedMemory();
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
@@ -37,9 +40,10 @@ export function readMachine(): Machine {
 }
 
 /**
- * A pool has one accelerator type, and so has a node: a machine with two types (a workstation with a second card for its
- * display) is two nodes, which share its cores and memory in proportion to their accelerators. A machine that is declared
- * as several nodes is shared by them evenly; with declared slots comes a core for each at least, as work asks for by default.
+ * A node has one accelerator type, and so has a pool. A machine with two types (a workstation with a second card for
+ * its display) becomes two nodes, which share its cores and memory in proportion to their accelerators. A machine that
+ * is declared as several nodes is divided evenly. Each declared slot has at least one core, the default request of a
+ * worker.
  */
 export function describeMachine(
   machine: Machine,
@@ -107,7 +111,7 @@ interface AcceleratorGroup {
   readonly devices: NodeDevices | null;
 }
 
-/** Most first, so that the machine's own name goes to what it was bought for; ties by type. */
+/** The type with most accelerators first, so that its node gets the machine's own name; ties by type. */
 function groupByType(found: readonly FoundAccelerator[]): AcceleratorGroup[] {
   const byType = Map.groupBy(found, ({ type }) => type);
   const groups = [...byType].map(([type, members]) => ({

@@ -1,4 +1,4 @@
-/** Carries out effects: writes the launch record, starts the supervisor, asks it to stop. Does nothing twice. */
+/** Carries out effects: writes the launch record, starts the supervisor, requests stops. Every effect is idempotent. */
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { CheckpointGang, LaunchGang, StopGang } from "@headroom/engine";
@@ -44,13 +44,13 @@ export class Launcher {
     }
   }
 
-  /** An attempt that nobody has claimed is claimed here, so that it never starts; a supervisor is asked. */
+  /** Claims an unclaimed attempt, so that it never starts; otherwise asks the supervisor to stop it. */
   async stop(effect: StopGang): Promise<void> {
     const files = this.#setup.store.filesOf(effect.attemptId);
     const { name } = files.key;
     const seen = inspectAttempt(files, this.#setup.bootId);
     if (seen.kind === "absent") {
-      // Its records may have been removed while it ran.
+      // The records may have been removed while the attempt ran.
       if (!(await killAttempt(files, null, this.#setup.bootId)))
         throw new Error("its processes do not end; the engine asks again after a restart");
       this.#setup.monitor.tellLost(name, effect.attemptId, "It was never launched here.");
@@ -66,23 +66,23 @@ export class Launcher {
     ringSupervisor(files, this.#setup.bootId);
   }
 
-  /** The workers find the request in a file and answer in another; their supervisor has no part in it. */
+  /** The workers read the request from a file and answer in another; the supervisor is not involved. */
   requestCheckpoint({ attemptId, untilMs }: CheckpointGang): void {
     const files = this.#setup.store.filesOf(attemptId);
     if (inspectAttempt(files, this.#setup.bootId).kind !== "running") return;
     this.#setup.monitor.track(files.key.name);
-    // Asked again after a restart, it is the same request.
+    // A request that is repeated after a restart stays the same request.
     if (requestedUntilMs(files) === null) requestCheckpoint(files, untilMs);
   }
 
-  /** Supervisors that have recorded the end of their attempt are as good as gone; the others go on. */
+  /** Supervisors that have recorded the end of their attempt exit by themselves; the others continue. */
   close(): Promise<void> {
     return this.#supervisors.close(
       (name) => inspectAttempt(this.#setup.store.files(name), this.#setup.bootId).kind === "ended",
     );
   }
 
-  /** The record, and the way to it, are on disk before anything starts. */
+  /** The record and its directory names are on disk before any process starts. */
   async #launchIn(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { name } = files.key;
     const { monitor, slots, store } = this.#setup;
@@ -91,7 +91,7 @@ export class Launcher {
     if (mayStart && !this.#supervisors.holds(name)) {
       if (!(await slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(files, effect);
-      // Whoever recorded it may have been killed before its name was on the disk.
+      // The writer of the record may have been killed before the name was on disk.
       else await syncDirectory(files.recordsDir);
       await syncDirectory(store.attemptsDir);
       this.#supervisors.assign(files, (how) => this.#supervisorLeft(files, effect, how));
@@ -99,7 +99,7 @@ export class Launcher {
     monitor.track(name);
   }
 
-  /** With the boot that it belongs to: an attempt that a power cut ended is found as such, and is not started a second time. */
+  /** Records the launch with the boot id: an attempt that a power cut ended is recognised and not started again. */
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     for (const worker of effect.workers.keys()) {
@@ -121,7 +121,7 @@ export class Launcher {
     await files.writeDurably("launch.json", record);
   }
 
-  /** Its end is in the records, unless the supervisor ended before it claimed the attempt. */
+  /** The end is in the records, unless the supervisor ended before it claimed the attempt. */
   #supervisorLeft(files: AttemptFiles, effect: LaunchGang, how: string): void {
     const { name } = files.key;
     this.#setup.slots.release(name);
@@ -136,7 +136,7 @@ export class Launcher {
     }
   }
 
-  /** Told as lost only when it is sure that it will not run. */
+  /** Reported as lost only when it is certain that the attempt will not run. */
   #giveUp(files: AttemptFiles, effect: LaunchGang, detail: string): void {
     const { name } = files.key;
     try {
@@ -147,13 +147,17 @@ export class Launcher {
         return;
       }
     } catch {
-      // The disk takes no claim either. No supervisor of ours is on its way, and the engine asks for a lost attempt no more.
+      // The disk does not take the claim either. No supervisor is starting, and the engine does not repeat a lost
+      // attempt.
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail);
   }
 }
 
-/** The supervisor may see only the last of several requests, so the one that ends the grace first stays. */
+/**
+ * The supervisor may see only the last of several requests, so the one with the earliest end of the grace period is
+ * kept.
+ */
 function requestStop(files: AttemptFiles, { graceTimeoutMs, reason }: StopGang): void {
   const requestedAtMs = Date.now();
   const before = files.readIfSound("stop.json");

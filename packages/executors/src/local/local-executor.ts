@@ -1,4 +1,4 @@
-/** The executor for this machine: a supervisor for each attempt, and what it leaves in the attempt's directory. */
+/** The executor for this machine: one supervisor for each attempt, and the records in the attempt's directory. */
 import { readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import path from "node:path";
@@ -40,7 +40,7 @@ import { processesBelow } from "./worker-processes.ts";
 
 const LOG_FILE_MAX_BYTES = 16 * 1024 * 1024;
 const LOG_FILES_KEPT = 4;
-/** Reading all attempts at a start lets the event loop have its turn after so many. */
+/** Number of attempts after which reading all attempts at the start yields to the event loop. */
 const READ_BATCH = 25;
 
 export function createLocalExecutor(options: LocalExecutorOptions): Executor {
@@ -53,7 +53,7 @@ class LocalExecutor implements Executor {
   readonly capabilities: ExecutorCapabilities = {
     checkpointOnRequest: true,
     resize: true,
-    // A local fleet is one machine: no worker is lost without the others.
+    // A local fleet is one machine: no worker is lost alone.
     replaceWorkers: false,
     logs: true,
   };
@@ -66,7 +66,7 @@ class LocalExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
-  /** What happened before anybody watched. */
+  /** Observations from before the first `watch`. */
   #untold: ExecutorInput[] | null = [];
   #listener: ExecutorListener | null = null;
   #started: Promise<void> = Promise.resolve();
@@ -155,7 +155,7 @@ class LocalExecutor implements Executor {
   }
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
-    // Whoever asks in the moment of the launch means the logs to come.
+    // A request for logs during the launch waits for the logs.
     await this.#queue.settled(attemptId);
     const files = this.#store.filesOf(attemptId);
     const workerCount = countWorkers(files);
@@ -194,10 +194,10 @@ class LocalExecutor implements Executor {
     if (seen.kind !== "ended") {
       throw new OperationalError("attemptActive", `Attempt ${attemptId} has not ended.`, { retryable: true });
     }
-    // In one step out of sight, so that a crash in between does not leave an attempt without its end.
+    // Renamed in one step, so that a crash in between does not leave an attempt without its end.
     const forgotten = FORGOTTEN_PREFIX + name;
     this.#monitor.forget(name);
-    // The mark first: without its records, it would say that somebody removed them.
+    // The mark is removed first: without the records it would mean that the records were tampered with.
     await rm(files.claimMark, { force: true });
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
     await this.#removeForgotten([forgotten]);
@@ -212,12 +212,12 @@ class LocalExecutor implements Executor {
     await this.#started;
   }
 
-  /** Also what was being forgotten when the process ended. What cannot be removed stays: the next start tries again. */
+  /** Also removes what an ended process was forgetting. Files that cannot be removed stay for the next start. */
   async #removeForgotten(names: readonly string[]): Promise<void> {
     const { attemptsDir, workRoot } = this.#store;
     for (const name of names) {
       try {
-        // The records last: they are what names the rest.
+        // The records are removed last, because they name the other directories.
         const work = path.join(workRoot, name.slice(FORGOTTEN_PREFIX.length));
         await rm(work, { recursive: true, force: true });
         await rm(path.join(attemptsDir, name), { recursive: true, force: true });
@@ -227,7 +227,9 @@ class LocalExecutor implements Executor {
     }
   }
 
-  /** Whatever the records hold, the start goes on: an attempt that cannot be read is lost, one that cannot be read now is asked later. */
+  /**
+   * An unreadable record never prevents the start: the attempt is lost, or read again later if the error is temporary.
+   */
   async #readAttempt(name: string): Promise<KnownAttempt | null> {
     const attemptId = attemptIdOfName(name);
     if (attemptId === null) return null;
@@ -243,12 +245,12 @@ class LocalExecutor implements Executor {
       return { attemptId, workloadId, sequence, phase: phaseOf(seen) };
     } catch (error) {
       this.#problem(`Reading attempt ${attemptId}`, error);
-      // Not known to have ended: nothing may run in its place.
+      // The attempt is not known to have ended: no other work may take its place.
       return { attemptId, workloadId: null, sequence: 0, phase: { kind: "running" } };
     }
   }
 
-  /** Processes of attempts whose records were removed: killed, so that nothing runs beside their successors. */
+  /** Kills the processes of attempts whose records were removed, so that none runs beside its successor. */
   async #endStrays(known: ReadonlySet<AttemptId>): Promise<KnownAttempt[]> {
     const lost: KnownAttempt[] = [];
     for (const name of processesBelow(this.#store.workRoot).keys()) {
@@ -303,7 +305,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
     case "running":
       return { kind: "running" };
     case "orphaned":
-      // Something of it would not die: as long as it is there, nothing else may run in its place.
+      // A process did not end: as long as it exists, no other work may take its place.
       return { kind: "running" };
     case "ended": {
       const { exit } = seen;
@@ -315,7 +317,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
   }
 }
 
-/** Each worker that the gang ever was to have has a directory for its logs. */
+/** Every worker that the gang ever had, or was to have, has a directory for its logs. */
 function countWorkers({ recordsDir }: AttemptFiles): number {
   try {
     return readdirSync(recordsDir).filter((name) => /^worker-\d+$/.test(name)).length;

@@ -1,4 +1,4 @@
-/** Reads and follows the logs of an attempt, one block of one stream at a time, merged by the time at which lines were written. */
+/** Reads and follows the logs of an attempt, one block of one stream at a time, merged by the times of the lines. */
 import type { FSWatcher } from "node:fs";
 import { watch } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,13 +11,13 @@ import { LogTimes } from "./log-times.ts";
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
-/** In case the system has no watches left; also how long an unfinished line waits for its end before it is shown. */
+/** Fallback without file watches; also the time for which an unfinished line waits for its end before it is shown. */
 const FOLLOW_POLL_MS = 500;
 
 export interface LogSource {
   readonly recordsDir: string;
   readonly workerCount: number;
-  /** True once nothing will be appended any more. */
+  /** True once no output will be appended any more. */
   readonly hasEnded: () => boolean;
 }
 
@@ -41,7 +41,7 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
     : null;
   try {
     for (let quietPasses = 0; !signal.aborted;) {
-      // Looked up before the pass: what was written before the end is then read by it.
+      // Evaluated before the pass, which then reads everything written before the end.
       const last = !request.follow || source.hasEnded();
       let foundAny = false;
       for await (const chunk of oldestFirst(cursors, last || quietPasses > 0)) {
@@ -59,7 +59,10 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
   }
 }
 
-/** Everything that the streams hold now, merged by time. A stream that is read to its end is not asked again in this pass. */
+/**
+ * Everything that the streams hold now, merged by time. A stream that was read to its end is skipped for the rest of
+ * this pass.
+ */
 async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished: boolean): AsyncGenerator<LogChunk> {
   const heads: { readonly cursor: StreamCursor; chunk: LogChunk }[] = [];
   for (const cursor of cursors) {
@@ -78,7 +81,7 @@ async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished:
   }
 }
 
-/** Output of an unknown time keeps its place in its own stream and comes before that of others. */
+/** Output of unknown time keeps its place in its stream and precedes that of other streams. */
 const timeOf = ({ atMs }: LogChunk): number => atMs ?? 0;
 
 class StreamCursor {
@@ -87,7 +90,7 @@ class StreamCursor {
   readonly #stream: LogStream;
   readonly #times: LogTimes;
   #block: Buffer | null = null;
-  /** Read, and not handed on yet. */
+  /** Chunks that were read and not yet returned. */
   readonly #ready: LogChunk[] = [];
   #offset = 0;
 
@@ -98,7 +101,7 @@ class StreamCursor {
     this.#stream = stream;
   }
 
-  /** `sinceMs`: files that were complete before it are passed over. */
+  /** `sinceMs`: skips files that were complete before it. */
   async seek(start: LogStart, sinceMs: number | undefined): Promise<void> {
     if (start.kind === "byte") this.#offset = start.offset;
     if (start.kind === "tail") this.#offset = await this.#startOfTail(start.lines);
@@ -115,7 +118,7 @@ class StreamCursor {
     return 0;
   }
 
-  /** `null` when there is nothing new; a line without its end is new only if asked for. */
+  /** `null`: nothing new. An unfinished line counts as new only if requested. */
   async next(includeUnfinished: boolean): Promise<LogChunk | null> {
     if (this.#ready.length === 0) await this.#readBlock(includeUnfinished);
     return this.#ready.shift() ?? null;
@@ -127,7 +130,7 @@ class StreamCursor {
     const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
     const length = await this.#read(file, this.#offset - file.startByte);
     const cut = cutAt(block.subarray(0, length), includeUnfinished);
-    // A worker that has written all it will does not keep a block for each of thousands of streams.
+    // Frees the block of a worker that writes no more: there may be thousands of streams.
     if (length === 0) this.#block = null;
     if (cut === 0) return;
     const fromByte = this.#offset;
@@ -140,7 +143,7 @@ class StreamCursor {
     }
   }
 
-  /** The newest file that begins at or before the place; what rotation has taken is passed over. */
+  /** The newest file that begins at or before the place; skips removed files. */
   #currentFile(files: readonly LogFile[]): LogFile | null {
     const oldest = files[0];
     if (oldest === undefined) return null;
@@ -148,7 +151,7 @@ class StreamCursor {
     return files.findLast(({ startByte }) => startByte <= this.#offset) ?? oldest;
   }
 
-  /** Bytes read into the block; 0 also when rotation took the file just now, which the next call will see. */
+  /** Number of bytes read into the block; 0 also if rotation has just removed the file, which the next call notices. */
   async #read({ name }: LogFile, position: number): Promise<number> {
     try {
       const handle = await open(path.join(this.#workerDir, name), "r");
@@ -165,7 +168,7 @@ class StreamCursor {
     }
   }
 
-  /** Counts line ends backwards from the end; one that ends the text belongs to the last line. */
+  /** Counts line ends backwards from the end. A final line end belongs to the last line. */
   async #startOfTail(lines: number): Promise<number> {
     const files = listLogFiles(this.#workerDir, this.#stream);
     let remaining = lines;
@@ -201,7 +204,7 @@ class StreamCursor {
   }
 }
 
-/** How much of a block to hand on: up to its last line end, or, where a line fills it or no more comes, whole characters. */
+/** Number of bytes to return: up to the last line end; for a full block or the last one, whole characters. */
 function cutAt(block: Buffer, includeUnfinished: boolean): number {
   if (includeUnfinished && block.length < BLOCK_BYTES) return block.length;
   const lineEnd = block.lastIndexOf(NEWLINE) + 1;
@@ -220,7 +223,7 @@ function wholeCharacters(block: Buffer): number {
   return block.length;
 }
 
-/** Wakes a follower when something in the workers' directories changed, at the latest after a poll interval. */
+/** Wakes a follower when a file in the workers' directories has changed, at the latest after a poll interval. */
 class Changes {
   readonly #watchers: FSWatcher[] = [];
   readonly #signal: AbortSignal;
@@ -237,7 +240,7 @@ class Changes {
         watcher.on("error", () => watcher.close());
         this.#watchers.push(watcher);
       } catch {
-        // No watches left, or the directory is not there yet: the poll remains.
+        // No file watches are left, or the directory does not exist yet: polling remains.
       }
     }
   }

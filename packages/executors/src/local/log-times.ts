@@ -1,4 +1,4 @@
-/** When the bytes of a stream were written, read along with the stream from its files of times. */
+/** Times at which the bytes of a stream were written, read together with the stream from its files of times. */
 import { open } from "node:fs/promises";
 import path from "node:path";
 import type { LogStream } from "../executor.ts";
@@ -13,7 +13,7 @@ interface Mark {
   readonly atMs: number;
 }
 
-/** A part of a block of log: whole lines that were begun at one time, as byte offsets into the block. */
+/** A part of a block: whole lines that began at one time, as byte offsets into the block. */
 export interface TimedPart {
   readonly from: number;
   readonly to: number;
@@ -26,7 +26,7 @@ export class LogTimes {
   readonly #stream: LogStream;
   #startByte = -1;
   #position = 0;
-  /** The newest mark at or before the place that was asked for last, and those behind it that were read already. */
+  /** The newest mark at or before the last requested place, and later marks that were read already. */
   #marks: Mark[] = [];
   #rest = "";
 
@@ -46,7 +46,7 @@ export class LogTimes {
     for (const mark of this.#marks) {
       if (mark.fromByte <= firstByte + from) continue;
       if (mark.fromByte >= endByte) break;
-      // A line has the time of its first byte, so the part ends with the line that the mark lies in.
+      // A line has the time of its first byte, so the part ends with the line that contains the mark.
       const to = block.indexOf(NEWLINE, mark.fromByte - firstByte - 1) + 1;
       if (to <= from) break;
       parts.push({ from, to, atMs });
@@ -67,7 +67,7 @@ export class LogTimes {
     return this.#marks.findLast(({ fromByte }) => fromByte <= byte)?.atMs ?? null;
   }
 
-  /** Reads marks until one lies at or behind `byte`, or there are no more yet. */
+  /** Reads marks until one is at or after `byte`, or no more exist yet. */
   async #readTo(startByte: number, byte: number): Promise<void> {
     if (startByte !== this.#startByte) {
       this.#startByte = startByte;

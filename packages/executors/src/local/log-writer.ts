@@ -1,6 +1,6 @@
 /**
- * Writes one stream of one worker, closing a file at its size limit and removing the oldest ones. Full disks cost log lines,
- * never the work: what could not be written is counted, and the count is written as soon as something can be.
+ * Writes one stream of one worker; closes a file at its size limit and removes the oldest files. A full disk costs log
+ * lines but never the work: lost output is counted, and the count is written as soon as possible.
  */
 import { closeSync, openSync, rmSync, statSync, unlinkSync, writeSync } from "node:fs";
 import path from "node:path";
@@ -8,7 +8,7 @@ import type { LogStream } from "../executor.ts";
 import type { LogLimits } from "./attempt-files.ts";
 import { listLogFiles, logFileName, logTimesName } from "./log-files.ts";
 
-/** Output that follows sooner keeps the time of the output before it: this bounds the size of the file of times. */
+/** Output within this time of earlier output shares its time. This bounds the size of the file of times. */
 const TIME_STEP_MS = 5;
 
 export class LogWriter {
@@ -27,7 +27,7 @@ export class LogWriter {
     this.#workerDir = workerDir;
     this.#stream = stream;
     this.#limits = limits;
-    // A rank that was left and is taken again goes on where the worker before it stopped writing.
+    // A rank that is used again continues the stream of its previous worker.
     const before = listLogFiles(workerDir, stream);
     const last = before.at(-1);
     if (last === undefined) return;
@@ -56,7 +56,7 @@ export class LogWriter {
 
   #append(chunk: Uint8Array): void {
     this.#file ??= this.#open();
-    // Before the bytes, so that a reader who sees them knows their time.
+    // The time is written before the bytes, so that a reader of the bytes finds it.
     this.#noteTime();
     for (let offset = 0; offset < chunk.length;) {
       const written = writeSync(this.#file, chunk, offset);
@@ -66,7 +66,10 @@ export class LogWriter {
     if (this.#nextByte - this.#startByte >= this.#limits.fileMaxBytes) this.#rotate();
   }
 
-  /** The name says where the file begins; opened before the one before it is closed, so that a reader at its end finds the next. */
+  /**
+   * The name holds the first byte's offset. The new file is opened before the old one is closed, so that a reader at
+   * its end finds the next.
+   */
   #rotate(): void {
     const previous = this.#file;
     this.#startByte = this.#nextByte;
@@ -82,7 +85,7 @@ export class LogWriter {
     }
   }
 
-  /** Times are of use and never needed: output whose time cannot be written has none. */
+  /** Times are optional: output whose time cannot be written has none. */
   #noteTime(): void {
     const nowMs = Date.now();
     if (this.#times !== null && nowMs - this.#timedAtMs < TIME_STEP_MS && nowMs >= this.#timedAtMs) return;
@@ -91,7 +94,7 @@ export class LogWriter {
       writeSync(this.#times, `${this.#nextByte} ${nowMs}\n`);
       this.#timedAtMs = nowMs;
     } catch {
-      // See above.
+      // Ignored, as stated above.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * What /proc knows of processes. A pid alone names nobody, since pids are used again: here a process is its pid together
- * with the instant of its start, which no other process of this boot shares (proc(5), /proc/pid/stat, field 22).
+ * Processes as /proc shows them. Pids are reused, so a process is identified by its pid and its start time, which no
+ * two processes of one boot share (proc(5), /proc/pid/stat, field 22).
  */
 import { readFileSync, readdirSync } from "node:fs";
 
@@ -14,14 +14,14 @@ export interface ProcessStat extends ProcessIdentity {
   readonly state: string;
   readonly group: number;
   readonly session: number;
-  /** User and system time, also of children that it has waited for. */
+  /** User and system time, including children that it has waited for. */
   readonly cpuTicks: number;
 }
 
-/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on; /proc counts in it whatever the kernel's own rate is. */
+/** `sysconf(_SC_CLK_TCK)`: 100 on every Linux that Node runs on, whatever the kernel's own rate. */
 const CLOCK_TICKS_PER_SECOND = 100;
 
-/** The kernel makes a new one at every boot: processes recorded under another one are gone (random(4)). */
+/** The kernel creates a new id at every boot: processes recorded under another id are gone (random(4)). */
 export function readBootId(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }
@@ -30,8 +30,9 @@ export function readBootId(): string {
 export function readStat(pid: number | "self"): ProcessStat | null {
   let text: string;
   try {
-    // Read as UTF-8, for which Node has a short way: every end of an attempt reads hundreds of these. What is not, a name, is
-    // not looked at: it is in brackets and may itself hold brackets and spaces, so fields count from the last closing one.
+    // Read as UTF-8, which is fast in Node: every end of an attempt reads hundreds of these files. Only the process
+    // name can be invalid UTF-8, and it is not used. The name is in brackets and may contain brackets and spaces, so
+    // fields are counted from the last closing bracket.
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return null;
@@ -48,7 +49,7 @@ export function readStat(pid: number | "self"): ProcessStat | null {
   };
 }
 
-/** CPU time of the children that this process has waited for, with what those had waited for themselves. */
+/** CPU time of the children that this process has waited for, including their waited-for children. */
 export function readChildrenCpuMs(): number {
   const text = readFileSync("/proc/self/stat", "latin1");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -64,7 +65,9 @@ export function identityOf(pid: number): ProcessIdentity | null {
   return stat === null ? null : { pid: stat.pid, startTicks: stat.startTicks };
 }
 
-/** A zombie has let go of everything but its number, so it counts as gone: where nobody reaps, it stays for ever. */
+/**
+ * A zombie has released everything but its pid, so it counts as gone: without a parent that reaps it, it stays forever.
+ */
 function isGone(stat: ProcessStat): boolean {
   return stat.state === "Z" || stat.state === "X" || stat.state === "x";
 }
@@ -74,7 +77,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return stat !== null && stat.startTicks === identity.startTicks && !isGone(stat);
 }
 
-/** Everything that runs now, zombies left out. */
+/** All running processes, without zombies. */
 export function runningProcesses(): ProcessStat[] {
   const found: ProcessStat[] = [];
   for (const name of readdirSync("/proc")) {
@@ -86,7 +89,10 @@ export function runningProcesses(): ProcessStat[] {
   return found;
 }
 
-/** Whether the environment with which a process was started holds exactly these `NAME=value`. False where it may not be read. */
+/**
+ * Whether the initial environment of a process contains exactly these `NAME=value` assignments. False if it may not be
+ * read.
+ */
 export function wasStartedWith(pid: number, assignments: readonly string[]): boolean {
   try {
     const environment = `\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`;
@@ -96,7 +102,7 @@ export function wasStartedWith(pid: number, assignments: readonly string[]): boo
   }
 }
 
-/** Of the environment with which a process was started; `null`: it has no such variable, or may not be read. */
+/** A variable of a process's initial environment; `null`: it is not set, or may not be read. */
 export function environmentValue(pid: number, name: string): string | null {
   try {
     const environment = `\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`;
@@ -112,13 +118,13 @@ export interface ResidentMemory {
   readonly peakKib: number;
 }
 
-/** Resident memory as proc(5) gives it in /proc/pid/status; zero for a process that has just gone. */
+/** Resident memory of a process (/proc/pid/status, proc(5)); zero if the process has just ended. */
 export function readResidentMemory(pid: number): ResidentMemory {
   let text = "";
   try {
     text = readFileSync(`/proc/${pid}/status`, "latin1");
   } catch {
-    // Gone between the listing and this read.
+    // The process ended between the listing and this read.
   }
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0);
   return { nowKib: field("VmRSS"), peakKib: field("VmHWM") };

@@ -1,4 +1,7 @@
-/** Reads what workers append to their progress file: one JSON object a line, in bounded pieces, forgiving of broken lines. */
+/**
+ * Reads the progress file that workers append to: one JSON object per line, in pieces of bounded size; malformed lines
+ * are skipped and counted.
+ */
 import type { Stats } from "node:fs";
 import { constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -10,11 +13,11 @@ import { WorkerUtilization } from "./worker-utilization.ts";
 /** A line with a few metrics has some hundred bytes. */
 const LINE_MAX_BYTES = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
-/** What is read at one time, so that a workload which writes without end does not keep the control plane. */
+/** Maximum size of one read, so that a workload that writes without end does not keep the control plane busy. */
 const READ_MAX_BYTES = 1024 * 1024;
 const METRICS_MAX = 32;
 const TEXT_MAX = 1024;
-/** As wide as a gang may be, and as many as a node may have. */
+/** Bounds of ranks and accelerators: the largest gang, and the largest node. */
 const WORKER_MAX = 20_000;
 const ACCELERATORS_MAX = 1024;
 const NEWLINE = 10;
@@ -54,17 +57,17 @@ const progressLine = z.discriminatedUnion("kind", [
 ]);
 
 export interface ProgressNews {
-  /** The last one of what was read; those before it are out of date. */
+  /** The newest progress report of the piece; earlier ones are out of date. */
   readonly progress: Extract<Signal, { kind: "progressReported" }> | null;
   readonly checkpoints: readonly Extract<Signal, { kind: "checkpointReported" }>[];
-  /** Of all workers together, each as it last reported; `null`: none reported anew. */
+  /** Utilisation of all workers, each by its newest report; `null`: no new report. */
   readonly utilization: Extract<Signal, { kind: "utilizationReported" }> | null;
   readonly artifacts: readonly Extract<Signal, { kind: "artifactReported" }>[];
-  /** All lines so far that are not reports; `null`: no further one. */
+  /** All malformed lines so far; `null`: none since the last call. */
   readonly rejected: Extract<Signal, { kind: "linesRejected" }> | null;
 }
 
-/** What is gathered from one piece of the file. */
+/** Reports collected from one piece of the file. */
 interface Gathered {
   progress: ProgressNews["progress"];
   hasUtilization: boolean;
@@ -74,11 +77,11 @@ interface Gathered {
 
 interface Identity {
   readonly attemptId: AttemptId;
-  /** Relative paths of checkpoints are below it. */
+  /** Base of relative checkpoint paths. */
   readonly checkpointDir: string;
-  /** Relative paths of other things are below it. */
+  /** Base of other relative paths. */
   readonly workingDir: string;
-  /** Workers that share the file. */
+  /** Number of workers that share the file. */
   readonly workerCount: number;
 }
 
@@ -88,9 +91,9 @@ export class ProgressFile {
   readonly #checkpointDir: string;
   readonly #workingDir: string;
   #offset = 0;
-  /** The end of the file up to `#offset`, after its last newline. */
+  /** The bytes before `#offset` and after the last newline. */
   #unfinished: Buffer = Buffer.alloc(0);
-  /** Within a line that is too long: ignore up to its end. */
+  /** True inside a line that is too long: it is ignored up to its end. */
   #skipping = false;
   readonly #rejected: RejectedLines;
   readonly #utilization = new WorkerUtilization();
@@ -107,15 +110,15 @@ export class ProgressFile {
     return this.#rejected.count;
   }
 
-  /** Costs one call to the system, so that a thousand quiet attempts can be asked every second. */
+  /** Costs one system call, so that a thousand quiet attempts can be polled every second. */
   hasGrown(): boolean {
     const stat = this.#stat();
     return stat !== null && stat.size !== this.#offset;
   }
 
   /**
-   * For a file that an earlier life of the control plane has read: what counts is at its end, so the rest is passed over.
-   * The first line after the jump is cut in most cases and not counted as broken.
+   * For a file that was read before a restart: the current state is at its end, so the rest is skipped. The first line
+   * after the jump is usually incomplete and does not count as malformed.
    */
   skipToRecent(): void {
     const size = this.#stat()?.size ?? 0;
@@ -124,11 +127,11 @@ export class ProgressFile {
     this.#skipping = true;
   }
 
-  /** The next piece; nothing new in it when the file has not grown. A last line without its newline waits for it. */
+  /** The next piece; empty if the file has not grown. An unfinished last line is kept for the next read. */
   async read(): Promise<ProgressNews> {
     const gathered: Gathered = { progress: null, hasUtilization: false, checkpoints: [], artifacts: [] };
     try {
-      // Opening a FIFO that the workload made would wait for a writer; this does not.
+      // Opening a FIFO that the workload made would block until a writer opens it; this does not.
       const handle = await open(this.#file, constants.O_RDONLY | constants.O_NONBLOCK);
       try {
         const stat = await handle.stat();
@@ -147,12 +150,12 @@ export class ProgressFile {
         await handle.close();
       }
     } catch {
-      // The workers made it unreadable or removed it: then there is nothing to report.
+      // The workers removed the file or made it unreadable: there is nothing to report.
     }
     return this.#news(gathered);
   }
 
-  /** `null`: there is no such file, or it is none that can be read like one. */
+  /** `null`: the file does not exist or is no regular file. */
   #stat(): Stats | null {
     try {
       const stat = statSync(this.#file, { throwIfNoEntry: false });
@@ -239,7 +242,7 @@ export class ProgressFile {
   }
 }
 
-/** `undefined`: it is not JSON. */
+/** `undefined`: the text is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -248,7 +251,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The checkpoint directory may be a URL (`s3://…`), so this is no path arithmetic. */
+/** The checkpoint directory may be a URL (`s3://…`), so path functions do not apply. */
 function resolveIn(checkpointDir: string, checkpoint: string): string {
   if (checkpoint.startsWith("/") || /^[a-z][a-z0-9+.-]*:\/\//i.test(checkpoint)) return checkpoint;
   return `${checkpointDir.replace(/\/+$/, "")}/${checkpoint.replace(/^(\.\/)+/, "")}`;

@@ -1,31 +1,31 @@
 /**
- * How a gang that runs comes to another size. The control plane writes down which size it is to have and what further workers
- * find (`resize.json`), the supervisor what has become of it (`size.json`). Both are states and not orders: read again, or read
- * late, they ask for nothing twice, and whoever dies in between leaves nothing half done.
+ * Records that change the size of a running gang. The control plane writes the wanted size and the environments of
+ * further workers (`resize.json`); the supervisor writes the result (`size.json`). Both are states and not commands, so
+ * reading them twice or late has no further effect, and a crash in between leaves no change half done.
  */
 import type { ProcessIdentity } from "./process-table.ts";
 
 export interface ResizeRecord {
-  /** Counts up with each change; the supervisor says which one it has dealt with. */
+  /** Incremented with each change; the supervisor states which request it has processed. */
   readonly request: number;
-  /** The workers with lower ranks are those that it is to have. */
+  /** Wanted number of workers: the workers with lower ranks stay. */
   readonly size: number;
-  /** For those that are to leave. */
+  /** Grace period of workers that must leave. */
   readonly graceTimeoutMs: number;
-  /** Those below `size` that were not launched with the gang, in rank order. */
+  /** Workers below `size` that were not launched with the gang, in rank order. */
   readonly joiners: readonly Joiner[];
-  /** How many numbers were given to joiners. */
+  /** Number of joining workers so far. */
   readonly joinerCount: number;
-  /** The most workers that it ever was to have: so many have logs. */
+  /** The largest size that the gang ever had or was to have: so many workers have logs. */
   readonly sizeMax: number;
 }
 
-/** A worker that is to join a gang that runs. */
+/** A worker that joins a running gang. */
 export interface Joiner {
   readonly rank: number;
-  /** From 1 on, each given once in an attempt: by it a joiner is started at most once. */
+  /** Number from 1 on, used once in an attempt: a joining worker is started at most once. */
   readonly number: number;
-  /** Everything but `MASTER_PORT`. */
+  /** Environment without `MASTER_PORT`. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -36,19 +36,19 @@ export interface SizeRecord {
    */
   readonly request: number;
   readonly size: number;
-  /** The last one that nobody has joined since; `null`: none. */
+  /** The newest failed join since the last successful one; `null`: none. */
   readonly failure: FailedJoin | null;
 }
 
 export interface FailedJoin {
-  /** Joiners up to this number are not tried again. */
+  /** Joining workers up to this number are not tried again. */
   readonly number: number;
   /** Number of workers with which the gang continues, counted from rank 0. */
   readonly workers: number;
   readonly detail: string;
 }
 
-/** Of a gang that runs, by rank, and of workers that are on their way out of it. */
+/** Processes of a running gang by rank, and of workers that are leaving it. */
 export interface WorkersRecord {
   readonly workers: readonly ProcessIdentity[];
   /** Absent: none. */

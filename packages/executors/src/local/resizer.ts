@@ -1,6 +1,6 @@
 /**
- * Carries out growing and shrinking: writes down the size that a gang is to have, and what its further workers find. Asked again,
- * it changes nothing. Where the gang is to write a checkpoint first, that is asked for and waited for here.
+ * Grows and shrinks gangs: records the wanted size and the environments of further workers. Repeated effects change
+ * nothing. If the gang must write a checkpoint first, it is requested and awaited here.
  */
 import { mkdir } from "node:fs/promises";
 import type { AttemptId, GrowGang, ShrinkGang } from "@headroom/engine";
@@ -20,7 +20,7 @@ export interface ResizerSetup extends EnvironmentSetup {
   readonly monitor: AttemptMonitor;
 }
 
-/** An attempt that can be given another size, and the size that it is to have so far. */
+/** An attempt whose size can change, and its wanted size so far. */
 interface Resizable {
   readonly name: string;
   readonly files: AttemptFiles;
@@ -30,7 +30,7 @@ interface Resizable {
 
 export class Resizer {
   readonly #setup: ResizerSetup;
-  /** Attempts whose shrinking waits for a checkpoint, with what was last asked of them. */
+  /** Attempts that wait for a checkpoint before they shrink, with their newest effect. */
   readonly #waiting = new Map<string, { readonly timer: NodeJS.Timeout; readonly effect: ShrinkGang }>();
 
   constructor(setup: ResizerSetup) {
@@ -64,7 +64,7 @@ export class Resizer {
     else this.#sendAway(found, effect);
   }
 
-  /** Whoever waits for a checkpoint is asked again after a restart. */
+  /** Pending checkpoint requests are repeated after a restart. */
   close(): void {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
@@ -74,11 +74,11 @@ export class Resizer {
     const files = this.#setup.store.filesOf(attemptId);
     const { name } = files.key;
     const seen = inspectAttempt(files, this.#setup.bootId);
-    // How it ended, or that it could not be launched, is told anyway.
+    // The end of the attempt, or its failed launch, is reported anyway.
     if (seen.kind === "absent" || seen.kind === "ended" || seen.kind === "orphaned") return null;
     this.#setup.monitor.track(name);
     const wanted = files.read("resize.json");
-    // Also what became of a size that was asked for in an earlier life of the control plane.
+    // Also reports the result of a request from before a restart.
     if (wanted !== null) this.#setup.monitor.followSize(name);
     const isRunning = seen.kind === "running";
     return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
@@ -94,14 +94,17 @@ export class Resizer {
   #sendAway(found: Resizable, { workers: size, graceTimeoutMs }: ShrinkGang): void {
     const { wanted, name } = found;
     const isAsked = size >= wanted.size;
-    // Before the supervisor can have an answer to it.
+    // Registered before the supervisor can answer the request.
     this.#setup.monitor.awaitLeaving(name, isAsked ? wanted.request : wanted.request + 1);
     if (isAsked) return;
     const joiners = wanted.joiners.filter(({ rank }) => rank < size);
     this.#ask(found, { ...wanted, size, joiners, graceTimeoutMs });
   }
 
-  /** The request is taken back when it is answered or too late: the gang goes on, and may be asked for another. */
+  /**
+   * The checkpoint request is withdrawn when it is answered or timed out: the gang continues and may get another
+   * request.
+   */
   #askForCheckpoint({ name, files }: Resizable, effect: ShrinkGang, timeoutMs: number): void {
     const beforeMs = requestedUntilMs(files);
     const requestedAtMs = Date.now();
@@ -134,6 +137,6 @@ const sizeOfLaunch = ({ environments, graceTimeoutMs }: LaunchRecord): ResizeRec
 });
 
 function takeBack(files: AttemptFiles): void {
-  // Once a stop was asked for, the request is the stop's.
+  // After a stop request, the checkpoint request belongs to the stop.
   if (!files.has("stop.json")) withdrawCheckpointRequest(files);
 }

@@ -1,11 +1,11 @@
-/** What is to be told of the size of one attempt's gang: who has left, and who did not come. */
+/** Reports about the size of one attempt's gang: workers that have left, and workers that failed to join. */
 import type { AttemptId } from "@headroom/engine";
 import type { ExecutorInput } from "../executor.ts";
 import type { AttemptFiles } from "./attempt-files.ts";
 
 export class SizeNews {
   readonly #files: AttemptFiles;
-  /** The request for a size that somebody waits to hear of; `null`: nobody. Asked for again in each life of the control plane. */
+  /** Number of the request whose result is awaited; `null`: none. Registered again after a restart. */
   #awaited: number | null = null;
   #failureTold = 0;
 
@@ -17,7 +17,7 @@ export class SizeNews {
     this.#awaited = request;
   }
 
-  /** Of a gang that runs. */
+  /** Reports of a running gang. */
   read(attemptId: AttemptId): readonly ExecutorInput[] {
     const news: ExecutorInput[] = [];
     const size = this.#files.read("size.json");
@@ -33,7 +33,7 @@ export class SizeNews {
     return news;
   }
 
-  /** A supervisor of an older release will never answer: nobody has joined, and nobody that it launched is asked to leave. */
+  /** A supervisor of an older release never answers: no worker has joined, and no launched worker is stopped. */
   #refusal(): { readonly number: number; readonly workers: number; readonly detail: string } | null {
     const wanted = this.#files.read("resize.json");
     if (wanted === null || this.#files.read("running.json")?.resizes === true) return null;

@@ -1,10 +1,10 @@
 /**
- * Supervisors start a few at a time: each costs tens of milliseconds of CPU, and when fifty start at once all of them are
- * late, instead of the first ones being quick.
+ * Limits how many supervisors start at a time: each start costs tens of milliseconds of CPU, and with fifty at once all
+ * of them would be late.
  */
 import { availableParallelism } from "node:os";
 
-/** A start that hangs must not keep the others for ever. */
+/** Time limit after which a start that hangs releases its slot. */
 const START_TIMEOUT_MS = 10_000;
 
 export class StartSlots {
@@ -13,7 +13,7 @@ export class StartSlots {
   readonly #count = availableParallelism() * 2;
   #closed = false;
 
-  /** Resolves when the attempt may start, and to false when nothing starts any more. */
+  /** Resolves when the attempt may start; to false if nothing starts any more. */
   async acquire(name: string): Promise<boolean> {
     while (!this.#closed && this.#held.size >= this.#count) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -23,7 +23,7 @@ export class StartSlots {
     return true;
   }
 
-  /** The attempt has started, or failed to. May be said more than once. */
+  /** The attempt has started or failed to start. May be called more than once. */
   release(name: string): void {
     clearTimeout(this.#held.get(name));
     if (this.#held.delete(name)) this.#waiting.shift()?.();

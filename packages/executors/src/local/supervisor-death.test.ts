@@ -1,4 +1,4 @@
-/** What happens when supervisors are killed, machines restart and launches are interrupted: nothing starts twice. */
+/** Killed supervisors, reboots and interrupted launches: no attempt starts twice. */
 import { spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -31,7 +31,7 @@ function supervisorOf(launch: LaunchGang): number {
   return claim.supervisor.pid;
 }
 
-/** A signal is on its way when `kill` returns: waits until the process is gone. */
+/** The signal may not have arrived when `kill` returns, so this waits until the process is gone. */
 async function killSupervisor(launch: LaunchGang): Promise<void> {
   const identity = identityOf(supervisorOf(launch));
   process.kill(supervisorOf(launch), "SIGKILL");
@@ -45,7 +45,7 @@ async function claimed(launch: LaunchGang): Promise<void> {
 const survivors = (launch: LaunchGang): number =>
   findSurvivors(filesOf(launch).read("workers.json")?.workers ?? [], [filesOf(launch).environmentMark]).length;
 
-/** Occupies the thread, so that the next line runs this much later and not when the event loop comes to it. */
+/** Blocks the thread, so that the next statement runs this much later, independent of the event loop. */
 function spin(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);
@@ -194,7 +194,7 @@ describe("a launch that was interrupted", () => {
     });
   });
 
-  /** As a control plane leaves it that is killed between the launch record and the supervisor. */
+  /** The state after a control plane was killed between the launch record and the supervisor's start. */
   async function interruptedBeforeClaim(launch: LaunchGang): Promise<void> {
     const maker = await ConformanceWorld.create({
       id: "local",

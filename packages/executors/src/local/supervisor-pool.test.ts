@@ -1,4 +1,4 @@
-/** One supervisor after several attempts: what carries over, which is nothing, and when it is not used again. */
+/** One supervisor for several attempts: nothing carries over between them, and an unusual end prevents reuse. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -125,8 +125,8 @@ it("one that dies is told with the attempt that it held, and what it said is fou
 });
 
 it("after an attempt that left somebody with its output, the next has a supervisor of its own", async () => {
-  // In a session and with an environment of its own, a process cannot be told to be of this attempt.
-  // Until it is one, the sweep after the attempt would find it.
+  // In a session and with an environment of its own, a process cannot be recognised as part of this attempt. Before
+  // that, the sweep at the end of the attempt finds it.
   const first = await ran(
     'setsid env -i sleep 600 & echo $! > pid; until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
   );

@@ -1,8 +1,8 @@
 /**
- * The supervisors that this process has started. One holds one attempt at a time; when that has ended and left nothing
- * behind, the supervisor can take another, which saves the start of a process: a hundred milliseconds of CPU on a busy
- * machine, many times what a short task needs itself. A supervisor is never shared, and never given an attempt after one
- * that ended in any unusual way.
+ * The supervisors that this process has started. A supervisor holds one attempt at a time. When the attempt has ended
+ * and left no process behind, the supervisor can take another one, which saves starting a process: a hundred
+ * milliseconds of CPU on a busy machine, many times the cost of a short task. A supervisor is never shared, and never
+ * reused after an unusual end.
  */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -12,10 +12,10 @@ import { fileURLToPath } from "node:url";
 import { makeDirectory } from "@headroom/platform";
 import type { AttemptFiles } from "./attempt-files.ts";
 
-/** Called once, when the supervisor of an attempt is done with it, or gone: `how` says which, for people. */
+/** Called once when the supervisor has finished the attempt or is gone; `how` describes it for people. */
 export type OnLeft = (how: string) => void;
 
-/** An attempt and whoever waits for its supervisor. */
+/** An attempt, and the callback for the end of its supervisor's work. */
 interface Order {
   readonly files: AttemptFiles;
   readonly onLeft: OnLeft;
@@ -23,7 +23,7 @@ interface Order {
 
 interface Supervisor {
   readonly child: ChildProcess;
-  /** The attempt that it holds, or held last; its standard error goes to the log in there. */
+  /** The attempt that it holds, or held last. Its standard error goes to that attempt's log. */
   order: Order;
   busy: boolean;
   idleTimer: NodeJS.Timeout | null;
@@ -31,18 +31,18 @@ interface Supervisor {
 
 const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url));
 /**
- * The next task of an array comes within milliseconds; beyond that an idle process is only memory (about 45 MiB). There are
- * never more of them than attempts ran at once a moment ago.
+ * Idle supervisors end after this time. The next task of an array comes within milliseconds; after that an idle process
+ * only uses memory (about 45 MiB). There are never more idle supervisors than attempts that ran at once shortly before.
  */
 const IDLE_MS = 3_000;
-/** What a process needs to end; more means that the machine is too busy to wait for it. */
+/** Time that a process needs to end; a longer time means that the machine is too busy to wait. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
 export class SupervisorPool {
-  /** For the compiled form of the supervisor's files: it halves the start and the memory of each. */
+  /** Directory for the compiled form of the supervisor's files, which halves start time and memory. */
   readonly #compileCacheDir: string;
   readonly #all = new Set<Supervisor>();
-  /** The most recently used supervisor is taken first, so that surplus ones become old enough to be ended. */
+  /** The most recently used supervisor is taken first, so that surplus ones become old enough to end. */
   readonly #idle: Supervisor[] = [];
   readonly #heldNames = new Set<string>();
   #closed = false;
@@ -51,12 +51,12 @@ export class SupervisorPool {
     this.#compileCacheDir = compileCacheDir;
   }
 
-  /** Whether a supervisor of this process is in charge of the attempt, or on its way to it. */
+  /** Whether a supervisor of this process holds the attempt or is about to. */
   holds(name: string): boolean {
     return this.#heldNames.has(name);
   }
 
-  /** Throws when there is none and none can be started. */
+  /** Throws if no supervisor is idle and none can be started. */
   assign(files: AttemptFiles, onLeft: OnLeft): void {
     const order = { files, onLeft };
     const supervisor = this.#takeIdle(files) ?? this.#start(order);
@@ -66,7 +66,7 @@ export class SupervisorPool {
     this.#heldNames.add(files.key.name);
   }
 
-  /** Idle ones end now, those whose attempt `hasEnded` as good as now; the others go on with theirs, and end with it. */
+  /** Ends idle supervisors, and those whose attempt `hasEnded`; the others continue, and end with their attempt. */
   async close(hasEnded: (name: string) => boolean): Promise<void> {
     this.#closed = true;
     this.#idle.length = 0;
@@ -77,7 +77,7 @@ export class SupervisorPool {
       }
       this.#dismiss(supervisor);
     }
-    // The timer also keeps the event loop alive, which the children do not.
+    // The timer also keeps the event loop alive, which child processes do not.
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LEAVE_TIMEOUT_MS);
     await Promise.race([Promise.all(leaving), timeout]);
@@ -85,8 +85,9 @@ export class SupervisorPool {
   }
 
   /**
-   * The log moves along, since a process cannot exchange its standard error. One that has said anything is not used again,
-   * nor one whose last attempt was forgotten meanwhile, with the log in it; nor is any for an attempt that has a log already.
+   * Takes an idle supervisor. Its log file moves to the new attempt, because a process cannot exchange its standard
+   * error. Not reused: a supervisor that has written to its log, one whose last attempt was forgotten together with the
+   * log, and any for an attempt that has a log already.
    */
   #takeIdle(files: AttemptFiles): Supervisor | null {
     for (let supervisor = this.#idle.pop(); supervisor !== undefined; supervisor = this.#idle.pop()) {
@@ -99,7 +100,7 @@ export class SupervisorPool {
           return supervisor;
         }
       } catch {
-        // See above.
+        // Ignored, as stated above.
       }
       this.#dismiss(supervisor);
     }
@@ -107,7 +108,7 @@ export class SupervisorPool {
   }
 
   #start(order: Order): Supervisor {
-    // Code that supervisors run: no other user may write to it, whatever the umask.
+    // Supervisors run this code: no other user may write to the directory, whatever the umask.
     makeDirectory(this.#compileCacheDir, 0o700);
     const log = openSync(order.files.supervisorLog, "a", 0o600);
     try {
@@ -138,16 +139,16 @@ export class SupervisorPool {
     child.once("error", (error) => gone(error.message));
     child.once("exit", (code, signal) => gone(signal ?? `exit code ${String(code)}`));
     child.unref();
-    // Where no process could be started there are no pipes either.
+    // Without a process there are no pipes either.
     for (const pipe of [child.stdin, child.stdout] as (Socket | null | undefined)[]) {
-      // A supervisor that dies with an order unread is noticed by its exit.
+      // The exit of a supervisor that dies before it reads its order is noticed anyway.
       pipe?.on("error", () => {});
       pipe?.unref();
     }
     child.stdout?.on("data", () => this.#free(supervisor));
   }
 
-  /** It says one byte when it is done with an attempt and ready for another. */
+  /** The supervisor writes one byte when it is ready for another attempt. */
   #free(supervisor: Supervisor): void {
     if (!supervisor.busy) return;
     this.#left(supervisor, "it is done");
@@ -168,7 +169,7 @@ export class SupervisorPool {
     supervisor.order.onLeft(how);
   }
 
-  /** It ends when it has nothing to do and will get no more orders. */
+  /** Ends a supervisor without an attempt; it gets no more orders. */
   #dismiss({ child, idleTimer }: Supervisor): void {
     if (idleTimer !== null) clearTimeout(idleTimer);
     child.stdin?.end();

@@ -18,11 +18,16 @@ import { LogWriter } from "./log-writer.ts";
 import { identityOf, readBootId } from "./process-table.ts";
 import { killSurvivors } from "./worker-processes.ts";
 
-/** The bell is SIGURG, which does nothing to a process that is not ours; this is for the case that it is missed. */
+/**
+ * Interval for reading requests in case the notification is missed. The notification is SIGURG, which other processes
+ * ignore.
+ */
 const ORDER_POLL_MS = 5_000;
-/** After a failed start nothing of the gang may run on; what resists this long is in the kernel's hands. */
+/**
+ * After a failed start no process of the gang may continue; a process that survives this long is blocked in the kernel.
+ */
 const CLEAN_UP_TIMEOUT_MS = 5_000;
-/** The end must be written down, however long the disk stays full. */
+/** The end must be recorded, however long the disk stays full. */
 const RECORD_RETRY_MS = 1_000;
 
 function claim(files: AttemptFiles): boolean {
@@ -34,20 +39,20 @@ function claim(files: AttemptFiles): boolean {
 }
 
 const pipes = new PipeSource();
-/** What a bell means now. */
+/** Handler of the notification in the present phase. */
 let obey: () => void = () => {};
-/** What a signal to this process itself means now: nothing runs, nothing is lost. */
+/** Handler of a termination signal to this process in the present phase; at first nothing runs, so nothing is lost. */
 let stopAtOnce: () => void = () => process.exit(0);
 
 interface End {
   readonly exit: ExitRecord;
-  /** No process and no open pipe: nothing of this attempt can reach the next one. */
+  /** No process and no open pipe remains, so this attempt cannot affect the next one. */
   readonly leftNothing: boolean;
 }
 
 async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End> {
   const gang = new Gang(files, launch, pipes);
-  // Handlers first: a stop that is written from here on is either seen below or rings.
+  // Handlers are installed first: a stop request that is written from here on is either read below or notified.
   obey = () => {
     const graceMs = requestedGraceMs(files, launch);
     if (graceMs !== null) gang.stop(graceMs);
@@ -63,7 +68,8 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obey();
-  // Node would write its cache on its way out: too late for the starts until then, and when the home may be gone already.
+  // Node would write its cache at exit, which is too late for starts until then, and the home directory may be gone by
+  // then.
   flushCompileCache();
   const poll = setInterval(() => obey(), ORDER_POLL_MS);
   const exit = await gang.ended;
@@ -71,7 +77,10 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
   return { exit, leftNothing: gang.leftNothing };
 }
 
-/** `null`: nobody asks for a stop. A request that somebody damaged is one with the grace of the launch. */
+/**
+ * Grace period of the requested stop; `null`: no stop was requested. A damaged request counts as a stop with the
+ * launch's grace period.
+ */
 function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | null {
   try {
     return files.read("stop.json")?.graceTimeoutMs ?? null;
@@ -81,14 +90,17 @@ function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | n
   }
 }
 
-/** The command or its environment is what the operating system will not take (execve(2), E2BIG): no other machine would. */
+/** The operating system rejects the command or its environment (execve(2), E2BIG), as every machine would. */
 function isRefusedCommand(error: unknown): error is Error {
   return (
     error instanceof Error && "code" in error && (error.code === "E2BIG" || error.code === "ERR_INVALID_ARG_VALUE")
   );
 }
 
-/** The workload's own failure, so that its retries are counted: what a shell says of a command that it cannot execute. */
+/**
+ * Ends the attempt with the exit code of a shell that cannot execute a command. It counts as the workload's own
+ * failure, so that its retries are bounded.
+ */
 function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
   const log = new LogWriter(files.workerDir(0), "stderr", launch.log);
   log.write(Buffer.from(`headroom: the command or its environment was refused: ${error.message}\n`));
@@ -99,7 +111,7 @@ function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
   return { exit, leftNothing: false };
 }
 
-/** Whatever was in the way of a start may be in this process. */
+/** The cause of a failed start may be in this process. */
 function lost(detail: string): End {
   return { exit: { kind: "lost", endedAtMs: Date.now(), detail }, leftNothing: false };
 }
@@ -111,7 +123,7 @@ async function recordEnd(files: AttemptFiles, exit: ExitRecord): Promise<void> {
       ringBell(files);
       return;
     } catch (error) {
-      // The directory was removed: nobody wants to know any more.
+      // The directory was removed: the result is not needed any more.
       if (isMissing(error)) return;
       if (tries === 0) process.stderr.write(`exit.json: ${messageOf(error)}; trying until it is written\n`);
       await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
@@ -123,7 +135,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether this process is as good as new afterwards. */
+/** Returns whether this process can take another attempt. */
 async function serve(order: string): Promise<boolean> {
   const files = new AttemptFiles(JSON.parse(order) as AttemptKey);
   const launch = files.read("launch.json");
@@ -136,7 +148,7 @@ async function serve(order: string): Promise<boolean> {
   return leftNothing;
 }
 
-/** False when nobody listens any more. */
+/** False if the control plane does not listen any more. */
 function reportFree(): boolean {
   try {
     return writeSync(1, ".") === 1;
@@ -149,20 +161,23 @@ const NEWLINE = 10;
 /** An order is shorter: two paths and a secret. */
 const ORDER_MAX_BYTES = 64 * 1024;
 
-/** The first line of standard input, without the event loop: most supervisors never read another. `null`: there is none. */
+/**
+ * The first line of standard input, read without the event loop, because most supervisors never read another. `null`:
+ * there is none.
+ */
 function firstOrder(): string | null {
   const block = Buffer.alloc(ORDER_MAX_BYTES);
   for (let length = 0; length < ORDER_MAX_BYTES;) {
     const read = readSync(0, block, length, ORDER_MAX_BYTES - length, null);
     if (read === 0) return null;
     length += read;
-    // One order at a time: the next one is given when this one is done.
+    // One order at a time: the next is sent when this one is done.
     if (block[length - 1] === NEWLINE) return block.toString("utf8", 0, length - 1);
   }
   return null;
 }
 
-/** Further lines of standard input, which is not opened before they are wanted. */
+/** Further lines of standard input, which is not opened before they are needed. */
 async function* orders(): AsyncGenerator<string> {
   let text = "";
   for await (const chunk of process.stdin) {
@@ -177,7 +192,7 @@ async function* orders(): AsyncGenerator<string> {
 process.on("SIGURG", () => obey());
 process.on("SIGHUP", () => {});
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAtOnce());
-// Workers inherit it until they enter their own: it must not lead to the records.
+// Workers inherit this directory until they enter their own: it must not lead to the records.
 process.chdir("/");
 const first = firstOrder();
 if (first !== null && (await serve(first)) && reportFree()) {

@@ -1,4 +1,7 @@
-/** Jobs that write to, remove or forge what they can reach: one attempt is lost at most, its devices are freed, the start never fails. */
+/**
+ * Jobs that overwrite, remove or forge every file they can reach. At most their own attempt is lost, its devices are
+ * freed, and the start of the control plane never fails.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -27,10 +30,10 @@ const filesOf = ({ attemptId }: LaunchGang): AttemptFiles =>
   new AttemptStore(world.homeDir, () => {}).filesOf(attemptId);
 
 const succeeded = [{ kind: "exited", worker: 0, code: 0 }];
-/** Says that it is ready, then runs until it is stopped. */
+/** Prints that it is ready, then runs until it is stopped. */
 const hold = "echo ready; exec sleep 600";
 
-/** How many processes still run with this attempt's progress file in their environment. */
+/** Number of running processes with this attempt's progress file in their environment. */
 function runningOf(launch: LaunchGang): number {
   const { stdout } = spawnSync("grep", ["-lsaF", filesOf(launch).progressFile, ...environments()], {
     encoding: "utf8",
@@ -103,7 +106,7 @@ describe("a job that writes into its directory", () => {
 });
 
 describe("a record that somebody tampered with", () => {
-  /** What a process of the same user can do that looks for the records by their absolute path. */
+  /** Actions of a process of the same user that finds the records by their absolute path. */
   const deeds: readonly (readonly [string, (files: AttemptFiles, other: AttemptFiles) => void])[] = [
     ["a damaged end", ({ recordsDir }) => writeFileSync(path.join(recordsDir, "exit.json"), "{")],
     [
@@ -140,14 +143,14 @@ describe("a record that somebody tampered with", () => {
     mkdirSync(decoy.recordsDir);
     tamper(filesOf(launch), decoy);
     rmSync(decoy.recordsDir, { recursive: true });
-    // What the sweep does not look at shows when something is asked of the attempt.
+    // Damage that the sweep does not notice shows at the next request for the attempt.
     if (filesOf(launch).has("launch.json") && !filesOf(launch).has("exit.json"))
       executor.perform(world.stop(launch, 0));
     expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost", cause: "records" });
     expect(runningOf(launch)).toBe(0);
     expect(runningOf(other)).toBeGreaterThan(0);
     expect(problems.join("\n")).toContain(`Attempt ${launch.attemptId} is lost`);
-    // Asked again, it does not start again.
+    // A repeated launch does not start it again.
     executor.perform(launch);
     executor.perform(world.stop(other, 0));
     await observer.end(other.attemptId);
@@ -183,7 +186,7 @@ describe("a record that somebody tampered with", () => {
     await first.executor.close();
     writeFileSync(path.join(filesOf(launch).recordsDir, "claim.json"), "[]");
     const [known] = await world.open().attempts();
-    // Its supervisor may still record that they were killed.
+    // The supervisor may still record that its workers were killed.
     expect(known?.phase).toSatisfy(
       ({ kind, exits }: { kind: string; exits?: object[] }) =>
         kind === "lost" || (kind === "ended" && exits?.[0] !== undefined && "signal" in exits[0]),

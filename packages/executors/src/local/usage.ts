@@ -1,16 +1,16 @@
 /**
- * CPU time and memory of workers: everything in the session that a worker leads. Sampled by the supervisor for the record of
- * the end, and by the control plane when somebody asks.
+ * CPU time and memory of workers: all processes in the session that a worker leads. The supervisor samples them for the
+ * record of the end, the control plane on request.
  */
 import type { WorkerUsage } from "../executor.ts";
 import { readResidentMemory, runningProcesses, ticksToMs } from "./process-table.ts";
 
 const KIB_PER_MIB = 1024;
-/** The first second tells most of a short run; a long one changes slowly, and its samples cost CPU for as long as it runs. */
+/** First interval between samples. It suits short runs; long runs change slowly, and each sample costs CPU. */
 const SAMPLE_FIRST_MS = 1_000;
 const SAMPLE_MAX_MS = 30_000;
 
-/** By rank. `peakRssMib` adds up the peaks of the processes that run now, which may not have coincided. */
+/** Usage by rank. `peakRssMib` adds up the peaks of the running processes, which may not have coincided. */
 export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
   const ranks = new Map(workerPids.map((pid, rank) => [pid, rank]));
   const totals = workerPids.map(() => ({ cpuTicks: 0, nowKib: 0, peakKib: 0 }));
@@ -35,7 +35,7 @@ export class UsageSampler {
   #peakRssMib: number[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  /** `workerPids` answers those of the moment, by rank. */
+  /** `workerPids` returns the current workers by rank. */
   start(workerPids: () => readonly number[]): void {
     this.#schedule(workerPids, SAMPLE_FIRST_MS);
   }

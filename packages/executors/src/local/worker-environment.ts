@@ -1,6 +1,7 @@
 /**
- * The environment of each worker, built from nothing: what a program needs of its user's session, then what the workload asks
- * for, then the contract, which nothing overrides. Nothing of npm's, of Node's or of the control plane's own gets in.
+ * The environment of each worker, built from nothing: variables of the user's session that programs need, then the
+ * workload's variables, then Headroom's variables, which nothing overrides. Variables of npm, of Node and of the
+ * control plane itself are excluded.
  */
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
 import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/engine";
@@ -14,12 +15,12 @@ export interface VisibleDevices {
 
 export interface AttemptPlace {
   readonly progressFile: string;
-  /** Not there before a checkpoint is asked for. */
+  /** Does not exist before a checkpoint is requested. */
   readonly checkpointRequestFile: string;
   readonly checkpointDir: string;
-  /** The environment of the control plane, from which a few names are taken. */
+  /** Environment of the control plane, from which a few variables are taken. */
   readonly session: Readonly<Record<string, string | undefined>>;
-  /** By rank. */
+  /** Devices by rank. */
   readonly devices: readonly VisibleDevices[];
 }
 
@@ -28,7 +29,10 @@ type WorkerEnvironment = Record<string, string>;
 const SESSION_NAMES = ["HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 const DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** By rank; `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. `joinerNumber` tells apart who has a rank after another; 0: launched with the gang. */
+/**
+ * Environments by rank. `MASTER_PORT` is added by the supervisor, which chooses it at the last moment. `joinerNumber`
+ * distinguishes workers that had the same rank one after another; 0: launched with the gang.
+ */
 export function workerEnvironments(
   launch: LaunchGang,
   place: AttemptPlace,
@@ -57,13 +61,13 @@ export function workerEnvironments(
 const checkpointVariables = ({ checkpointEveryMs }: LaunchGang): WorkerEnvironment =>
   checkpointEveryMs === undefined ? {} : { HEADROOM_CHECKPOINT_EVERY_SECONDS: String(checkpointEveryMs / 1_000) };
 
-/** `HEADROOM_ARTIFACT_MODEL` is where that lies which was waited for under the name `model`. */
+/** `HEADROOM_ARTIFACT_MODEL` is the location of the awaited artifact `model`. */
 function artifactVariables({ artifacts = [] }: LaunchGang): WorkerEnvironment {
   const nameOf = (name: string): string => `HEADROOM_ARTIFACT_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
   return Object.fromEntries(artifacts.map(({ name, path: at }) => [nameOf(name), at]));
 }
 
-/** npm puts the tools of a package in front of the path for the scripts that it runs; a workload is no such script. */
+/** npm prepends a package's tools to the PATH of its scripts; workloads must not inherit that. */
 function sessionEnvironment(from: AttemptPlace["session"]): WorkerEnvironment {
   const environment: WorkerEnvironment = {};
   for (const name of SESSION_NAMES) {
@@ -100,7 +104,7 @@ function gangVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvir
   };
 }
 
-/** In a gang of groups: which one the worker is of, and its place in it. Ranks go over all groups. */
+/** For a gang with task groups: the worker's group, and its index within the group. Ranks count over all groups. */
 function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["spec"], rank: number): WorkerEnvironment {
   const group = workers[rank]?.taskGroup;
   if (group === undefined) return {};
@@ -113,9 +117,9 @@ function groupVariables(workers: LaunchGang["workers"], { gang }: LaunchGang["sp
 }
 
 /**
- * With no accelerators, an empty list hides all. CUDA numbers devices by speed unless told to number them as nvidia-smi does.
- * On AMD, HIP reads `CUDA_VISIBLE_DEVICES` too and counts in what ROCr has left, so there it holds positions, not indices
- * (rocm.docs.amd.com, "GPU isolation techniques").
+ * Without accelerators, an empty list hides all devices. CUDA numbers devices by speed unless told to number them like
+ * nvidia-smi. On AMD, HIP also reads `CUDA_VISIBLE_DEVICES` and counts within the devices that ROCr has left visible,
+ * so there it holds positions instead of indices (rocm.docs.amd.com, "GPU isolation techniques").
  */
 function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment {
   const { vendor, indices } = devices ?? { vendor: "none", indices: [] };
@@ -125,8 +129,8 @@ function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment
 }
 
 /**
- * Which part of its accelerator a worker was given. The part itself, a MIG instance at this place, is there already or made by
- * whoever starts in the worker: devices keep their numbers, and `CUDA_VISIBLE_DEVICES` names the whole one.
+ * The MIG slice that a worker was given. The MIG instance at this place exists already, or the worker's start script
+ * creates it: devices keep their numbers, and `CUDA_VISIBLE_DEVICES` names the whole device.
  */
 function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {
   const worker = workers[rank];
@@ -135,7 +139,7 @@ function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvir
   return { HEADROOM_ACCELERATOR_PROFILE: profile, HEADROOM_ACCELERATOR_SLICE: String(worker.slice) };
 }
 
-/** The devices behind an allocation's indices; `deviceIndices` is the node's own list, where it is not simply 0, 1, 2, … */
+/** The devices of an allocation's indices. `deviceIndices` is the node's own list, if it is not simply 0, 1, 2, … */
 export function visibleDevices(
   allocation: WorkerAllocation,
   node: { readonly vendor: VisibleDevices["vendor"]; readonly deviceIndices: readonly number[] } | null,

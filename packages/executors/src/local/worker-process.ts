@@ -1,4 +1,4 @@
-/** One worker: a process group behind a gate, its two logs, and what is done to it. */
+/** One worker: a process group behind a gate, and its two logs. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -13,34 +13,37 @@ import { identityOf } from "./process-table.ts";
 import { groupRuns, signalGroup } from "./worker-processes.ts";
 
 export interface WorkerSetup {
-  /** Its rank. */
+  /** Rank of the worker. */
   readonly index: number;
   readonly workerDir: string;
   readonly launch: LaunchRecord;
   readonly environment: Readonly<Record<string, string>>;
-  /** The worker's own process has ended. */
+  /** Called when the worker's own process has ended. */
   readonly onExit: (exit: WorkerExit) => void;
-  /** So has everything else in its group. */
+  /** Called when all processes of its group have ended. */
   readonly onSettled: () => void;
 }
 
 /**
- * The shell waits for a line on file 3 and gives up when the supervisor's end closes instead: a worker whose supervisor died
- * before it was written down never runs. A working directory that cannot be entered ends like a command that a shell
- * cannot find, with the shell's own message in the worker's log.
+ * The shell waits for a line on file descriptor 3, and exits if the supervisor's end closes instead: a worker whose
+ * supervisor died before recording it never runs. A working directory that cannot be entered ends like a command that a
+ * shell cannot find, with the shell's own message in the worker's log.
  */
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
-/** Timers beyond this fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
+/** Longer timers fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
 export const TIMER_MAX_MS = 2_147_483_647;
-/** While the rest of a stopping group has its grace, how often to look whether it is gone: nobody is told when orphans end. */
+/**
+ * Interval for checking, during the grace period, whether the rest of a group has ended: the kernel does not report the
+ * end of orphans.
+ */
 const GROUP_POLL_MS = 50;
 
 export class WorkerProcess {
   readonly index: number;
   readonly identity: ProcessIdentity;
-  /** The assignment in the environment of all that it starts, and of nothing else of its attempt. */
+  /** Assignment in the environment of every process of this worker, and of no other worker of its attempt. */
   readonly mark: string;
-  /** Rejects when the operating system would not start it. */
+  /** Rejects if the operating system does not start the process. */
   readonly spawned: Promise<void>;
   readonly #child: ChildProcess;
   readonly #setup: WorkerSetup;
@@ -57,7 +60,7 @@ export class WorkerProcess {
     try {
       this.#child = spawn("/bin/sh", ["-c", GATE, "headroom-gate", setup.launch.workingDir, setup.launch.run], {
         env: setup.environment,
-        // The shell hands its last directory on as OLDPWD: `cd -` must not lead to the records.
+        // The shell passes its previous directory on as OLDPWD: `cd -` must not lead to the records.
         cwd: "/",
         // A session and process group of its own, led by the worker.
         detached: true,
@@ -70,14 +73,14 @@ export class WorkerProcess {
       this.#child.once("spawn", resolve);
       this.#child.once("error", reject);
     });
-    // The gate may break when the worker was killed behind it; that shows as its exit.
+    // The gate breaks if the worker was killed behind it; its exit shows that.
     this.#gate()?.on("error", () => {});
     this.#child.once("exit", (code, signal) => this.#exited(code, signal));
     const pid = this.#child.pid ?? 0;
     this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
   }
 
-  /** The operating system has started it, at least as far as its gate. */
+  /** Whether the operating system has started the process, at least up to its gate. */
   get isThere(): boolean {
     return this.#child.pid !== undefined;
   }
@@ -98,8 +101,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Waits for the end of both streams; a process that escaped with one of them is not waited for beyond the timeout. Whether
-   * they ended by themselves.
+   * Waits for the end of both streams, at most for the timeout if an escaped process has one open. Returns whether they
+   * ended by themselves.
    */
   async closeLogs(timeoutMs: number): Promise<boolean> {
     let ended = true;

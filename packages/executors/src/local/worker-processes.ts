@@ -1,21 +1,24 @@
 /**
- * The processes of a gang's workers as the system sees them. A worker leads a session and process group of its own, named
- * by its pid; what it started is found by session, by group, or, where a process has left both, by the environment that it
- * inherited: the path of the attempt's progress file, which no other attempt on the machine shares.
+ * The processes of a gang's workers in the operating system. A worker leads a session and process group of its own,
+ * named by its pid. Its processes are found by session, by group, or, if a process has left both, by an inherited
+ * environment variable: the path of the attempt's progress file, which no other attempt on the machine shares.
  */
 import type { ProcessIdentity, ProcessStat } from "./process-table.ts";
 import { environmentValue, readStat, runningProcesses, wasStartedWith } from "./process-table.ts";
 
-/** Signals every process of a worker's group; nothing happens when there is none left. */
+/** Signals every process of a worker's group; does nothing if the group is empty. */
 export function signalGroup(leaderPid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leaderPid, signal);
   } catch {
-    // ESRCH: the group is gone. EPERM: its only members have changed their user; nothing of ours can reach them.
+    // ESRCH: the group is empty. EPERM: its only members have changed their user, so they cannot be signalled.
   }
 }
 
-/** Whether anything of the group runs. Zombies do not count: where nobody reaps, they stay in the group for ever. */
+/**
+ * Whether any process of the group runs. Zombies do not count: without a parent that reaps them, they stay in the group
+ * forever.
+ */
 export function groupRuns(leaderPid: number): boolean {
   try {
     process.kill(-leaderPid, 0);
@@ -25,27 +28,31 @@ export function groupRuns(leaderPid: number): boolean {
   return runningProcesses().some((stat) => stat.group === leaderPid);
 }
 
-/** What still runs of an attempt, or of one worker: by sessions and groups, and by all these marks in the environment handed on. */
+/**
+ * Running processes of an attempt or of one worker: by session and group, and by all these assignments in their
+ * environment.
+ */
 export function findSurvivors(workers: readonly ProcessIdentity[], environmentMarks: readonly string[]): ProcessStat[] {
   const own = new Set<number>();
-  // Where no worker was started, nothing says how old its processes are.
+  // Without a started worker, the age of its processes is unknown.
   let oldestTicks = workers.length === 0 ? 0 : Infinity;
   for (const worker of workers) {
     oldestTicks = Math.min(oldestTicks, worker.startTicks);
-    // While a group or session exists its number is not given to a new process: a stranger under it means it is gone.
+    // The kernel does not reuse the number of an existing group or session: another process with this pid means that
+    // both are gone.
     const holder = readStat(worker.pid);
     if (holder === null || holder.startTicks === worker.startTicks) own.add(worker.pid);
   }
   return runningProcesses().filter(
     (stat) =>
       stat.pid !== process.pid &&
-      // What was there before the workers was not started by them, and its environment need not be read.
+      // A process that is older than the workers was not started by them, so its environment need not be read.
       stat.startTicks >= oldestTicks &&
       (own.has(stat.session) || own.has(stat.group) || wasStartedWith(stat.pid, environmentMarks)),
   );
 }
 
-/** Processes whose environment names a progress file below `directory`, by the first name below it. */
+/** Processes whose environment names a progress file below `directory`, by the first path segment below it. */
 export function processesBelow(directory: string): Map<string, number[]> {
   const found = new Map<string, number[]>();
   for (const { pid } of runningProcesses()) {
@@ -59,10 +66,13 @@ export function processesBelow(directory: string): Map<string, number[]> {
   return found;
 }
 
-/** How often to look whether killed processes are gone: the kernel tells nobody but the parent. */
+/** Interval for checking whether killed processes are gone: the kernel notifies only the parent. */
 const SURVIVOR_POLL_MS = 20;
 
-/** Kills what still runs of an attempt until nothing does. False when something outlived the deadline (uninterruptible I/O). */
+/**
+ * Kills the running processes of an attempt until none is left. False if a process outlived the deadline
+ * (uninterruptible I/O).
+ */
 export async function killSurvivors(
   workers: readonly ProcessIdentity[],
   environmentMarks: readonly string[],
@@ -82,6 +92,6 @@ export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It went by itself, or belongs to somebody else.
+    // The process ended by itself, or belongs to another user.
   }
 }

@@ -1,14 +1,14 @@
-/** What the workers of an attempt last reported of their accelerators, added up. */
+/** Adds up the newest utilisation reports of an attempt's workers. */
 import type { UtilizationReport } from "@headroom/engine";
 
 export interface AcceleratorReport {
-  /** Share of the time since the report before in which it was busy, 0 to 1. */
+  /** Share of busy time since the previous report, 0 to 1. */
   readonly busy: number;
   readonly memoryMib?: number | undefined;
   readonly capacityMib?: number | undefined;
 }
 
-/** Below it an accelerator does no more than wait for work. */
+/** Below this share an accelerator is idle: it only waits for work. */
 const BUSY_SHARE_MIN = 0.05;
 
 export class WorkerUtilization {

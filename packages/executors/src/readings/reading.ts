@@ -1,5 +1,5 @@
 /**
- * What the vendors' tools say of an accelerator at one time. This folder runs `nvidia-smi`, `dcgmi` and `rocm-smi` with fixed arguments
+ * Readings of an accelerator at one time, from the vendor's tool. This folder runs `nvidia-smi`, `dcgmi` and `rocm-smi` with fixed arguments
  * and reads what they print; it must not know nodes or attempts. Start with `read-devices.ts`.
  */
 
