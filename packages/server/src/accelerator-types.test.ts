@@ -4,6 +4,7 @@ import path from "node:path";
 import { siteName, poolName } from "@headroom/engine";
 import { ProblemError } from "@headroom/protocol";
 import type { WorkloadSpecInput } from "@headroom/protocol";
+import { engineSpec } from "@headroom/views";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "./api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "./api/testing/live-control-plane.ts";
@@ -121,6 +122,80 @@ describe("accelerator types", () => {
     const plan = await client.apply({ pools: [pool], workloads: [{ ...spec, name: "with-pool" }] });
     expect(plan.changes.map(({ action }) => action)).toEqual(["created", "created"]);
     expect((await client.fleet()).pools.map(({ acceleratorType }) => acceleratorType)).toContain("H100-PCIe-80GB");
+    await live.close();
+  });
+
+  it("are compared by the catalogue when a file is applied again", async () => {
+    cards("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3");
+    const live = await start();
+    const { client, driver } = live;
+    const team = { name: "research", parent: null, limit: { "H100-80GB-HBM3": 2 } };
+    const names = ["H100", "H100-SXM", "H100-80GB-HBM3", "NVIDIA H100 80GB HBM3"];
+    const workloads = names.map((name, at) => train(`t${at}`, name, { team: "research" }));
+    const documents = { teams: [team], workloads };
+    const created = await client.apply(documents);
+    expect(new Set(created.changes.map(({ action }) => action))).toEqual(new Set(["created"]));
+    // A journal from before the catalogue holds the driver's name.
+    const old = train("old", "H100-80GB-HBM3");
+    const { spec } = await client.getWorkload((await client.submitWorkload(old)).workloadId);
+    expect(spec.acceleratorTypes).toEqual(["H100-SXM-80GB"]);
+    await driver.command({
+      kind: "submitWorkload",
+      spec: engineSpec({ ...spec, acceleratorTypes: ["H100-80GB-HBM3"] }),
+      actor: "ann",
+      idempotencyKey: null,
+    });
+    const again = { ...documents, workloads: [...workloads, old] };
+    for (const dryRun of [true, false]) {
+      const { changes } = await client.apply(again, { dryRun });
+      expect(changes.map(({ name, action }) => [name, action])).toEqual(
+        [team.name, ...again.workloads.map(({ name }) => name)].map((name) => [name, "unchanged"]),
+      );
+    }
+    const { items } = await client.listWorkloads();
+    for (const { id, name } of items)
+      if (name !== "old") await expect.poll(async () => (await client.getWorkload(id)).phase).toBe("succeeded");
+    const others = workloads.map((work) => ({ ...work, acceleratorTypes: ["H100", "H200"] }));
+    const { changes } = await client.apply({ workloads: others }, { dryRun: true });
+    expect(new Set(changes.map(({ action }) => action))).toEqual(new Set(["changed"]));
+    await live.close();
+  });
+
+  it("of a device that the catalogue lacks are the same before and after a node has it", async () => {
+    cards();
+    const live = await start();
+    const { client } = live;
+    const waiting = { workloads: [train("waits", "NVIDIA Quadro P400", { waitForType: true })] };
+    await client.apply(waiting);
+    cards("NVIDIA Quadro P400");
+    const pool = { name: poolName("other"), site: siteName("local"), executor: "local", acceleratorType: "" };
+    await client.apply({ pools: [{ ...pool, priceMicroUsdPerHour: 0 }] });
+    await expect.poll(async () => (await client.fleet()).pools[0]?.acceleratorType).toBe("Quadro-P400");
+    expect((await client.apply(waiting, { dryRun: true })).changes).toMatchObject([{ action: "unchanged" }]);
+    await live.close();
+  });
+
+  it("of pools and quotas that a what-if states may have any name", async () => {
+    cards("NVIDIA H100 80GB HBM3");
+    const live = await start();
+    const { client } = live;
+    const wide = { waitForType: true, gang: { workers: 1, accelerators: 2 }, run: "sleep 600" };
+    for (const [name, type] of [
+      ["family", "H100"],
+      ["pcie", "H100-PCIe"],
+    ] as const)
+      await client.submitWorkload(train(name, type, wide));
+    const more = { name: "more", acceleratorType: "NVIDIA H100 PCIe", nodes: 2, acceleratorsPerNode: 2 };
+    const starts = async (question: object): Promise<readonly (number | null)[]> => {
+      const { moved } = await client.whatIf({ addPools: [more], ...question });
+      expect(moved.map(({ name }) => name)).toEqual(["family", "pcie"]);
+      return moved.map(({ changedAtMs }) => changedAtMs);
+    };
+    const [first, second] = await starts({});
+    expect(second).toBe(first);
+    const team = { name: "default", parent: null, limit: { "NVIDIA H100 PCIe": 2 } };
+    const [before, later] = await starts({ teams: [team] });
+    expect(later ?? Number.POSITIVE_INFINITY).toBeGreaterThan(before ?? Number.POSITIVE_INFINITY);
     await live.close();
   });
 

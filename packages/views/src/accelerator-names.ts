@@ -3,9 +3,10 @@
  * compares names as they are. So a request is brought to the names that the fleet has, or to those of the catalogue, before the engine sees it.
  */
 import { canonicalJson, RESOURCES_BESIDE_TYPES } from "@headroom/engine";
-import type { ReadonlyState, WorkloadSpec as EngineSpec } from "@headroom/engine";
+import type { ReadonlyState, Team as EngineTeam, WorkloadSpec as EngineSpec } from "@headroom/engine";
 import { nearestName, refuse } from "@headroom/protocol";
-import type { ApplyRequest, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
+import type { ApplyRequest, CalendarEntry, Pool, ProblemError, TeamSpec, WorkloadSpec } from "@headroom/protocol";
+import { calendarEntryResource, specResource, teamSpecResource } from "./wire-forms.ts";
 
 /** The catalogue of accelerator types: `@headroom/perf/accelerator-types`. */
 export interface TypeCatalogue {
@@ -79,11 +80,22 @@ export class AcceleratorNames {
     };
   }
 
+  calendarEntry(entry: CalendarEntry): CalendarEntry {
+    return entry.kind === "reservation" && entry.acceleratorType !== undefined
+      ? { ...entry, acceleratorType: this.of(entry.acceleratorType) }
+      : entry;
+  }
+
+  /** The name of a resource of quotas: cores and memory keep theirs. */
+  resource(name: string): string {
+    return RESOURCES_BESIDE_TYPES.includes(name) ? name : this.of(name);
+  }
+
   /** Amounts by the names of resources; of two names for one type the larger amount is no answer, so they are refused. */
   #amounts(amounts: Readonly<Record<string, number>>, pointer: string): Record<string, number> {
     const named: Record<string, number> = {};
     for (const [resource, amount] of Object.entries(amounts)) {
-      const name = RESOURCES_BESIDE_TYPES.includes(resource) ? resource : this.of(resource);
+      const name = this.resource(resource);
       if (name in named) {
         const message = `states ${name} twice: ${resource} is another name of it`;
         const errors = [{ pointer: `${pointer}/${resource}`, message }];
@@ -166,7 +178,7 @@ const NEAREST_MAX = 3;
 const quotaFields = ["limit", "userLimit", "guarantee", "lendingLimit", "borrowingLimit"] as const;
 type QuotaField = (typeof quotaFields)[number];
 
-type TypedState = FleetState & Pick<ReadonlyState, "workloads">;
+type TypedState = FleetState & Pick<ReadonlyState, "workloads" | "teams" | "schedules" | "calendar">;
 
 /** The spec with the names of the fleet. Throws if no node has a type that it accepts. */
 export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogue: TypeCatalogue): WorkloadSpec {
@@ -177,7 +189,10 @@ export function withTypesOfFleet(state: FleetState, spec: WorkloadSpec, catalogu
   return named;
 }
 
-/** The same of everything in a request to apply. Work that exists already is not submitted again, so it is not refused. */
+/**
+ * The request with the names of the fleet. A document that equals its recorded form but for names of types keeps the recorded names, which
+ * may be older than the catalogue or the fleet's present types: applying it again changes nothing, and no type of it is refused.
+ */
 export function documentsWithTypesOfFleet(
   state: TypedState,
   request: ApplyRequest,
@@ -186,48 +201,96 @@ export function documentsWithTypesOfFleet(
   const before = new AcceleratorNames(state, catalogue);
   const pools = request.pools.map((pool) => before.pool(pool));
   const names = new AcceleratorNames(state, catalogue, pools);
-  const workloads = request.workloads.map((spec) => names.spec(spec));
-  const schedules = request.schedules?.map((schedule) => ({ ...schedule, spec: names.spec(schedule.spec) }));
-  const calendar = request.calendar?.map((entry) =>
-    entry.kind === "reservation" && entry.acceleratorType !== undefined
-      ? { ...entry, acceleratorType: names.of(entry.acceleratorType) }
-      : entry,
-  );
+  const newest = newestNamed(state, request.workloads);
+  const workloads = request.workloads.map((spec) => specAsRecorded(names, spec, newest.get(nameOf(spec))));
+  const schedules = request.schedules?.map((schedule) => {
+    const recorded = state.schedules.get(schedule.name)?.schedule.spec;
+    return { ...schedule, spec: specAsRecorded(names, schedule.spec, recorded).document };
+  });
+  const calendar = request.calendar?.map((entry) => {
+    const recorded = state.calendar.get(entry.name)?.entry;
+    const resource = recorded === undefined ? undefined : calendarEntryResource(recorded);
+    return asRecorded(entry, resource, (each) => names.calendarEntry(each)).document;
+  });
   const problems = [
-    ...workloads
-      .flatMap((spec, at) => names.refusal(`/workloads/${at}`, spec) ?? [])
-      .filter(({ pointer }) => {
-        const spec = workloads[Number(pointer.split("/")[2])];
-        return spec === undefined || !isKnown(state, spec);
-      }),
+    ...workloads.flatMap(({ document, isRecorded }, at) =>
+      isRecorded ? [] : (names.refusal(`/workloads/${at}`, document) ?? []),
+    ),
     ...(schedules ?? []).flatMap(({ spec }, at) => names.refusal(`/schedules/${at}/spec`, spec) ?? []),
   ];
   if (problems.length > 0) throw refusalOf(problems);
   return {
     ...request,
     pools,
-    teams: request.teams.map((team, at) => names.team(team, `/teams/${at}`)),
-    workloads,
+    teams: request.teams.map((team, at) => teamAsRecorded(names, { team, at }, state.teams.get(team.name as never))),
+    workloads: workloads.map(({ document }) => document),
     ...(schedules === undefined ? {} : { schedules }),
     ...(calendar === undefined ? {} : { calendar }),
   };
 }
 
-/** The teams of a question with the names of the fleet. */
-export const teamsWithTypesOfFleet = (
-  state: FleetState,
-  teams: readonly TeamSpec[],
-  catalogue: TypeCatalogue,
-): TeamSpec[] => {
-  const names = new AcceleratorNames(state, catalogue);
-  return teams.map((team, at) => names.team(team, `/teams/${at}`));
-};
+/** Teams with their quotas by the fleet's names. Errors point into `/teams`. */
+export const teamsWithTypesOfFleet = (teams: readonly TeamSpec[], names: AcceleratorNames): TeamSpec[] =>
+  teams.map((team, at) => names.team(team, `/teams/${at}`));
 
-function isKnown({ workloads }: TypedState, spec: WorkloadSpec): boolean {
-  const text = canonicalJson(spec);
-  const isSame = (other: EngineSpec): boolean =>
-    other.name === spec.name && other.team === spec.team && canonicalJson(other) === text;
-  return [...workloads.values()].some((workload) => isSame(workload.spec));
+interface NamedDocument<Document> {
+  readonly document: Document;
+  /** Whether it equals the recorded document but for names of types. */
+  readonly isRecorded: boolean;
+}
+
+function asRecorded<Document>(
+  wanted: Document,
+  recorded: Document | undefined,
+  named: (document: Document) => Document,
+): NamedDocument<Document> {
+  const document = named(wanted);
+  const isRecorded = recorded !== undefined && canonicalJson(named(recorded)) === canonicalJson(document);
+  return { document: isRecorded ? recorded : document, isRecorded };
+}
+
+/** The curve of an elastic gang may be derived on submission: a document without it describes the same work. */
+function specAsRecorded(
+  names: AcceleratorNames,
+  wanted: WorkloadSpec,
+  known: EngineSpec | undefined,
+): NamedDocument<WorkloadSpec> {
+  const recorded = known === undefined ? undefined : specResource(known);
+  if (recorded !== undefined && wanted.gang.throughputMilli === undefined) delete recorded.gang.throughputMilli;
+  return asRecorded(wanted, recorded, (spec) => names.spec(spec));
+}
+
+function teamAsRecorded(
+  names: AcceleratorNames,
+  { team, at }: { readonly team: TeamSpec; readonly at: number },
+  known: EngineTeam | undefined,
+): TeamSpec {
+  const named = names.team(team, `/teams/${at}`);
+  if (known === undefined) return named;
+  const recorded = teamSpecResource(known);
+  // Earlier versions accepted quotas that state one type under two names: such a team is replaced.
+  if (statesTypeTwice(names, recorded)) return named;
+  return asRecorded(team, recorded, (each) => names.team(each, "")).document;
+}
+
+const statesTypeTwice = (names: AcceleratorNames, team: TeamSpec): boolean =>
+  quotaFields.some((field) => {
+    const resources = Object.keys(team[field] ?? {});
+    return new Set(resources.map((resource) => names.resource(resource))).size < resources.length;
+  });
+
+const nameOf = ({ team, name }: { readonly team: string; readonly name: string }): string => `${team} ${name}`;
+
+/** Specs of the newest workloads under the names of the request. */
+function newestNamed({ workloads }: TypedState, specs: readonly WorkloadSpec[]): ReadonlyMap<string, EngineSpec> {
+  const newest = new Map<string, EngineSpec>();
+  const wanted = new Set(specs.map(nameOf));
+  if (wanted.size === 0) return newest;
+  const names = new Set(specs.map(({ name }) => name));
+  for (const { spec } of workloads.values()) {
+    if (names.has(spec.name) && wanted.has(nameOf(spec))) newest.set(nameOf(spec), spec);
+  }
+  return newest;
 }
 
 function refusalOf(errors: readonly { readonly pointer: string; readonly message: string }[]): ProblemError {

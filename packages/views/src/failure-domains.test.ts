@@ -2,6 +2,7 @@ import { createEngine, nodeId, poolName, siteName } from "@headroom/engine";
 import { whatIfQuestion } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
 import { nodesOfDomains } from "./failure-domains.ts";
+import { ownNames } from "./testing/own-names.ts";
 import { SmallFleet } from "./testing/small-fleet.ts";
 import { whatIfChange } from "./tried-change.ts";
 
@@ -64,7 +65,8 @@ describe("failure domains", () => {
 });
 
 describe("a fleet that is added", () => {
-  const ask = (fleet: SmallFleet, question: object) => whatIfChange(fleet.engine, whatIfQuestion.parse(question));
+  const ask = (fleet: SmallFleet, question: object) =>
+    whatIfChange(fleet.engine, whatIfQuestion.parse(question), ownNames);
   const b200 = { name: "b200", acceleratorType: "B200", nodes: 3, acceleratorsPerNode: 8 };
 
   it("has new nodes in new domains, under the executor of its neighbours", () => {

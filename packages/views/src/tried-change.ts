@@ -4,6 +4,8 @@ import type { Engine } from "@headroom/engine";
 import { ProblemError, refuse } from "@headroom/protocol";
 import type { Pool, Site, WhatIfQuestion } from "@headroom/protocol";
 import type { ReplayChange, WhatIfChange } from "@headroom/sim";
+import { AcceleratorNames, teamsWithTypesOfFleet } from "./accelerator-names.ts";
+import type { TypeCatalogue } from "./accelerator-names.ts";
 import { addedFleet } from "./added-fleet.ts";
 import type { AddedFleet } from "./added-fleet.ts";
 import { nodesOfDomains } from "./failure-domains.ts";
@@ -16,7 +18,13 @@ interface TriedChange extends Pick<WhatIfQuestion, "teams" | "policy"> {
   readonly pools?: readonly Pool[];
 }
 
-export function triedChange(engine: Engine, { sites = [], pools = [], teams, policy }: TriedChange): ReplayChange {
+/** Accelerator types of teams and pools may have any name of the catalogue. */
+export function triedChange(
+  engine: Engine,
+  { sites = [], pools = [], teams: asked, policy }: TriedChange,
+  catalogue: TypeCatalogue,
+): ReplayChange {
+  const teams = teamsWithTypesOfFleet(asked, new AcceleratorNames(engine.state, catalogue, pools));
   const chosen = policy === undefined ? null : chosenPolicy(policy);
   if (policy !== undefined && chosen === null) throw noPreset();
   const documents = engineDocuments({ sites: [...sites], pools: [...pools], teams, workloads: [] });
@@ -25,10 +33,12 @@ export function triedChange(engine: Engine, { sites = [], pools = [], teams, pol
   return { teams: documents.teams, policy: chosen };
 }
 
-export function whatIfChange(engine: Engine, question: WhatIfQuestion): WhatIfChange {
+export function whatIfChange(engine: Engine, question: WhatIfQuestion, catalogue: TypeCatalogue): WhatIfChange {
   const { addNodes, lose, loseNodes: named } = question;
-  const added = addedFleet(engine.state, question);
-  const change = triedChange(engine, { ...question, ...added });
+  const names = new AcceleratorNames(engine.state, catalogue);
+  const declared = addedFleet(engine.state, question);
+  const added = { ...declared, pools: declared.pools.map((pool) => names.pool(pool)) };
+  const change = triedChange(engine, { ...question, ...added }, catalogue);
   const missing = [...named, ...addNodes.map(({ like }) => like)].find((id) => !engine.state.nodes.has(nodeId(id)));
   if (missing !== undefined) throw refuse("unknownNode", `There is no node ${missing}.`);
   const loseNodes = [...new Set([...named, ...nodesOfDomains(engine.state, lose)])];

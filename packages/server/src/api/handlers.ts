@@ -34,7 +34,6 @@ import {
   statusView,
   submissionNotices,
   teamList,
-  teamsWithTypesOfFleet,
   triedChange,
   verdictView,
   wasteView,
@@ -218,7 +217,7 @@ export const handlers: Handlers = {
     forecast.whatIf(
       (engine) => ({
         kind: "whatIf",
-        change: whatIfChange(engine, { ...body, teams: teamsWithTypesOfFleet(engine.state, body.teams, catalogue) }),
+        change: whatIfChange(engine, body, catalogue),
         horizonMs: body.horizonMs,
       }),
       actor,
@@ -237,9 +236,7 @@ export const handlers: Handlers = {
     return { ...taken, nowMs: nowMs() };
   },
   startReplay: async ({ driver, replays, nowMs }, { body }) => {
-    const change = await driver.read((engine) =>
-      triedChange(engine, { ...body, teams: teamsWithTypesOfFleet(engine.state, body.teams, catalogue) }),
-    );
+    const change = await driver.read((engine) => triedChange(engine, body, catalogue));
     return { id: replays.start({ change, periodMs: body.periodMs, nowMs: nowMs() }) };
   },
   replay: ({ replays }, { params: { id } }) => replays.read(id),

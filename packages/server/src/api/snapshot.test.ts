@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { estimateStarts, forecastPresentOf, usualEstimateOptions, whatIf } from "@headroom/sim";
 import { whatIfChange, whatIfView } from "@headroom/views";
+import * as catalogue from "@headroom/perf/accelerator-types";
 import { whatIfQuestion } from "@headroom/protocol";
 import type { FastifyReply } from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -34,7 +35,8 @@ describe("the state as bytes", () => {
     const starts = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null });
     const question = whatIfQuestion.parse(asked);
     const { horizonMs } = question;
-    const again = whatIfView(present, { change: whatIfChange(present.engine, question), horizonMs }, whatIf, starts);
+    const change = whatIfChange(present.engine, question, catalogue);
+    const again = whatIfView(present, { change, horizonMs }, whatIf, starts);
     expect(again).toEqual(answer);
   });
 
