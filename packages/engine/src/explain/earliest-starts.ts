@@ -1,6 +1,6 @@
 /**
- * Earliest starts by hold reasons alone (people, dependencies, clock), ignoring capacity: a lower bound for forecasts.
- * It states only what is certain, so work that merely lacks capacity has none.
+ * Earliest starts by hold reasons alone (holds, dependencies, clock), ignoring capacity: a lower bound for forecasts.
+ * It states only certain bounds; work that merely lacks capacity is bounded by the present.
  */
 import { renewalMs } from "../usage/account.ts";
 import { spentBudget } from "../usage/gate.ts";
@@ -35,14 +35,14 @@ export class EarliestStarts {
     this.#nominated = new Set(places.map(({ workloadId }) => workloadId));
   }
 
-  /** Whether anything of it is yet to start: all of it, a task of it, or what has to be tried again. */
+  /** Whether any task of the workload has yet to start or to be retried. */
   waits(workload: Workload): boolean {
     return workload.endedAtMs === null && (waitingTaskCount(workload) > 0 || this.#nominated.has(workload.id));
   }
 
   /**
-   * The instant before which no waiting task starts; `NEVER_AS_THINGS_ARE`: not without a user's action. Ask in the
-   * order of submission, so that dependencies are known.
+   * The instant before which no waiting task starts; `NEVER_AS_THINGS_ARE`: only a user's action can start it. Ask for
+   * workloads in the order of submission, so that dependencies are known.
    */
   of(workload: Workload): number {
     const { id } = workload;
@@ -107,7 +107,7 @@ export class EarliestStarts {
   }
 }
 
-/** Where nothing but a task that failed or was lost is left, the end of its back-off. */
+/** End of the back-off, if only tasks that wait for a retry are left. */
 function retryMs({ spec, nextTask, retries, activeAttempts }: Workload): number {
   if (retries.length === 0 || activeAttempts.length > 0 || nextTask < taskCountOf(spec)) return 0;
   return retries.reduce((first, { notBeforeMs }) => Math.min(first, notBeforeMs), Number.POSITIVE_INFINITY);

@@ -1,4 +1,7 @@
-/** When the calendar lets work start: the end of the first window after which the empty fleet has capacity for it. */
+/**
+ * The instant from which the calendar lets work start: the end of the first window after which the empty fleet has
+ * capacity for it.
+ */
 import { acceptableTypes, isInGroups } from "../cluster/request.ts";
 import { looksAround } from "../placement/filters/anti-affinity.ts";
 import { windowsInTheWay } from "../placement/filters/calendar-windows.ts";
@@ -10,15 +13,15 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
 
 /**
- * Maximum number of window ends tried: each costs a placement on the whole fleet for every kind of work; later ones are
- * reported too early.
+ * Maximum number of window ends tried: each costs one placement on the whole fleet for each bucket. If there are more,
+ * the next end is reported untested and may be too early.
  */
 const ENDS_SIMULATED_MAX = 16;
 
 /**
- * The instant before which windows leave no capacity even on an empty fleet; 0: there is capacity, or other constraints
- * decide. Never later than its real start: between two ends capacity only shrinks, because later starts overlap later
- * windows.
+ * The instant before which calendar windows leave no capacity even on an empty fleet; 0: there is capacity, or other
+ * constraints decide. It is never later than the real start: between two ends capacity only shrinks, because later
+ * starts overlap later windows.
  */
 export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: number): number {
   const { calendar } = world;
@@ -30,7 +33,7 @@ export function openBesideWindowsMs(world: World, bucket: QueueBucket, nowMs: nu
   return ends.slice(0, ENDS_SIMULATED_MAX).find((endMs) => calendar.at(endMs, isOpen)) ?? untried;
 }
 
-/** Ends of windows that close a usable node, in order, including windows that only a later start would overlap. */
+/** Ends of windows that close a usable node, in order. Windows that only a later start would overlap are included. */
 function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonly number[] {
   const { calendar, capacity } = world;
   const types = new Set(acceptableTypes(world, bucket.request).map(({ type }) => type));
@@ -44,7 +47,7 @@ function endsThatOpen(world: World, bucket: QueueBucket, nowMs: number): readonl
   return [...new Set(ends)].filter((endMs) => endMs > nowMs).toSorted((left, right) => left - right);
 }
 
-/** Whether the empty fleet has capacity beside windows; assumed if other constraints decide. */
+/** Whether the empty fleet has capacity outside the windows; true if other constraints decide. */
 function hasRoomBeside(world: World, bucket: QueueBucket): boolean {
   const { spec } = bucket.request;
   if (isInGroups(bucket.request) || looksAround(world, spec) || world.capacity.hotSpares.size > 0) return true;

@@ -1,4 +1,4 @@
-/** Usage of a team's budget and the forecast of the rest, as of the engine's clock. */
+/** A team's budget: usage, and forecast of the remaining amount, at the engine's clock. */
 import { accrued, gpuHoursOf, microUsdOf, periodStartMs, renewalMs } from "../../usage/account.ts";
 import { budgetForecast } from "../../usage/forecast.ts";
 import type { BudgetForecast } from "../../usage/forecast.ts";
@@ -10,17 +10,17 @@ import type { Engine } from "../../engine/ready.ts";
 export interface AccountView {
   readonly gpuHours: number;
   readonly microUsd: number;
-  /** When the period began; 0 for a budget that is given once. */
+  /** Start of the current budget period; 0 for a budget that does not renew. */
   readonly periodStartMs: number;
   readonly renewsAtMs: number | null;
   readonly isSpent: boolean;
-  /** All of this as of then. */
+  /** Time of all figures of this view. */
   readonly atMs: number;
-  /** `null`: there is nothing left of it. */
+  /** `null`: the budget is used up. */
   readonly forecast: BudgetForecast | null;
 }
 
-/** `null`: the team has no budget. */
+/** The budget account of a team; `null`: the team has no budget. */
 export function accountOf(engine: Engine, team: TeamName): AccountView | null {
   const { state, budgets } = worldOf(engine);
   const budget = state.teams.get(team)?.budget;

@@ -1,4 +1,4 @@
-/** Recent average usage of a team, as of the engine's clock. */
+/** Decayed usage of a team, at the engine's clock. */
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { AVERAGE_ONE } from "../../usage/decayed-usage.ts";
@@ -11,7 +11,7 @@ export interface DecayedUsageView {
   readonly memoryMib: number;
 }
 
-/** `null`: usage history does not count under the active policy. */
+/** The team's decayed average usage; `null`: usage history does not count under the active policy. */
 export function decayedUsageOf(engine: Engine, team: TeamName): DecayedUsageView | null {
   const { decayedUsage } = worldOf(engine);
   if (decayedUsage.halfLife === null) return null;

@@ -18,16 +18,16 @@ export function nodeUse(
   return { attempts: [...attempts.keys()], freeCount, coresFreeMilli, memoryFreeMib };
 }
 
-/** Accelerators that the team and everything below it holds, by type. */
+/** Accelerators held by the team and its subteams, by type. */
 export function teamHolds(engine: Engine, team: TeamName): ReadonlyMap<string, number> {
   return worldOf(engine).teamUse.usedByType(team);
 }
 
-/** The same of the types of a family together. */
+/** Accelerators of the family's types held by the team and its subteams. */
 export const teamHoldsOfFamily = (engine: Engine, team: TeamName, family: string): number =>
   worldOf(engine).teamUse.used(team, family);
 
-/** The same in all, with cores and memory. */
+/** Accelerators of all types, cores and memory held by the team and its subteams. */
 export function teamHoldsInAll(
   engine: Engine,
   team: TeamName,

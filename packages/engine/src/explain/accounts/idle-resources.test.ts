@@ -17,7 +17,7 @@ function receive(engine: Engine, nowMs: number, ...inputs: readonly Input[]): vo
   engine.advance();
 }
 
-/** One node of eight; a workload of eight runs there since time 0. */
+/** An engine with one node of eight accelerators, on which a workload of eight runs since time 0. */
 function running(walltimeMs: number | null = null): Engine {
   const engine = createEngine();
   const pool = {
@@ -68,7 +68,7 @@ const report = (busyAccelerators: number, more: Partial<UtilizationReport> = {})
   ...more,
 });
 
-/** The attempt's reports, as the telemetry store has them. */
+/** The attempt's reports, as the telemetry store returns them. */
 class Reported {
   #telemetry: AttemptTelemetry = { progressAtMs: null, utilization: null };
   readonly telemetryOf = (): AttemptTelemetry => this.#telemetry;

@@ -1,6 +1,7 @@
 /**
- * Idle and oversized resources, from reports of work and executors: accelerators that were never or not recently busy,
- * far too large memory, stalled progress, and walltimes far above similar runs. Work without reports is not judged.
+ * Idle and oversized resources, found from reports of attempts and executors: accelerators that were never or not
+ * recently busy, accelerator memory far above its peak use, stalled progress, and walltimes far above similar runs.
+ * Attempts without reports are not judged.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { AttemptId, WorkloadId } from "../../model/ids.ts";
@@ -11,12 +12,15 @@ import { clockOf } from "../../engine/engine.ts";
 
 interface IdleFinding {
   readonly workloadId: WorkloadId;
-  /** Reported idle accelerator time in accelerators times ms; `null`: not measurable in accelerators. */
+  /**
+   * Idle accelerator time in accelerators times ms, from reports; `null`: the finding does not measure accelerator
+   * time.
+   */
   readonly wastedAcceleratorMs: number | null;
 }
 
 export type Waste =
-  /** At most `mostBusy` of its reported accelerators were busy at once. */
+  /** At most `mostBusyCount` accelerators of the attempt were busy at once. */
   | (IdleFinding & {
       readonly kind: "unusedAccelerators";
       readonly attemptId: AttemptId;
@@ -36,7 +40,7 @@ export type Waste =
       readonly peakMib: number;
       readonly capacityMib: number;
     })
-  /** It reported progress once. */
+  /** No report for at least `SILENT_MIN_MS`, after at least one progress report. */
   | (IdleFinding & {
       readonly kind: "noProgress";
       readonly attemptId: AttemptId;
@@ -50,28 +54,28 @@ export type Waste =
       readonly runCount: number;
     });
 
-/** Reports of an attempt from the telemetry store: the journal holds only estimates and idle times. */
+/** Reports of an attempt from the telemetry store. The journal itself holds only progress estimates and idle times. */
 export interface AttemptTelemetry {
-  /** Time of the newest progress report; `null`: it reported none. */
+  /** Time of the newest progress report; `null`: the attempt reported no progress. */
   readonly progressAtMs: number | null;
   readonly utilization: AttemptUtilization | null;
 }
 
-/** `null`: nothing is known of the attempt. */
+/** Telemetry of an attempt; `null`: the store has none. */
 export type TelemetryOf = (id: AttemptId) => AttemptTelemetry | null;
 
 const MINUTE_MS = 60_000;
-/** Work loads its data and compiles before it computes. */
+/** An attempt loads data and compiles during its first minutes, with accelerators idle. */
 const WARM_UP_MS = 10 * MINUTE_MS;
 const IDLE_MIN_MS = 30 * MINUTE_MS;
-/** Evaluations and checkpoints between two reports take this long at times. */
+/** An evaluation or a checkpoint between two progress reports can take this long. */
 const SILENT_MIN_MS = 60 * MINUTE_MS;
-/** A card of half the size would do, and one of a quarter more. */
+/** With a peak of at most a quarter of the memory, a card of half the size would suffice with room to spare. */
 const MEMORY_FACTOR = 4;
 const WALLTIME_FACTOR = 4;
 const RUNS_MIN = 5;
 
-/** All findings, most accelerator time first; for one workload if it is given. */
+/** All findings, those with most idle accelerator time first. `only`: restricts the search to one workload. */
 export function findWaste(
   engine: Engine,
   only: WorkloadId | null = null,
@@ -147,14 +151,14 @@ function wasteOf(attempt: Attempt, workload: Workload, { nowMs, telemetry }: Kno
   return found;
 }
 
-/** Time of its last report; 0 without one. */
+/** Milliseconds since the attempt's last report; 0: it has reported no progress. */
 function silentFor({ id }: Attempt, { checkpoint }: Workload, { nowMs, telemetry }: Known): number {
   if (telemetry === null || telemetry.progressAtMs === null) return 0;
   const saidAtMs = Math.max(telemetry.progressAtMs, checkpoint?.attemptId === id ? checkpoint.atMs : 0);
   return nowMs - Math.max(saidAtMs, telemetry.utilization?.busyAtMs ?? 0);
 }
 
-/** `sweep-17` and `sweep-18` are such work: of one team and kind, and of one name but for its numbers. */
+/** Key of similar workloads: same team, same kind, same name apart from digits (`sweep-17` and `sweep-18`). */
 const familyOf = ({ spec: { team, kind, name } }: Workload): string =>
   `${team} ${kind} ${name.replace(/[0-9]+/g, "#")}`;
 
@@ -180,7 +184,7 @@ function tooLongWalltimes(asking: readonly Workload[], all: readonly Workload[])
   });
 }
 
-/** A run that ended by itself with success. */
+/** Run time of an attempt that ended by itself with success, in ms; `null`: any other attempt. */
 function runOf({ outcome, startedAtMs, endedAtMs }: EndedAttempt): number | null {
   return outcome === "succeeded" && startedAtMs !== null ? endedAtMs - startedAtMs : null;
 }

@@ -12,28 +12,31 @@ import type { WorkloadEntity } from "../../state/state.ts";
 
 export interface QueuePage {
   readonly workloads: readonly {
-    /** How many workloads the policy considers before it. */
+    /** Number of workloads ahead of this one in the policy's order. */
     readonly position: number;
     readonly workload: Workload;
   }[];
-  /** The last that was looked at where there may be more of them; `null`: there are no more. */
+  /** The last workload that was scanned, if more may follow; `null`: the queue ends here. */
   readonly nextAfter: WorkloadId | null;
 }
 
 export interface QueueQuery {
   readonly after: WorkloadId | null;
   readonly limit: number;
-  /** Only these; absent: all. */
+  /** Filter of the listed workloads; absent: all. */
   readonly isWanted?: (workload: Workload) => boolean;
 }
 
-/** Workloads looked at for one page: a rare match is found over several short pages instead of one long stall. */
+/**
+ * Maximum number of workloads scanned for one page. A filter with few matches then gives several short pages instead of
+ * one long stall.
+ */
 const SCAN_MAX = 10_000;
 
 /**
- * Waiting workloads with an eligible task, in queue order, after the position of `after`, whether that one still waits
- * or not. Workloads in back-off are excluded. Costs the size of the page times the number of buckets, at any position
- * in the queue.
+ * Waiting workloads with an eligible task, in queue order, from the position of `after` on; `after` itself may have
+ * left the queue. Workloads in back-off are excluded. The cost is the size of the page times the number of buckets, at
+ * any position in the queue.
  */
 export function queuePage(engine: Engine, { after, limit, isWanted = () => true }: QueueQuery): QueuePage {
   const { queue, state } = worldOf(engine);
@@ -56,9 +59,9 @@ export function queuePage(engine: Engine, { after, limit, isWanted = () => true 
 }
 
 interface Head<Next> {
-  /** Entries of the class that come before the page. */
+  /** Number of the bucket's entries before the page. */
   readonly skipped: number;
-  /** The class's next entry, and those after it. */
+  /** Next entry of the bucket; `rest` iterates over the entries after it. */
   workload: Next;
   readonly rest: Iterator<WorkloadEntity, void>;
 }
@@ -73,10 +76,10 @@ function headsBehind(queue: Queue, after: WorkloadEntity | undefined): Head<Work
   });
 }
 
-/** How many workloads wait and are not in the queue, by what keeps them from it; `promised`: their places are kept for them. */
+/** Number of workloads that wait outside the queue, by hold reason. `nominated`: workloads with a nomination. */
 export type HoldReason = Readonly<Record<HoldReasonBy | "backoff" | "nominated", number>>;
 
-/** Looks at every workload there is: asked once for a listing, not for each of its pages. */
+/** Counts hold reasons over all workloads, once for a listing and not for each of its pages. */
 export function holdReason(engine: Engine, isWanted: (workload: Workload) => boolean): HoldReason {
   const { queue, state } = worldOf(engine);
   const nowMs = clockOf(engine);
@@ -91,7 +94,10 @@ export function holdReason(engine: Engine, isWanted: (workload: Workload) => boo
   return counts;
 }
 
-/** Totals over everything that may start now, a part of an accelerator counting as its part; costs one step for each class and each array that waits. */
+/**
+ * Totals over all workloads that may start now; a fraction of an accelerator counts as its fraction. The cost is one
+ * step for each bucket and each waiting array.
+ */
 export function waitingSummary(engine: Engine): {
   readonly workloads: number;
   readonly tasks: number;

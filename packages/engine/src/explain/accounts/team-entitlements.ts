@@ -1,4 +1,4 @@
-/** A team's entitlement by present demand, and whether a waiting request is within it. */
+/** A team's entitlement under present demand, and whether a waiting request would exceed it. */
 import { worldOf } from "../../engine/engine.ts";
 import type { TeamName, WorkloadId } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
@@ -10,9 +10,9 @@ import { ACCELERATORS_AT, isUnder } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
 
 /**
- * The larger of guarantee and fair share, within the limit, of every compared resource: cores in thousandths, memory in
- * MiB, accelerators (in total, and of each type that any team states) by number. `null`: the active policy compares no
- * teams.
+ * Entitlement by compared resource: the larger of guarantee and fair share, capped by the limit. Cores are in
+ * thousandths, memory in MiB, accelerators (in total, and for each type that any team states) by number. `null`: the
+ * active policy does not compare teams.
  */
 export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<string, number> | null {
   const world = worldOf(engine);
@@ -35,7 +35,7 @@ export function teamEntitlements(engine: Engine, team: TeamName): ReadonlyMap<st
 }
 
 export interface EntitlementExceeded {
-  /** The team of the work, or one above it. */
+  /** The workload's team, or a team above it. */
   readonly team: TeamName;
   readonly resource: string;
   /** In the unit in which teams state the resource. */
@@ -44,8 +44,9 @@ export interface EntitlementExceeded {
 }
 
 /**
- * Why waiting work cannot preempt other teams although victims exist: the team, its own or one above it, would exceed
- * its entitlement. `null`: it is within its entitlement, there are no victims, or the policy has other rules.
+ * The reason why waiting work cannot preempt other teams although victims exist: its team, or a team above it, would
+ * exceed its entitlement. `null`: the request stays within the entitlement, there are no victims, or the policy has
+ * other rules.
  */
 export function entitlementExceeded(engine: Engine, id: WorkloadId): EntitlementExceeded | null {
   const world = worldOf(engine);
@@ -58,7 +59,7 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   if (beyond === null) return null;
   const { node, positions } = beyond;
   const somebodyCould = [...evictable.keys()].some((team) => !isUnder(teamUse.node(team), node));
-  // For a type, if it increases both that type and the total.
+  // If the request exceeds both a type and the total, the last position is the type.
   const position = positions.at(-1);
   if (!somebodyCould || position === undefined) return null;
   const unit = position >= ACCELERATORS_AT ? 1000 : 1;
@@ -70,7 +71,7 @@ export function entitlementExceeded(engine: Engine, id: WorkloadId): Entitlement
   };
 }
 
-/** Accelerators of whatever type that the team and those above it allow: no type of them can be more. */
+/** Smallest limit on accelerators of all types, from the team up to the root. It also caps each single type. */
 function limitInAll({ state }: World, team: TeamName): number {
   let most = Number.POSITIVE_INFINITY;
   for (let at: TeamName | null = team; at !== null; at = state.teams.get(at)?.parent ?? null)

@@ -1,4 +1,4 @@
-/** Effect of a calendar window on the work on its nodes: usage by its holder, and drained work. */
+/** Effect of a calendar window on the workloads on its nodes: usage by the window's holders, and drained attempts. */
 import { milliOf } from "../../model/device-part.ts";
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import { shapeOf } from "../../model/gang.ts";
@@ -11,25 +11,25 @@ import { latestEndMs } from "../../cluster/latest-end.ts";
 export interface WindowUse {
   readonly nodeCount: number;
   readonly acceleratorCount: number;
-  /** Accelerators on its nodes that are held by work for which it is kept. */
+  /** Accelerators on the window's nodes held by the teams or users that the window is reserved for. */
   readonly heldFor: number;
-  /** Work that is or will be stopped for it, the next first. */
+  /** Attempts that are or will be stopped before the window begins, ordered by stop time. */
   readonly drained: readonly DrainedAttempt[];
-  /** How many other attempts on its nodes are over before it begins, by their walltimes. */
+  /** Number of other attempts on the window's nodes whose walltimes end before the window begins. */
   readonly completionCount: number;
 }
 
 export interface DrainedAttempt {
   readonly attemptId: AttemptId;
   readonly workloadId: WorkloadId;
-  /** Accelerators that it holds on the window's nodes. */
+  /** Accelerators that the attempt holds on the window's nodes. */
   readonly accelerators: number;
-  /** When it is stopped: its grace period and checkpoint time before the window begins. */
+  /** Time of the stop request: the start of the window minus grace period and checkpoint time. */
   readonly askedAtMs: number;
   readonly isStopping: boolean;
 }
 
-/** `null`: there is no such window, or it is a tariff. */
+/** Usage of the window's nodes; `null`: there is no window of this name, or it is a tariff. */
 export function windowUse(engine: Engine, name: string): WindowUse | null {
   const world = worldOf(engine);
   const found = world.calendar.windows.find(({ window }) => window.name === name);
@@ -62,7 +62,7 @@ export function windowUse(engine: Engine, name: string): WindowUse | null {
       drained.push({ attemptId, workloadId, accelerators, askedAtMs, isStopping: stop !== null });
     }
   }
-  // The sort is stable: those of one instant stay in the order of placing.
+  // The sort is stable: attempts with equal stop times stay in the order of placement.
   drained.sort((left, right) => left.askedAtMs - right.askedAtMs);
   return { nodeCount: nodes.size, acceleratorCount, heldFor, drained, completionCount };
 }

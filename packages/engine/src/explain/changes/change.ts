@@ -8,17 +8,20 @@ import type { NodeId, PoolName, TeamName, WorkloadId } from "../../model/ids.ts"
 import type { StartWindowCondition } from "../../model/workload.ts";
 
 export type Change =
-  /** It is released. */
+  /** The workload is released from its hold. */
   | { readonly kind: "release" }
-  /** It does not wait for its time; `atMs`: when that would have come. */
+  /** The workload does not wait for its start time; `atMs`: the start time that is dropped. */
   | { readonly kind: "dropNotBefore"; readonly atMs: number }
-  /** It does not mind what these conditions say of power. */
+  /** The workload's start window loses these conditions on price or carbon of power. */
   | { readonly kind: "dropStartWindow"; readonly conditions: readonly StartWindowCondition[] }
-  /** Another accelerator type is also accepted. */
+  /** The workload also accepts this accelerator type. */
   | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
-  /** Nodes without these labels are also accepted. */
+  /** The workload also accepts nodes without these labels. */
   | { readonly kind: "dropSelector"; readonly labels: readonly string[] }
-  /** A wider fabric domain is allowed; `to` is `null`: anywhere. `slices`: for the workers of a slice. */
+  /**
+   * A wider fabric domain is allowed; `to` is `null`: anywhere. `slices`: the domain of the gang's slices, not of the
+   * whole gang.
+   */
   | {
       readonly kind: "widerFabric";
       readonly from: string;
@@ -26,21 +29,21 @@ export type Change =
       readonly slices: boolean;
       readonly group?: string;
     }
-  /** More workers of the gang may carry one value of the label over which it is spread. */
+  /** More workers of the gang may share one value of the topology key. */
   | { readonly kind: "widerSpread"; readonly topologyKey: string; readonly from: number; readonly to: number }
-  /** It may be evicted for others. */
+  /** The workload becomes preemptible. */
   | { readonly kind: "preemptible" }
-  /** It does not keep apart in these ways, and is of none of these sets any more. */
+  /** These anti-affinity terms are dropped, membership in sets included. */
   | { readonly kind: "dropAntiAffinity"; readonly terms: readonly AntiAffinityTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
-  /** For an elastic gang: a smaller minimum. */
+  /** A gang has fewer workers; an elastic gang has a smaller minimum. */
   | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
-  /** Per worker. */
+  /** Accelerators per worker. */
   | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number; readonly group?: string }
   | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number; readonly group?: string }
   | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number; readonly group?: string }
   | { readonly kind: "higherPriority"; readonly from: number; readonly to: number }
-  /** `from` is `null` where the team states none of the resource. */
+  /** `from` is `null` if the team states no guarantee for the resource. */
   | {
       readonly kind: "largerGuarantee";
       readonly team: TeamName;
@@ -48,7 +51,7 @@ export type Change =
       readonly from: number | null;
       readonly to: number;
     }
-  /** `user`: it is what any one user of the team may hold, and this user's work has come to it; absent: the team's own limit. */
+  /** `user`: the limit on each user of the team, which this user's work has reached; absent: the team's own limit. */
   | {
       readonly kind: "largerLimit";
       readonly team: TeamName;
@@ -59,9 +62,9 @@ export type Change =
     }
   /** Every used-up budget that blocks it is raised to the next whole GPU-hour or dollar above its usage. */
   | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
-  /** These nodes, which are drained, take work again. */
+  /** These drained nodes take work again. */
   | { readonly kind: "resumeNodes"; readonly nodes: readonly NodeId[] }
-  /** The window begins so much later, in whole minutes, and lasts as long. */
+  /** The window begins later, in whole minutes, and keeps its length. */
   | {
       readonly kind: "laterWindow";
       readonly name: string;
@@ -69,13 +72,13 @@ export type Change =
       readonly fromMs: number;
       readonly toMs: number;
     }
-  /** Fewer nodes of the pool are kept as spares. */
+  /** Fewer nodes of the pool are reserved as hot spares. */
   | { readonly kind: "fewerHotSpares"; readonly pool: PoolName; readonly from: number; readonly to: number }
-  /** These pools also admit work under its data rule. */
+  /** These pools also admit work under the workload's data rule. */
   | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
   /**
-   * This number of running attempts have ended, in the order of expected ends; the last of them belongs to this
-   * workload, and ends at this instant.
+   * This number of running attempts have ended, in the order of expected ends. The last of them belongs to `workloadId`
+   * and is expected to end at `expectedAtMs`.
    */
   | {
       readonly kind: "afterEnds";
@@ -83,10 +86,13 @@ export type Change =
       readonly workloadId: WorkloadId;
       readonly expectedAtMs: number;
     }
-  /** Nodes like this one have joined. */
+  /** Nodes of the same shape as `like` have joined. */
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
-/** `alone`: no other work on its nodes. `of`: its own set. Otherwise the excluded set and the domain. */
+/**
+ * `exclusive`: no other work on the workload's nodes. `of`: membership in a set that others exclude. Otherwise the
+ * excluded set and its domain.
+ */
 export type AntiAffinityTerm = { readonly exclusive: true } | { readonly of: string } | AntiAffinityFrom;
 
 /** A budget of a team; money in micro-dollars. */
@@ -99,7 +105,7 @@ export interface LargerBudget {
 
 export type ChangeKind = Change["kind"];
 
-/** The order in which changes are offered: the cheapest kind first. */
+/** The order in which changes are listed: the cheapest kind first. */
 export const CHANGE_KINDS: readonly ChangeKind[] = [
   "release",
   "dropNotBefore",
@@ -127,23 +133,23 @@ export const CHANGE_KINDS: readonly ChangeKind[] = [
   "moreNodes",
 ];
 
-/** Work that would be evicted, or shrunk, for it. */
+/** A running workload that would be evicted or shrunk for the start. */
 export interface Displaced {
   readonly workloadId: WorkloadId;
   readonly workers: number;
-  /** Remaining workers; 0: it is evicted completely. */
+  /** Number of remaining workers; 0: the workload is evicted completely. */
   readonly keeps: number;
-  /** Accelerator-milliseconds of work that would be lost: what ran since the last checkpoint, and starting again. */
+  /** Accelerator-milliseconds of work that would be lost: the time since the last checkpoint, and the restart. */
   readonly lostAcceleratorMs: number;
 }
 
-/** How it would start. */
+/** Placement and victims of the start that a change leads to. */
 export interface WouldStart {
   readonly acceleratorType: string;
   readonly nodes: readonly NodeId[];
-  /** False: as soon as terminating work has ended. */
+  /** False: the start waits until terminating work has ended. */
   readonly atOnce: boolean;
-  /** Work that is evicted for it. */
+  /** Workloads that are evicted or shrunk for the start. */
   readonly displaced: readonly Displaced[];
 }
 

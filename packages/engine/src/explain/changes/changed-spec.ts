@@ -1,4 +1,4 @@
-/** The spec after a change that the submitter can make: it is submitted again like this. */
+/** The spec after a change that the submitter can make alone. The workload would be submitted again with this spec. */
 import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
 import type { FabricSpec, TaskGroup, GangSpec, StartWindowCondition, WorkloadSpec } from "../../model/workload.ts";
@@ -35,7 +35,7 @@ export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec
   return withGroup(spec, index, changedAlone(specOfGroup(spec, index), same));
 }
 
-/** The work with what has become of one of its groups. */
+/** The spec with one of its task groups replaced. */
 function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
   const { taskGroups = [] } = spec.gang;
   const { antiAffinity, ...own } = gang;
@@ -99,7 +99,7 @@ const withGang = (spec: WorkloadSpec, changes: Partial<GangSpec>): WorkloadSpec 
   gang: { ...spec.gang, ...changes },
 });
 
-/** The terms of work that keeps apart, or from which others do. */
+/** All anti-affinity terms of a spec: exclusive nodes, excluded sets, and membership in sets that others exclude. */
 export const antiAffinityTerms = ({
   sets = [],
   from = [],
@@ -124,7 +124,7 @@ function lessAntiAffinity(spec: WorkloadSpec, dropped: readonly AntiAffinityTerm
   return { ...spec, gang: kept.length === 0 ? gang : { ...gang, antiAffinity: left } };
 }
 
-/** Where no condition is left it does not wait for power at all. */
+/** Without any remaining condition the start window is dropped, its latest start included. */
 function withoutConditions(spec: WorkloadSpec, conditions: readonly StartWindowCondition[]): WorkloadSpec {
   const { startWindow = {}, ...rest } = spec;
   const kept = Object.entries(startWindow).filter(([field]) => !conditions.some((each) => each === field));
@@ -138,7 +138,7 @@ function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadS
   return kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
 }
 
-/** Preferences stay. */
+/** Preferences of the fabric are kept. */
 function widened(
   spec: WorkloadSpec,
   { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },

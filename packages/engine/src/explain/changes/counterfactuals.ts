@@ -1,6 +1,7 @@
 /**
- * Trying: a fork of the live state is given ordinary inputs, decides a round as the live engine would, and is asked whether
- * the work in question starts in it. Nothing is concluded from a formula that the engine itself does not apply.
+ * Counterfactual runs: a fork of the live state receives ordinary inputs and decides a round as the live engine would;
+ * the answer is whether the workload starts in that round. No answer rests on a formula that the engine itself does not
+ * apply.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../../engine/engine.ts";
@@ -24,23 +25,23 @@ import type { Displaced, WouldStart } from "./change.ts";
 import { OtherLowerBound } from "./other-lower-bound.ts";
 import { couldStart } from "./probe.ts";
 
-/** One trial on a stage. */
+/** One counterfactual run on a stage. */
 interface ChangeStep {
-  /** The work in question before it. */
+  /** The stage's workload before the run. */
   readonly before: WorkloadId | null;
   readonly simulated: CounterfactualRun;
 }
 
-/** A fork with the work in question in it. */
+/** A fork of the live engine with the workload in question. */
 export interface Stage {
   readonly engine: Engine;
-  /** Team and user of the work. */
+  /** User who submitted the workload; the asking user if it is not submitted. */
   readonly actor: string;
-  /** The work in question; `null` while it is not submitted, or was refused. */
+  /** The workload in question; `null`: not submitted yet, or refused. */
   target: WorkloadId | null;
-  /** Whether more was recorded than can be undone: then the sandbox is discarded. */
+  /** True: more was recorded than can be undone, so the fork is discarded. */
   isUsed: boolean;
-  /** Undo records of the inputs of each run, the last one first. */
+  /** Undo records of the runs on this stage, in order. */
   readonly steps: ChangeStep[];
 }
 
@@ -53,10 +54,10 @@ export interface Outcome {
 
 export interface Question {
   readonly counterfactuals: Counterfactuals;
-  /** Its state after a round without a change. */
+  /** The stage after a round without a change. */
   readonly undisturbed: Stage;
   readonly spec: WorkloadSpec;
-  /** The work as it waits live; `null`: it is not submitted yet. */
+  /** The workload that waits in the live engine; `null`: not submitted yet. */
   readonly target: WorkloadId | null;
 }
 
@@ -67,8 +68,8 @@ type Body = Command extends infer Each
   : never;
 
 /**
- * The actor of counterfactual runs; a submission belongs to the asking user, or to the submitter of the work it
- * replaces.
+ * The actor of counterfactual commands. A submission instead belongs to the asking user, or to the submitter of the
+ * workload that it replaces.
  */
 const COUNTERFACTUAL = "counterfactual";
 
@@ -87,19 +88,22 @@ export class Counterfactuals {
   readonly #live: Engine;
   readonly #asker: string;
   readonly nowMs: number;
-  /** On which nothing has come about; `null`: there is none at hand. */
+  /** An unchanged fork for the next question; `null`: none is ready. */
   #hotSpare: Stage | null = null;
-  /** Number of rounds so far: the cost of the answer. */
+  /** Number of rounds run so far: the cost of the answer. */
   count = 0;
 
-  /** `asker`: the user of work that is not submitted yet. */
+  /** `asker`: the user who would submit a workload that is not submitted yet. */
   constructor(live: Engine, asker: string = COUNTERFACTUAL) {
     this.#live = live;
     this.#asker = asker;
     this.nowMs = clockOf(live);
   }
 
-  /** A stage on which the work waits as it does live; `null`: on which it is not submitted yet, or as of this spec, without a round. */
+  /**
+   * A stage on which the workload waits as in the live engine. Without `target` the workload is not submitted, or
+   * submitted with `spec`; no round is decided.
+   */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
     const hotSpare = this.#hotSpare;
     this.#hotSpare = null;
@@ -113,7 +117,7 @@ export class Counterfactuals {
     return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
   }
 
-  /** Returns the sandbox to the pool, with everything undone, or restored by `before`. */
+  /** Keeps the stage for the next question, with every run undone, or restored by the inputs `before`. */
   giveBack(stage: Stage, before: readonly Input[] | null = null): void {
     if (before !== null) {
       this.takeIn(stage, before);
@@ -125,27 +129,27 @@ export class Counterfactuals {
     if (!stage.isUsed) this.#hotSpare = stage;
   }
 
-  /** To before the inputs of the last trial. */
+  /** Undoes the last run and its inputs. */
   goBack(stage: Stage): void {
     const last = stage.steps.pop();
     if (last === undefined || stage.isUsed || !last.simulated.undoInputs()) stage.isUsed = true;
     else stage.target = last.before;
   }
 
-  /** Whether other work in place of the work in question could start at all (`probe.ts`); no round is decided. */
+  /** Whether the workload could start at all with this spec in place of its own (`probe.ts`); no round is decided. */
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
     const { batch, undo } = takeInForNow(stage.engine, this.#inPlaceOf(stage, spec), this.nowMs);
     const submitted = submittedIn(batch.events);
     const bucket = classOf(submitted, batch);
     const could = bucket !== null && couldStart(batch, bucket, reservations);
     if (undo()) return could;
-    // It is still good for being asked.
+    // The submission could not be undone, so the stage is discarded.
     stage.isUsed = true;
     stage.target = submitted ?? stage.target;
     return could;
   }
 
-  /** A lower bound for changes by others, on an exclusive sandbox; `null`: the work is not eligible. */
+  /** A lower bound for changes by others, on a stage that nothing else uses; `null`: the workload is not eligible. */
   lowerBound(stage: Stage): OtherLowerBound | null {
     const bucket = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
     return bucket === null
@@ -153,7 +157,7 @@ export class Counterfactuals {
       : new OtherLowerBound(worldOf(stage.engine), bucket, (inputs) => void this.takeIn(stage, inputs));
   }
 
-  /** Inputs that stay, without a round. */
+  /** Applies inputs that stay, without a round. */
   takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
@@ -161,15 +165,15 @@ export class Counterfactuals {
   }
 
   /**
-   * Whether the work starts in a round after these inputs. The round is undone, and the inputs stay for the next run.
+   * Whether the workload starts in a round after these inputs. The round is undone; the inputs stay for the next run.
    */
   run(stage: Stage, inputs: readonly Input[]): Outcome {
     return this.#outcome(stage, this.#round(stage, stage.target, inputs), stage.target);
   }
 
   /**
-   * Replaces the work by another submission, after these inputs, and tests whether that starts. The round is undone;
-   * the submission stays until the sandbox is reset.
+   * Replaces the workload by a submission with another spec, after these inputs, and reports whether that starts. The
+   * round is undone; the submission stays until the stage is reset.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): Outcome {
     const simulated = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
@@ -187,7 +191,7 @@ export class Counterfactuals {
     return { start, missing };
   }
 
-  /** The same without a change: a whole round, whose result stays. */
+  /** Whether the workload starts in a whole round without a change; the result of the round stays. */
   undisturbed(stage: Stage, spec: WorkloadSpec | null): WouldStart | null {
     const inputs = spec === null ? [] : this.#inPlaceOf(stage, spec);
     const { events } = tryInputs(stage.engine, inputs, this.nowMs);
@@ -196,7 +200,7 @@ export class Counterfactuals {
     return this.#startOf(stage, events);
   }
 
-  /** Running tasks of an array continue: only its waiting tasks are replaced. */
+  /** For an array with running tasks only the waiting tasks are replaced; running tasks continue. */
   #inPlaceOf({ engine, target, actor }: Stage, spec: WorkloadSpec): readonly Input[] {
     const replaced = target === null ? undefined : engine.state.workloads.get(target);
     const submission = { ...counterfactualCommand({ kind: "submitWorkload", spec }), actor };
@@ -227,7 +231,7 @@ export class Counterfactuals {
     };
   }
 
-  /** Read from the fork, where the victim is terminating. */
+  /** Reads the fork, where the victim is already terminating. */
   #displaced(world: World, { attemptId, keeps }: PlannedVictim): Displaced {
     const attempt = activeAttempt(world, attemptId);
     invariant(attempt !== undefined, `a trial evicts ${attemptId}, which does not run`);
@@ -242,7 +246,7 @@ export class Counterfactuals {
   }
 }
 
-/** `null`: the work in question does not wait to be asked. */
+/** The workload's bucket; `null`: the workload is not in the queue. */
 function classOf(target: WorkloadId | null, { world }: Batch): QueueBucket | null {
   const workload = target === null ? undefined : world.state.workloads.get(target);
   return workload === undefined || workload.endedAtMs !== null ? null : classIn(workload);

@@ -1,4 +1,4 @@
-/** Changes by administrators: resumed nodes, moved windows, fewer spares, admitted data rules. */
+/** Changes by administrators: resumed nodes, later windows, fewer hot spares, admitted data rules. */
 import type { Input } from "../../contract/inputs.ts";
 import type { TimeWindow } from "../../model/calendar.ts";
 import { admitsRule } from "../../model/data.ts";
@@ -17,7 +17,7 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** Up to this number every subset is tried, smaller ones first; beyond it only prefixes. */
+/** Up to this number every subset is tried, smaller subsets first; above it only prefixes. */
 const SEPARATED_MAX = 4;
 
 const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
@@ -30,11 +30,11 @@ const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?
 
 interface SetLine {
   readonly values: Values<OtherChange>;
-  /** The inputs that apply the change, whatever was tried before; `null`: no input is needed. */
+  /** The inputs that apply the change, whatever was tried before; `null` restores the unchanged state. */
   inputs(change: OtherChange | null): readonly Input[];
 }
 
-/** Where all of it together brings no hope, no part of it does. */
+/** If all values together do not pass the lower bound, no subset does. */
 function setLine({ values, inputs }: SetLine): OtherLine {
   const firstLowerBound = (lowerBound: OtherLowerBound): number => {
     const { count } = values;
@@ -47,7 +47,7 @@ function setLine({ values, inputs }: SetLine): OtherLine {
   return { values, inputs: (change) => inputs(change), before: null, firstLowerBound };
 }
 
-/** A node that could hold a worker if it were empty and took work. */
+/** Whether a node could hold a worker if it were empty and took work. */
 function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => boolean {
   const { gang, spec } = request;
   const accepts = acceptedBy(world, request);
@@ -56,8 +56,9 @@ function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => 
 }
 
 /**
- * Drained nodes that are resumed; adjacent ones with most free capacity first. If there are few, also nodes that it
- * cannot use, because a request ahead of it may.
+ * Drained nodes that are resumed; nodes are grouped by fabric domain, the domain with most free accelerators first. If
+ * at most `SEPARATED_MAX` nodes are drained, the list includes nodes that the request cannot use: a request ahead of it
+ * may use them.
  */
 export function resumedNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   const types = new Set(world.capacity.acceptable(request.acceleratorTypes).map(({ type }) => type));
@@ -90,8 +91,8 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 const MINUTE_MS = 60_000;
 
 /**
- * Each future window that it, or another waiting request, would overlap, moved later until it does not; in whole
- * minutes.
+ * For each future window that the request, or another waiting request, would overlap: later starts of the window, in
+ * whole minutes, until no request overlaps it.
  */
 export function laterWindows(world: World, request: PlacementRequest): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
@@ -101,7 +102,8 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     const { name, kind, startMs: fromMs } = window;
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
-    // After every such step other work may wait for it, so every end of waiting work may be the right one.
+    // After each step another request may take the nodes, so the end of any waiting request may be the start that
+    // helps.
     const eventual = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
@@ -129,9 +131,9 @@ const delayed = (window: TimeWindow, startMs: number): TimeWindow => ({
 const wholeMinutes = (instantMs: number): number => Math.ceil(instantMs / MINUTE_MS) * MINUTE_MS;
 
 interface Run {
-  /** When it would end if it started now. */
+  /** End of the request's run if it started now. */
   readonly endMs: number;
-  /** Those that begin before. */
+  /** Windows that begin before the run ends. */
   readonly windows: ReadonlySet<string>;
 }
 
@@ -140,7 +142,7 @@ const runsInto = (world: World, request: PlacementRequest): Run => ({
   windows: new Set(windowsInTheWay(world, request).map(({ window }) => window.name)),
 });
 
-/** For each pool with hot spares, fewer and fewer. */
+/** For each pool with hot spares: smaller and smaller numbers of them. */
 export function fewerHotSpares(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { state, capacity } = world;
   if (capacity.hotSpares.size === 0) return [];
@@ -162,7 +164,7 @@ export function fewerHotSpares(world: World, request: PlacementRequest): readonl
   });
 }
 
-/** Pools that could hold some of it and do not admit the rule that its data are under. */
+/** Pools that could hold a worker of the request but do not admit its data rule. */
 export function admittedData(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { data, ...spec } = request.spec;
   const { rule } = data ?? {};
@@ -185,7 +187,7 @@ export function admittedData(world: World, request: PlacementRequest): readonly 
   return [setLine({ values, inputs })];
 }
 
-/** A pool's own list replaces its site's. */
+/** A pool's own list of rules replaces its site's list. */
 function admitting({ sites }: World["state"], pool: Pool, rule: string): Pool {
   const rules = pool.data?.rules ?? sites.get(pool.site)?.data?.rules ?? [];
   return { ...pool, data: { ...pool.data, rules: [...rules, rule] } };

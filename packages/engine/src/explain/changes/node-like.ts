@@ -3,7 +3,7 @@ import type { NodeSpec } from "../../model/fleet.ts";
 import { nodeId } from "../../model/ids.ts";
 import { isSameList } from "../../base/collections/same-list.ts";
 
-/** The `index`-th of its like, from 0 on. */
+/** The `index`-th copy of the node, counted from 0. */
 export function nodeLike(known: NodeSpec, index: number): NodeSpec {
   const { pool, fabric, acceleratorCount, coresMilli, memoryMib, labels, workersMax, acceleratorGroups } = known;
   return {
@@ -19,7 +19,7 @@ export function nodeLike(known: NodeSpec, index: number): NodeSpec {
   };
 }
 
-/** Whether others like the one are also like the other. */
+/** Whether copies of the one node are also copies of the other. */
 export const isAlike = (left: NodeSpec, right: NodeSpec): boolean =>
   left.pool === right.pool &&
   left.acceleratorCount === right.acceleratorCount &&

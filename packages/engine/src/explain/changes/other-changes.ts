@@ -1,4 +1,7 @@
-/** Changes by others, or by time: for each kind the values to try, smallest change first, and their inputs. */
+/**
+ * Changes by other users, by administrators or by time: for each kind the values to try, smallest change first, and
+ * their inputs.
+ */
 import type { Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
 import type { Attempt } from "../../model/workload.ts";
@@ -30,16 +33,19 @@ export type OtherChange = Extract<
   }
 >;
 
-/** Values of one kind, what happens when one of them comes about, and how they are looked at before any is tried. */
+/**
+ * One kind of change: its values, the inputs that apply a value, and the lower bound that rules values out before any
+ * run.
+ */
 export interface OtherLine {
   readonly values: Values<OtherChange>;
-  /** The inputs that lead from an applied value (`null`: none) to this one; `null`: impossible. */
+  /** The inputs that lead from an applied value (`null`: none) to `change`; `null`: not possible. */
   inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
-  /** The inputs that restore the original state; `null`: values are undone one by one. */
+  /** The inputs that restore the original state; `null`: the values are undone one by one. */
   readonly before: readonly Input[] | null;
-  /** The first that is not ruled out; their count: all are. */
+  /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
   firstLowerBound(lowerBound: OtherLowerBound): number;
-  /** The first larger value that adds this number of accelerators; absent: not applicable. */
+  /** Index of the first larger value that adds `missing` accelerators; absent: the kind has no such measure. */
   beyond?(index: number, missing: number): number;
 }
 
@@ -51,7 +57,7 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
 
 const countOf = (change: OtherChange | null): number => (change !== null && "count" in change ? change.count : 0);
 
-/** Of a sequence of changes those still to come; `null`: too many have happened. */
+/** The inputs between an applied value and a larger one; `null`: the applied value is already larger. */
 function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange | null): readonly Input[] | null {
   return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
 }
@@ -61,7 +67,7 @@ interface OtherCompletion {
   readonly endMs: number;
 }
 
-/** Running attempts, those that are expected to end first before the others. */
+/** Running attempts in the order of their expected ends. */
 function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
   return [...world.state.attempts.values()]
     .map((attempt): OtherCompletion => {
@@ -72,12 +78,15 @@ function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
 }
 
 /**
- * Further ends considered beyond those that free enough capacity, because requests ahead of it take some. If these do
- * not suffice, it waits for its turn, which start estimates cover.
+ * Maximum number of further ends tried beyond those that free enough capacity: requests ahead take some of it. If these
+ * do not suffice, the workload waits for its turn, which start estimates cover.
  */
 const ENDS_FOR_OTHERS_MAX = 64;
 
-/** Among other waiting requests, the first ends may already let it pass, before there is capacity for those ahead. */
+/**
+ * Ends of running attempts, in order. Success is not monotone: with other requests waiting, the first ends may already
+ * let this request pass, before there is capacity for the requests ahead.
+ */
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
   const exits = ends.map(({ attempt }) => exitOf(attempt));
@@ -101,11 +110,15 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
   };
 }
 
-/** Maximum number of node kinds per type; of more, the kind with most free capacity beside it is used. */
+/**
+ * Maximum number of node kinds tried per type. With more kinds, only the kind in the domain with most free capacity is
+ * tried.
+ */
 const KINDS_MAX = 4;
 
 /**
- * For each accepted type: nodes like one of each kind that could hold a worker, up to the number that holds all of it.
+ * For each accepted type, and for each kind of node that could hold a worker: copies of that node, up to the number
+ * that holds the whole gang.
  */
 export function moreNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   return world.capacity
@@ -131,8 +144,8 @@ function joining({ workers, gang }: PlacementRequest, like: NodeSlot): OtherLine
 }
 
 /**
- * One node of each suitable kind; first the one in the narrowest domain with most free capacity, ties to the first
- * joined.
+ * One node of each suitable kind. The node in the narrowest domain with most free capacity comes first; ties go to the
+ * node that joined first.
  */
 function kindsOfNodes(world: World, request: PlacementRequest, slots: readonly NodeSlot[]): readonly NodeSlot[] {
   const accepts = acceptedBy(world, request);

@@ -1,6 +1,6 @@
 /**
- * Changes by others, tried one kind after the other on one fork: inputs of a smaller value are extended for a larger
- * one, undone for a smaller one, and reset before the next kind.
+ * Changes by others, tried one kind after another on one fork: a larger value adds inputs to a smaller one, a smaller
+ * value undoes some, and the fork is reset before the next kind.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { Input } from "../../contract/inputs.ts";
@@ -12,13 +12,16 @@ import { smallestOf } from "./smallest-of.ts";
 import { largerGuarantees, largerLimits } from "./team-amounts.ts";
 import type { Outcome, Question, Stage } from "./counterfactuals.ts";
 
-/** A line, and its first value that is not ruled out. */
+/** A kind of change, and the index of its first value that the lower bound does not rule out. */
 interface Hoped {
   readonly line: OtherLine;
   readonly first: number;
 }
 
-/** The values to try, from the undisturbed sandbox; empty: none can succeed. */
+/**
+ * The kinds of change to try, with lower bounds computed on an undisturbed stage; empty: the workload is not submitted
+ * or not eligible there.
+ */
 export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target }: Question): readonly Hoped[] {
   const world = worldOf(undisturbed.engine);
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
@@ -43,7 +46,8 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
   if (lowerBound === null) return [];
   const hoped = lines.map((line) => ({ line, first: line.firstLowerBound(lowerBound) }));
   lowerBound.end();
-  // Fleet changes are reset for the following lower bounds, and not for runs.
+  // Fleet changes are restored well enough for further lower bounds, but not for runs: the stage is reused only without
+  // them.
   if (target !== null && fleet.length === 0) counterfactuals.giveBack(stage);
   return hoped;
 }
@@ -63,12 +67,12 @@ function smallestOnLine(question: Question, { line, first }: Hoped): StartingCha
   return found;
 }
 
-/** Values of one line, tried on a fork on which nothing else has come about. */
+/** Runs values of one kind of change on an otherwise unchanged fork. */
 class OtherCounterfactuals {
   readonly #question: Question;
   readonly #line: OtherLine;
   #stage: Stage | null = null;
-  /** Applied inputs in the sandbox, in order. */
+  /** Values applied to the stage so far, in order. */
   readonly #reached: OtherChange[] = [];
 
   constructor(question: Question, line: OtherLine) {
@@ -90,7 +94,10 @@ class OtherCounterfactuals {
       : counterfactuals.run(this.#stage, inputs);
   }
 
-  /** The inputs that lead there from an earlier or the present value; `null`: impossible. */
+  /**
+   * The inputs that lead to `change` from the last applied value that allows it; later values are undone. `null`: not
+   * possible.
+   */
   #further(change: OtherChange): readonly Input[] | null {
     const stage = this.#stage;
     if (stage === null) return null;
@@ -109,7 +116,7 @@ class OtherCounterfactuals {
   }
 }
 
-/** Among several series of one kind (types, teams) the one with the smallest step. */
+/** If one kind has several series (types, teams), the change with the smallest step is kept. */
 function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
   const best = new Map<Change["kind"], StartingChange>();
   for (const each of changes) {

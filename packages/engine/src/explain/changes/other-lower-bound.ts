@@ -1,7 +1,7 @@
 /**
- * Lower bounds for changes by others, without a round: how many ends, nodes or how much quota are needed at least. All
- * preemptible work counts as gone, and other waiting requests do not move: a request that cannot start here cannot
- * start in a round either.
+ * Lower bounds for changes by others, found without a round: the least number of ended attempts, joined nodes or amount
+ * of quota. All preemptible work counts as evicted, and other waiting requests do not start: a request that cannot
+ * start here cannot start in a round either.
  */
 import type { Input } from "../../contract/inputs.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -17,9 +17,9 @@ import type { World } from "../../cluster/world.ts";
 import type { OtherChange } from "./other-changes.ts";
 import type { Values } from "./values.ts";
 
-/** Maximum number of failed placement searches, one after every end; then searches become rarer. */
+/** Maximum number of failed placement searches after consecutive ends; beyond it, searches become rarer. */
 const LOOKS_IN_A_ROW = 16;
-/** Phases that evict. */
+/** Phases that evict work. */
 const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
 
 export class OtherLowerBound {
@@ -29,7 +29,7 @@ export class OtherLowerBound {
   readonly #isEvicting: boolean;
   readonly takeIn: (inputs: readonly Input[]) => void;
 
-  /** For a discarded world; `takeIn` applies inputs there, without a round. */
+  /** Works on a world that is discarded afterwards. `takeIn` applies inputs there, without a round. */
   constructor(world: World, bucket: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
     this.#world = world;
     this.#bucket = bucket;
@@ -46,14 +46,17 @@ export class OtherLowerBound {
     this.#ledger.rollback();
   }
 
-  /** Whether there is any, as things are. */
+  /** Whether the request fits in the present state. */
   isThere(): boolean {
     return (
       couldEverFit(this.#world, this.#bucket) && findPlacement(this.#world, this.#bucket.request, "releasing") !== null
     );
   }
 
-  /** The first of ever larger amounts of a team with which there is; their count: there is none with any of them. */
+  /**
+   * Index of the first of ever larger team amounts with which the request fits; the number of values if it fits with
+   * none.
+   */
   underTeam(values: Values<OtherChange>, inputsOf: (change: OtherChange) => readonly Input[]): number {
     const isThereWith = (index: number): boolean => {
       this.takeIn(inputsOf(values.at(index)));
@@ -70,9 +73,9 @@ export class OtherLowerBound {
     return first;
   }
 
-  /** How many nodes like this one have to join at the least; `null`: it does not help however many do. */
+  /** Least number of nodes like `id` that have to join; `null`: no number of them helps. */
   nodesLike(id: NodeId): number | null {
-    // Workers of several shapes are not counted.
+    // For a gang of workers with different shapes one node is the lower bound: sums do not tell.
     if (isInGroups(this.#bucket.request) || this.isThere()) return 1;
     const world = this.#world;
     const { gang, workers } = this.#bucket.request;
@@ -83,7 +86,10 @@ export class OtherLowerBound {
     return Math.max(1, Math.ceil(missing / emptyNodeWorkers(like, gang)));
   }
 
-  /** How many of these have to end at the least; more than there are: it does not help if all do. */
+  /**
+   * Least number of these attempts that have to end; one more than their number: the request does not fit even if all
+   * end.
+   */
   afterEnds(attempts: readonly Attempt[]): number {
     if (!couldEverFit(this.#world, this.#bucket)) return attempts.length + 1;
     const mark = this.#ledger.mark();

@@ -13,13 +13,13 @@ import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 import { reservationsOf } from "../../placement/backfill/reservations.ts";
 
-/** Waiting work; `runs`: an array with running tasks. */
+/** A waiting workload. `runs`: it is an array with running tasks. */
 interface AskingSpec {
   readonly spec: WorkloadSpec;
   readonly runs: boolean;
 }
 
-/** For work in this world; kinds that do not apply have no values. */
+/** Values of each kind for this workload; kinds that do not apply have no values. */
 export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: number): readonly Values<OwnChange>[] {
   const { taskGroups } = spec.gang;
   return [
@@ -28,7 +28,7 @@ export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: numb
     preemptible(world, spec),
     lessAntiAffinity(spec),
     shorterWalltime(world, spec, nowMs),
-    // A priority is that of the whole workload: what waits of an array does not pass what runs of it.
+    // A priority belongs to the whole workload: waiting tasks of an array cannot pass its running tasks.
     ...(runs ? [] : [higherPriority(world, spec)]),
     ...(taskGroups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
     ...(taskGroups ?? []).flatMap(({ name }, index) =>
@@ -58,10 +58,10 @@ function otherTypes({ capacity }: World, { acceleratorTypes }: WorkloadSpec): Va
   return listed(others.map((acceleratorType) => ({ kind: "otherType", acceleratorType })));
 }
 
-/** Maximum number of labels or anti-affinity terms of which every subset is tried. */
+/** Maximum number of labels or anti-affinity terms for which every subset is tried. */
 const SEPARATED_MAX = 6;
 
-/** Every set of labels, those of fewer labels first. */
+/** Every subset of the labels, smaller subsets first. */
 function fewerLabels({ nodeSelector }: WorkloadSpec): Values<OwnChange> {
   const labels = Object.keys(nodeSelector ?? {}).toSorted(compareText);
   if (labels.length > SEPARATED_MAX) return listed([{ kind: "dropSelector", labels }]);
@@ -79,7 +79,7 @@ function widerFabric(world: World, { fabric }: WorkloadSpec): Values<OwnChange> 
   return listed([...antiAffinity, ...within].map((wider) => ({ kind: "widerFabric", ...wider })));
 }
 
-/** Levels above one, the next first; in the end anywhere. */
+/** Fabric levels above `level`, the nearest first; last `null`, which allows any nodes. */
 function widerLevels({ state }: World, level: string): readonly (string | null)[] {
   for (const { fabricLevels } of state.sites.values()) {
     const levels = [...fabricLevels, NODE_LEVEL];
@@ -98,7 +98,7 @@ function widerSpread({ spread, gang }: WorkloadSpec): Values<OwnChange> {
 const preemptible = ({ rules }: World, spec: WorkloadSpec): Values<OwnChange> =>
   listed(isPreemptible(rules, spec) ? [] : [{ kind: "preemptible" }]);
 
-/** Every set of the ways in which it keeps apart, those of fewer first. */
+/** Every subset of the anti-affinity terms, smaller subsets first. */
 function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values<OwnChange> {
   const terms = antiAffinityTerms(antiAffinity);
   const sets = terms.length > SEPARATED_MAX ? [terms] : everySet(terms);
@@ -106,8 +106,8 @@ function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values
 }
 
 /**
- * Effect of a shorter walltime: it ends before a protected start or a calendar window, or it goes first in
- * shortest-first order. The longest sufficient walltime is tried.
+ * Walltimes short enough to end before a protected start or a calendar window, or to come earlier in shortest-first
+ * order. The longest is tried first.
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
   const fromMs = spec.walltimeMs;
@@ -117,7 +117,7 @@ function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Value
     thresholds.add(roundedDownMs(window.startMs - nowMs - spec.graceTimeoutMs));
   if (world.rules.order.includes("walltime"))
     for (const { walltimeMs } of waitingSpecs(world)) {
-      // Work with a walltime goes before work without one.
+      // In shortest-first order, work with a walltime goes ahead of work without one.
       if (walltimeMs !== null) thresholds.add(walltimeMs - 1);
       else if (fromMs === null) thresholds.add(durationMs - 1);
     }
@@ -141,7 +141,7 @@ function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
   return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
 }
 
-/** Cores are reduced by whole ones, memory by GiB, and small amounts by a tenth of a core and by 64 MiB. */
+/** Steps: whole cores and whole GiB; for amounts of at most one core or one GiB, tenths of a core and 64 MiB. */
 const CORE_MILLI = 1000;
 const SMALL_CORE_MILLI = 100;
 const GIB_MIB = 1024;
@@ -159,7 +159,7 @@ function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnC
   return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
 }
 
-/** A higher priority passes work of other priority, or a threshold of the policy. */
+/** Priorities that pass waiting or running work of the same or higher priority, or a threshold of the policy. */
 function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
   const above = new Set<number>();
   for (const { spec, endedAtMs } of state.workloads.values())
@@ -170,5 +170,5 @@ function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpe
   return listed(higher.map((to) => ({ kind: "higherPriority", from, to })));
 }
 
-/** The highest that a submission may state (`PRIORITY_MAX` of the protocol). */
+/** The highest priority that a submission may state (`PRIORITY_MAX` of the protocol). */
 const PRIORITY_SIMULATED_MAX = 1_000_000;

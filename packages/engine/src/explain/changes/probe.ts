@@ -1,7 +1,7 @@
 /**
- * Whether a request could start at all, by the placing code and the preemption searches without a round: other waiting
- * requests do not move, and order is ignored. A request that cannot start here cannot start in a round, so rounds are
- * run only for the others.
+ * Tests whether a request could start at all, with the placement code and the preemption searches but without a round:
+ * other waiting requests do not start, and queue order is ignored. A request that cannot start here cannot start in a
+ * round, so rounds are run only for the rest.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";
@@ -32,9 +32,12 @@ export function couldStart(batch: Batch, bucket: QueueBucket, reservations: read
   });
 }
 
-/** Protected starts of requests that certainly come first stay; others are unknown. */
+/**
+ * Whether the request fits beside the protected starts of requests that are certainly ahead of it. Other protected
+ * starts are ignored.
+ */
 function fitsBeside({ world, nowMs }: Batch, bucket: QueueBucket, reservations: readonly Reservation[]): boolean {
-  // A request that does not fit does not fit beside protected starts either.
+  // A request that does not fit alone does not fit beside protected starts either.
   if (!isInGroups(bucket.request) && findPlacement(world, bucket.request) === null) return false;
   const endMs = nowMs + bucket.request.durationMs;
   const self = bucket.waiting.first();

@@ -1,6 +1,6 @@
 /**
- * The smallest change of each kind that would start something that waits, each of them tried: a round of the engine on a fork
- * of the live state starts it. `smallest-of.ts` finds the smallest of one kind.
+ * The smallest change of each kind that would start a waiting workload. Each change is proven by a run: a round of the
+ * engine on a fork of the live state starts the workload. `smallest-of.ts` finds the smallest value of one kind.
  */
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -24,25 +24,25 @@ import type { Question, Stage } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
 /**
- * For each kind of change the smallest that starts it now, the cheapest kind first; empty: no single change does, or it waits
- * for nothing that a change could bring (other work's end, a retry).
+ * For each kind of change the smallest that starts the workload now, the cheapest kind first. Empty: no single change
+ * does, or the workload waits for other work's end or a retry, which no change can bring.
  */
 export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
   const counterfactuals = new Counterfactuals(engine);
-  // An undisturbed round shows the protected starts, and whether it starts anyway.
+  // A round without a change shows the protected starts, and whether the workload starts anyway.
   const undisturbed = counterfactuals.stage(id);
   if (counterfactuals.undisturbed(undisturbed, null) !== null) return [];
   return findSmallest({ counterfactuals, undisturbed, spec: resubmitted(workload), target: id });
 }
 
-/** Now, or once nothing keeps it from being asked. */
+/** Whether the workload is eligible now, or would be without its hold reason. */
 const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
   readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
 
-/** The replacement submission: dependencies are met, and started tasks of an array are excluded. */
+/** The spec of the replacement submission: dependencies are met, and started tasks of an array are left out. */
 function resubmitted(workload: Workload): WorkloadSpec {
   const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
   const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;
@@ -55,7 +55,7 @@ export function findSmallest(question: Question): readonly StartingChange[] {
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
   const timely = waiting === undefined ? null : timelyChanges(world, waiting, counterfactuals.nowMs);
   if (timely !== null) return firstTimely(question, timely);
-  // Both are read off the undisturbed stage, before anything is tried on it.
+  // Both searches read the undisturbed stage, before any run changes it.
   const own = readOwn(question);
   const lines = linesWithLowerBound(question);
   const changes = [...findOwn(question, own), ...findOther(question, lines)];
@@ -81,7 +81,7 @@ function firstTimely(
 
 interface OwnSearch {
   readonly kinds: readonly Values<OwnChange>[];
-  /** Protected starts of a round in which nothing else happened. */
+  /** Protected starts of a round without a change. */
   readonly reservations: readonly Reservation[];
 }
 

@@ -1,4 +1,4 @@
-/** In what order values of a kind are tried, and which are not. */
+/** The order in which values of a kind are tried, and values that are skipped. */
 import { describe, expect, it } from "vitest";
 import { nodeId } from "../../model/ids.ts";
 import type { Change, WouldStart } from "./change.ts";
@@ -13,7 +13,7 @@ interface Case {
   readonly values: number;
   readonly isMonotone: boolean;
   readonly first: number;
-  /** The counts with which it starts. */
+  /** Whether the workload starts with this value. */
   readonly startsWith: (count: number) => boolean;
   readonly beyond?: (index: number, missing: number) => number;
   readonly alone?: number;

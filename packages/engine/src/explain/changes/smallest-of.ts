@@ -1,35 +1,43 @@
 /**
- * Finds the smallest value of one kind of change that starts the work. Values are tried in ascending order; with many,
- * growing steps find one that works, and bisection finds the smallest before it. The missing amount only lengthens a
- * step, because eligible victims change with every end.
+ * Finds the smallest value of one kind of change that starts the workload. Values are tried in ascending order; if
+ * there are many, growing steps find one that works, and bisection finds the smallest before it. The number of missing
+ * accelerators only lengthens a step: it is no bound, because every end may make other victims eligible.
  */
 import type { Change, StartingChange } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
-/** Number of values that are tried one by one, without any assumption of monotonicity. */
+/** Number of values that are tried one by one, without assuming that success is monotone. */
 const SIMULATED_ONE_BY_ONE = 8;
-/** The same for amounts that requests ahead may also use: more of it may let another request start first. */
+/**
+ * Number of values tried one by one for amounts that requests ahead may also use: a larger amount may let another
+ * request start first.
+ */
 const SIMULATED_ONE_BY_ONE_OF_SHARED = 24;
-/** Number of values checked one by one by the lower bound, which is cheaper than a run. */
+/** Number of values that the lower bound checks one by one; a check is cheaper than a run. */
 const LOOKED_AT_ONE_BY_ONE = 32;
 /** Growth factor of the steps beyond the values tried one by one. */
 const STEPS_GROW = 4;
 
-/** How values of one kind are looked at: at little cost whether there is hope, and in a round whether it starts. */
+/**
+ * Tests of one kind of change: a cheap lower bound that rules values out, and a run that shows whether the workload
+ * starts.
+ */
 export interface Looks<Of> {
-  /** The first value that is not ruled out; their count: all are. */
+  /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
   firstLowerBound(values: Values<Of>): number;
-  /** Set if one value says nothing about another. */
+  /** Lower bound of a single value, used where one value says nothing about another. */
   couldStart(change: Of): boolean;
   tries(change: Of): Outcome;
-  /** The first larger value that adds this number of accelerators; the next, if not applicable. */
+  /**
+   * Index of the first larger value that adds `missing` accelerators; the next index if the kind has no such measure.
+   */
   beyond(index: number, missing: number): number;
 }
 
 const NO_LOWER_BOUND: Outcome = { start: null, missing: 0 };
 
-/** The first value that starts it. */
+/** The smallest value that starts the workload; `null`: none does. */
 export function smallestOf<Of extends Change>(values: Values<Of>, looks: Looks<Of>): StartingChange | null {
   const { isMonotone } = values;
   const simulated = (index: number): TestedValue => {
@@ -77,7 +85,7 @@ interface Bracket {
   readonly found: StartingChange;
 }
 
-/** Bisects between a value that does not start it and one that does. */
+/** Bisects between the value `failed`, which does not start the workload, and the value `index`, which does. */
 function between(bracket: Bracket, simulated: (index: number) => StartingChange | null): StartingChange {
   let { failed, index, found } = bracket;
   while (index - failed > 1) {
@@ -93,8 +101,9 @@ function between(bracket: Bracket, simulated: (index: number) => StartingChange 
 }
 
 /**
- * The first value that passes the lower bound. Beyond the values checked one by one, monotonicity is assumed; a smaller
- * request may also lower the team's entitlement, so it does not hold for those.
+ * Index of the first value that passes the lower bound. The first `LOOKED_AT_ONE_BY_ONE` values are checked one by one:
+ * a smaller request may also lower the team's entitlement, so a larger change can fail where a smaller one passes. For
+ * the values after them the check is assumed to be monotone.
  */
 export function firstLowerBound<Of>(values: Values<Of>, couldStart: (change: Of) => boolean): number {
   const { count, isMonotone } = values;

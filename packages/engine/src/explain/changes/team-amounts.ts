@@ -1,4 +1,4 @@
-/** Larger amounts of teams: limits that are reached, and guarantees, up to all that the team or the user waits for. */
+/** Larger limits (where reached) and guarantees of teams, up to the total of waiting work of the team or the user. */
 import type { Input } from "../../contract/inputs.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
@@ -15,7 +15,7 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { growingForAll } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** For each reached limit on an accepted type: the required limit, up to all work that waits for it. */
+/** For each reached limit on an accepted type: larger limits, up to the total of waiting work under the limit. */
 export function largerLimits(world: World, request: PlacementRequest): readonly OtherLine[] {
   const reached = new Map<string, OtherLine>();
   for (const { type } of world.capacity.acceptable(request.acceleratorTypes)) {
@@ -41,7 +41,10 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
   return [...reached.values()];
 }
 
-/** If non-preemptible work stays within guarantees, if teams borrow, or if a guarantee allows reclaiming. */
+/**
+ * Larger guarantees, if non-preemptible work has to stay within guarantees, if teams borrow, or if a guarantee allows
+ * reclaim.
+ */
 export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
   const isReclaiming = rules.phases.some((phase) => phase === "reclaim" || phase === "rebalance");
@@ -57,15 +60,15 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
 }
 
 /**
- * The requested resources with a stated guarantee; every requested type if the guarantee is stated by type, and with
- * borrowing, every resource that any team states; otherwise all accelerators.
+ * Resources whose guarantee is raised: requested resources with a stated guarantee, and requested types if guarantees
+ * count by type alone or if borrowing counts the type. If there are none: all accelerators together.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,
   { team, isByTypeAlone }: TeamNode,
   { gang, acceleratorTypes }: PlacementRequest,
 ): readonly string[] {
-  // A family that the guarantee names stands for its types.
+  // If the guarantee names a family, the family stands for its types.
   const asked = capacity
     .acceptable(acceleratorTypes)
     .map(({ type, family }) => (family !== undefined && family in (team.guarantee ?? {}) ? family : type));
@@ -83,7 +86,10 @@ interface Guarantee {
   readonly node: TeamNode;
   readonly request: PlacementRequest;
   readonly resource: string;
-  /** Either quotas block it, or a larger guarantee would let it reclaim, which is not tried for all requests ahead. */
+  /**
+   * True: quotas block the request. False: a larger guarantee would only allow reclaim, so no value is tried for the
+   * requests ahead.
+   */
   readonly isGuarded: boolean;
 }
 
@@ -108,13 +114,13 @@ function guaranteeUp(world: World, { node, request, resource, isGuarded }: Guara
 interface WaitingUnder {
   readonly team: TeamName;
   readonly resource: string;
-  /** User; absent: any. */
+  /** The user whose work counts; absent: every user. */
   readonly user?: string | undefined;
 }
 
 /**
- * Total of a resource over all work that waits under a team, in the unit in which teams state it: some of it may be
- * ahead.
+ * Total of a resource over all work that waits under a team, in the unit in which teams state it. Some of this work may
+ * be ahead of the request.
  */
 function waitingFor(world: World, { team, resource, user }: WaitingUnder): number {
   const { teamUse, queue } = world;
@@ -130,7 +136,7 @@ function waitingFor(world: World, { team, resource, user }: WaitingUnder): numbe
   return sum;
 }
 
-/** Cores by the whole one, memory by the GiB, accelerators one by one. */
+/** Step of a resource: one core (1000 thousandths), one GiB (1024 MiB), one accelerator. */
 function unitOf(resource: string): number {
   if (resource === "cores") return 1000;
   return resource === "memory" ? 1024 : 1;
@@ -143,7 +149,7 @@ function neededOf(world: World, request: PlacementRequest, resource: string): nu
   return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
-/** Amounts of a team, larger and larger. */
+/** The series of larger amounts of one team. */
 function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
   const inputs = (change: OtherChange): readonly Input[] =>
     change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];

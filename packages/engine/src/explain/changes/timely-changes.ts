@@ -1,6 +1,6 @@
 /**
- * Changes to what keeps work from being asked at all: a hold, its time, power that it waits for, a budget that is used up. While
- * one of them does, nothing else that could be different starts it.
+ * Changes of hold reasons: a hold, a start time, a start window, a used-up budget. As long as one of them applies, no
+ * other change starts the workload.
  */
 import { accrued, gpuHoursOf, microUsdOf } from "../../usage/account.ts";
 import { isSpent, spentBudget } from "../../usage/gate.ts";
@@ -24,7 +24,10 @@ export type TimelyChange = Extract<
   { readonly kind: "release" | "dropNotBefore" | "dropStartWindow" | "largerBudget" }
 >;
 
-/** Values to try, smallest first; `null`: it is eligible. Two hold reasons at once need two changes. */
+/**
+ * Values to try, smallest first; `null`: the workload is eligible. Two hold reasons at once would need two changes:
+ * then the list is empty.
+ */
 export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
   const { held, waitsFor, waitsForStartWindow, spec } = waiting;
   const { team, notBeforeMs = 0, startWindow } = spec;
@@ -40,7 +43,10 @@ export function timelyChanges(world: World, waiting: Workload, nowMs: number): r
   return other === undefined ? (way ?? []) : [];
 }
 
-/** Every set of conditions without which it would be asked now, those of fewer conditions first. */
+/**
+ * Every subset of the start window's conditions without which the workload would be eligible now, smaller subsets
+ * first.
+ */
 function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): readonly TimelyChange[] {
   const { latestStartMs: _latest, ...conditions } = spec.startWindow ?? {};
   const stated = (Object.keys(conditions) as StartWindowCondition[]).toSorted(compareText);
@@ -50,7 +56,7 @@ function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): reado
     .filter((change) => mayStart(world, changedSpec(spec, change), forecast, nowMs));
 }
 
-/** Hours are bought whole, and money by the dollar. */
+/** GPU-hours are raised to a whole hour, money to a whole dollar. */
 const MICRO_USD = 1_000_000;
 
 function largerBudgets(world: World, name: TeamName, nowMs: number): readonly TimelyChange[] {
@@ -86,7 +92,7 @@ function largerBounds({ state, budgets }: World, { team, budget, nowMs }: SpentB
   ];
 }
 
-/** Changes by others for waiting work (`null`: not submitted); it may also have to be submitted again. */
+/** Inputs of the change, apart from a new submission of the workload; `target` is `null` if it is not submitted yet. */
 export function timelyInputs({ state }: World, change: TimelyChange, target: WorkloadId | null): readonly Input[] {
   if (change.kind === "release")
     return target === null ? [] : [counterfactualCommand({ kind: "releaseWorkload", workloadId: target })];

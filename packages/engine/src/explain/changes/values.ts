@@ -2,18 +2,18 @@
 export interface Values<Of> {
   readonly count: number;
   /**
-   * Whether more of it does whatever less of it does, as far as the request goes: where the largest brings nothing, no other is
-   * tried, and none is where a larger one gives no hope.
+   * True: with respect to the request, a larger value does everything that a smaller one does. If the largest value
+   * fails, no other is tried, and a value is skipped if a larger one does not pass the lower bound.
    */
   readonly isMonotone: boolean;
-  /** The value that would suffice if no request were ahead; absent: unknown. */
+  /** Number of values up to the one that would suffice if no request were ahead; absent: unknown. */
   readonly alone?: number;
-  /** Number of values to try from the lower bound on. */
+  /** Number of values to try, counted from the lower bound. */
   readonly scope: number;
   at(index: number): Of;
 }
 
-/** Alternatives: none of them says anything about another. */
+/** Alternatives: the result of one says nothing about another. */
 export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   count: values.length,
   isMonotone: false,
@@ -21,7 +21,7 @@ export const listed = <Of>(values: readonly Of[]): Values<Of> => ({
   at: (index) => values[index] as Of,
 });
 
-/** More and more of one thing. */
+/** Ever larger values of one amount. */
 export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of> => ({
   count: Math.max(0, count),
   isMonotone: true,
@@ -29,13 +29,16 @@ export const growing = <Of>(count: number, at: (index: number) => Of): Values<Of
   at,
 });
 
-/** The same, if the first values suffice for the request alone and larger ones serve requests ahead of it too. */
+/**
+ * Ever larger values of one amount, where the first `alone` values serve the request itself and the rest also serve
+ * requests ahead of it.
+ */
 export const growingForAll = <Of>(count: number, alone: number, at: (index: number) => Of): Values<Of> => ({
   ...growing(count, at),
   alone,
 });
 
-/** Every set of some of these, those of fewer first. */
+/** Every non-empty subset, smaller subsets first. */
 export function everySet<Of>(all: readonly Of[]): readonly (readonly Of[])[] {
   const sets = Array.from({ length: (1 << all.length) - 1 }, (_, bits) =>
     all.filter((_each, at) => ((bits + 1) >> at) & 1),

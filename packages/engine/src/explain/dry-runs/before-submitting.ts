@@ -1,4 +1,4 @@
-/** The dry run of a submission: the answer of a fork to which the work is submitted; nothing is recorded. */
+/** The dry run of a submission: a fork receives the workload and decides a round; nothing is recorded. */
 import { submissionAdmissionFailure } from "../../lifecycle/submit.ts";
 import { worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -14,11 +14,11 @@ import { Counterfactuals } from "../changes/counterfactuals.ts";
 
 export type SubmissionForecast =
   | { readonly kind: "refused"; readonly rejection: Rejection }
-  /** `startingTasks`: how many of its tasks get a place in that round. */
+  /** `startingTasks`: number of its tasks that are placed or nominated in that round. */
   | { readonly kind: "starts"; readonly start: WouldStart; readonly startingTasks: number }
   | { readonly kind: "waits"; readonly verdict: Verdict; readonly changes: readonly StartingChange[] };
 
-/** `actor`: the submitter, whose limits and reservations apply. */
+/** Answers whether the workload would start. `actor`: the submitter, whose limits and reservations apply. */
 export function beforeSubmitting(
   engine: Engine,
   { spec, actor }: { readonly spec: WorkloadSpec; readonly actor: string },

@@ -44,7 +44,7 @@ function scattered(jobs: readonly number[], policy: Policy, data: readonly (Data
         kind: "nodeSeen",
         node: {
           id: nodeId(`n${index}`),
-          // The first node has what data ask for, the others have not.
+          // Only the pool of the first node satisfies the data's constraints.
           pool: data.length > 0 && index > 0 ? elsewhere : pool.name,
           fabric: [],
           acceleratorCount: 8,
@@ -77,7 +77,7 @@ function scattered(jobs: readonly number[], policy: Policy, data: readonly (Data
       ...(data[index] === undefined ? {} : { data: data[index] }),
     },
   }));
-  // Spread over the nodes: the emptiest is taken.
+  // Jobs are spread, one on each node: every submission goes to the emptiest node.
   receive(submissions, 0);
   receive(
     [...engine.state.attempts.keys()].map((attemptId): Input => ({ kind: "attemptRunning", attemptId })),

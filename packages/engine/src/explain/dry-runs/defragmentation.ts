@@ -1,5 +1,6 @@
 /**
- * The dry run of defragmentation: possible migrations now, ignoring schedule and queue, on a fork of the live state.
+ * The dry run of defragmentation: migrations that are possible now, regardless of schedule and queue, on a fork of the
+ * live state.
  */
 import { Batch } from "../../batch/batch.ts";
 import { clockOf, forkEngine, worldOf } from "../../engine/engine.ts";
@@ -19,11 +20,11 @@ export interface ForeseenMove {
   readonly to: NodeId;
   /** Pairs of idle accelerators gathered on one node. */
   readonly pairsGathered: number;
-  /** Work that is done again, in accelerators times ms. */
+  /** Work that has to be repeated, in accelerators times ms. */
   readonly lostAcceleratorMs: number;
 }
 
-/** For one accelerator type: nodes by number of idle accelerators, among those that take work. */
+/** Number of nodes by idle accelerators, for one accelerator type; only nodes that take work. */
 export interface IdleBlocks {
   readonly acceleratorType: string;
   readonly nodesByIdle: readonly { readonly idle: number; readonly nodes: number }[];
@@ -38,7 +39,7 @@ export interface DefragmentationForecast {
   readonly after: readonly IdleBlocks[];
 }
 
-/** Leaves the engine unchanged. `movesMax`: maximum number of migrations. */
+/** Computes the possible migrations and leaves the engine unchanged. `movesMax`: maximum number of migrations. */
 export function foreseeDefragmentation(live: Engine, movesMax: number): DefragmentationForecast {
   const engine = forkEngine(live);
   const world = worldOf(engine);
@@ -49,7 +50,7 @@ export function foreseeDefragmentation(live: Engine, movesMax: number): Defragme
   const rules = own ?? usualDefragmentation;
   const before = idleBlocks(world);
   const moves: ForeseenMove[] = [];
-  // One migration at a time: its loss is computed before it is made.
+  // Each migration is planned alone, because its loss is computed before it is made.
   while (moves.length < movesMax) {
     const lossOf = new Map(
       [...world.state.attempts.values()].map((attempt) => [attempt.id, evictionLoss(world, attempt, nowMs)]),

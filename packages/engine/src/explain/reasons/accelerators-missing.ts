@@ -1,12 +1,12 @@
-/** The missing capacity of waiting work after a round in which it did not start. */
+/** Missing capacity of a waiting workload after a round in which it did not start. */
 import type { Batch } from "../../batch/batch.ts";
 import { roomAtMost } from "../../preemption/eligibility.ts";
 import { acceptableTypes, isInGroups, wholeNeeded } from "../../cluster/request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 
 /**
- * Missing whole accelerators on every type, with all eligible victims counted as gone; 0 if sums do not tell. An
- * estimate and not a bound: new capacity may also make more victims eligible.
+ * Number of whole accelerators that are missing even on the type with most capacity, with all eligible victims counted
+ * as evicted; 0 if sums do not tell. An estimate and not a bound: new capacity may also make more victims eligible.
  */
 export function acceleratorsMissing(batch: Batch, bucket: QueueBucket): number {
   const { world } = batch;

@@ -7,13 +7,13 @@ import type { NodeSlot } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** For each accepted type, the most preferred first. */
+/** Accepted nodes of each accepted type, the most preferred type first. */
 export const acceptedNodes = (world: World, request: PlacementRequest): readonly AcceptedNodes[] =>
   world.capacity.acceptable(request.acceleratorTypes).map((type) => new AcceptedNodes(world, request, type));
 
 export class AcceptedNodes {
   readonly type: TypeCapacity;
-  /** `null`: all of the type, so that its index answers. */
+  /** Accepted nodes; `null`: every node of the type, so that the type's index answers. */
   readonly #slots: readonly NodeSlot[] | null;
 
   constructor(world: World, request: PlacementRequest, type: TypeCapacity) {
@@ -34,21 +34,21 @@ export class AcceptedNodes {
     return this.#slots ?? this.type.slots.filter(({ usable }) => usable);
   }
 
-  /** How many workers of the gang fit now, at most all of them. */
+  /** Number of the gang's workers that fit now, at most the whole gang. */
   placeable(gang: GangSpec): number {
     return this.#slots === null
       ? placeableWorkers(this.type, gang)
       : countUpTo(this.#slots, gang, (slot, most) => slot.workersThatFit(gang, most));
   }
 
-  /** The same if nothing ran. */
+  /** Number of the gang's workers that would fit on empty nodes, at most the whole gang. */
   holds(gang: GangSpec): number {
     return this.#slots === null
       ? emptyFleetWorkers(this.type, gang)
       : countUpTo(this.#slots, gang, (slot, most) => Math.min(most, emptyNodeWorkers(slot, gang)));
   }
 
-  /** The most that any of them has of something. */
+  /** Largest amount on any accepted node. */
   most(amountOf: (slot: NodeSlot) => number): number {
     let most = 0;
     for (const slot of this.slots) most = Math.max(most, amountOf(slot));

@@ -1,6 +1,6 @@
 /**
- * The lack of an empty fleet for work that exceeds it: an amount, a MIG profile, a type, or capacity under its
- * constraints.
+ * Names the resource that even an empty fleet lacks for a request: an amount, a MIG profile, a type, or capacity under
+ * the request's constraints.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import { milliIn } from "../../model/gang.ts";
@@ -22,13 +22,17 @@ export function exceedsFleet(world: World, request: PlacementRequest): ExceedsFl
   const { gang, workers, acceleratorTypes } = request;
   const accepted = acceptedNodes(world, request);
   const byCounts = Math.max(0, ...accepted.map((nodes) => nodes.holds(gang)));
-  // It fits by counts and not under its constraints: the constraints then determine the number that fits.
+  // If the request fits by counts but not under its constraints, the constraints determine the number of workers that
+  // fit.
   const placeable = byCounts < workers ? byCounts : placeableAsWished(world, request);
   const counts = { workers, placeableWorkers: placeable };
   return { kind: "exceedsFleet", acceleratorTypes, ...counts, ...sums(world, request, accepted) };
 }
 
-/** For a task group without capacity beside the others: its lack, if it would not fit alone. */
+/**
+ * For a task group without capacity beside the other groups: the lack of the fleet, if the group would not fit alone
+ * either.
+ */
 export function exceedingGroup(empty: World, one: PlacementRequest, placeableWorkers: number): ExceedsFleet {
   const { workers, acceleratorTypes } = one;
   const counts = { workers, placeableWorkers };
@@ -46,7 +50,7 @@ function sums(world: World, request: PlacementRequest, accepted: readonly Accept
   };
 }
 
-/** `null`: it would fit alone, under all its constraints. */
+/** `null`: the request would fit alone, under all its constraints. */
 function lackOf(world: World, request: PlacementRequest, accepted: readonly AcceptedNodes[]): FleetLack | null {
   const { gang, workers, spec } = request;
   if (accepted.length === 0) return { of: "type" };

@@ -1,4 +1,4 @@
-/** Work of its team that it might take the place of, had that not been promised to run for longer. */
+/** The reason `minRuntime`: the request could preempt work of its own team if that work's minimum runtime were over. */
 import { isOnAny, mayPreempt } from "../../preemption/eligibility.ts";
 import { findPlacement } from "../../placement/place.ts";
 import { acceptableTypes } from "../../cluster/request.ts";
@@ -9,12 +9,14 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
-/** Maximum number of preemptible attempts of a team; for larger teams this reason is not computed. */
+/**
+ * Maximum number of preemptible attempts of a team; for larger teams this reason is not computed, because of its cost.
+ */
 const EVICTABLE_MAX = 256;
-/** Number of victims tried, in the order in which their minimum runtimes end. */
+/** Maximum number of victims tried, in the order in which their minimum runtimes end. */
 const TERMINATING_MAX = 16;
 
-/** If `mayPreempt` makes them eligible. */
+/** Victim searches that choose victims by `mayPreempt`. */
 const byPriority: ReadonlySet<string> = new Set(["lowest-cost", "volcano", "kai"]);
 
 interface ProtectedVictim {
@@ -22,7 +24,7 @@ interface ProtectedVictim {
   readonly fromMs: number;
 }
 
-/** `null`: none keeps it waiting by that. */
+/** `null`: no minimum runtime blocks the request. */
 export function explainMinRuntime(
   world: World,
   request: PlacementRequest,
@@ -34,7 +36,7 @@ export function explainMinRuntime(
   const isRoom = (): boolean => findPlacement(world, request, "releasing") !== null;
   try {
     for (const { attempt } of victimCandidates.filter(({ fromMs }) => fromMs <= nowMs)) ledger.vacate(attempt, 0);
-    // Then it is something else that keeps them there.
+    // Victims without a minimum runtime would suffice, so another reason protects them.
     if (isRoom()) return null;
     const eventual = victimCandidates
       .filter(({ fromMs }) => fromMs > nowMs)

@@ -1,4 +1,6 @@
-/** Why MIG slices are not available: too few free ones, or in positions where the profile cannot start. */
+/**
+ * The reason why MIG slices are not available: too few are free, or the free ones lie where the profile cannot start.
+ */
 import { openCount, slicesIn } from "../../model/mig.ts";
 import { partOn } from "../../cluster/device-slices.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -7,7 +9,7 @@ import type { AcceptedNodes } from "./accepted-nodes.ts";
 
 const SLICES = 8;
 
-/** On nodes of one type; `placeableWorkers`: number that fit now. */
+/** Shortfall on nodes of one type; `placeableWorkers`: number of workers that fit now. */
 export function partShortfall(
   { gang, workers }: PlacementRequest,
   accepted: AcceptedNodes,

@@ -1,4 +1,7 @@
-/** A team's reserved topology and its use: why guaranteed work waits although accelerators are idle. */
+/**
+ * Reason `reservedTopology`: guaranteed work waits although accelerators are idle, because its team's reserved topology
+ * is in use.
+ */
 import { acceleratorsIn } from "../../model/gang.ts";
 import { cellTreeOf } from "../../strategies/hived/cells.ts";
 import { guaranteedWorkers, ownerOf, shapesOn } from "../../strategies/hived/ownership.ts";
@@ -8,7 +11,10 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { BlockedReason } from "../../contract/verdicts.ts";
 
-/** `null`: the request does not depend on shapes. The counts are of the acceptable type of which its team owns most. */
+/**
+ * `null`: the request does not depend on reserved topology. The counts are those of the accepted type of which the team
+ * owns most accelerators.
+ */
 export function explainShapes(world: World, request: PlacementRequest): BlockedReason | null {
   if (
     world.rules.teams.reservedTopology === undefined ||

@@ -1,6 +1,6 @@
 /**
- * Why a workload waits, computed when asked from the state and the indexes that the round itself uses. The reasons come in
- * the order in which the round meets them; the first is the one to act on.
+ * Explains why a workload waits. The verdict is computed on request from the state and the indexes that the round
+ * itself uses. Its reasons come in the order in which the round checks them; the first is the one to act on.
  */
 import { accrued, renewalMs, spentOf } from "../../usage/account.ts";
 import { spentBudget } from "../../usage/gate.ts";
@@ -59,7 +59,7 @@ const blocked = (wakeOn: readonly EventKind[], ...reasons: readonly BlockedReaso
 
 export const explain = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, explainMinRuntime);
 
-/** The same for many at once: only the dominant reason is looked for where another would take longer to find. */
+/** Verdict for listings of many workloads: leaves out the reason `minRuntime`, which takes longest to compute. */
 export const explainBriefly = (engine: Engine, id: WorkloadId): Verdict => explainWith(engine, id, () => null);
 
 function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof explainMinRuntime): Verdict {
@@ -84,7 +84,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   const { request } = bucket;
   const couldEver = couldEverFit(world, bucket);
   const own = withDeclarations(world, request, explainRequest(world, request, couldEver));
-  // A request that exceeds the fleet is skipped: no request is ahead of it.
+  // A request that exceeds the fleet is skipped by the round, so no other request is reported ahead of it.
   const behind = couldEver ? explainHead(world, workload) : null;
   if (own === null && behind === null) {
     const reserved = explainReservation(world, bucket, nowMs);
@@ -98,7 +98,7 @@ function explainWith(engine: Engine, id: WorkloadId, nominatedTime: typeof expla
   return behind === null ? { kind: "placeable" } : blocked(HEAD_MOVES, behind);
 }
 
-/** Declared properties of nodes can change for any request that a filter rejects on some of them. */
+/** Adds events that change declared properties of nodes, if a filter rejects the request on some nodes. */
 function withDeclarations(
   world: World,
   request: PlacementRequest,
@@ -109,15 +109,15 @@ function withDeclarations(
   return more.length === 0 ? verdict : { ...verdict, wakeOn: [...verdict.wakeOn, ...more] };
 }
 
-/** It is what others hold that it lacks. */
+/** Whether the request lacks capacity that other work holds. */
 const isShortfall = ({ reasons: [first] }: BlockedVerdict): boolean =>
   first?.kind === "acceleratorShortfall" || first?.kind === "workerShortfall" || first?.kind === "partShortfall";
 
-/** Events that may move the protected start, or its request. */
+/** Events that may move the protected start, or replace its request. */
 const reservationMoves = ({ rules }: World): readonly EventKind[] =>
   predictsRuns(rules) ? [...HEAD_MOVES, "attemptStarted", "predictionCorrected"] : [...HEAD_MOVES, "attemptStarted"];
 
-/** The budget that is used up. */
+/** Reason `budget`: the used-up budget of the team or a team above it. */
 function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number): BlockedReason | null {
   const spent = spentBudget(state, team);
   const account = spent === null ? undefined : state.accounts.get(spent);
@@ -128,7 +128,7 @@ function explainBudget({ state, budgets }: World, team: TeamName, nowMs: number)
   return { kind: "budget", team: spent, resource, limit, spent: used.spent, renewsAtMs: renewalMs(budget, nowMs) };
 }
 
-/** Its hold reason. */
+/** The workload's hold reason; `null`: none. */
 function explainTime(world: World, workload: Workload, nowMs: number): Verdict | null {
   const { waitsFor: [wait, ...others] = [], spec } = workload;
   switch (holdReasonBy(workload, nowMs)) {
@@ -153,7 +153,7 @@ function explainTime(world: World, workload: Workload, nowMs: number): Verdict |
   }
 }
 
-/** For which power it waits, and until when. */
+/** The start window's conditions with present prices, its forecast opening and its latest start. */
 function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): BlockedReason {
   const { startWindow = {} } = spec;
   return {
@@ -168,7 +168,7 @@ function explainStartWindow(world: World, spec: WorkloadSpec, nowMs: number): Bl
   };
 }
 
-/** The protected start that it would delay, if that is what blocks it. */
+/** The protected start that the request would delay; `null`: protected starts do not block it. */
 function explainReservation(world: World, bucket: QueueBucket, nowMs: number): BlockedReason | null {
   const { request } = bucket;
   const expectedEndMs = nowMs + request.durationMs;
@@ -188,8 +188,8 @@ function explainReservation(world: World, bucket: QueueBucket, nowMs: number): B
 }
 
 /**
- * It fits beside the starts before this one, and not with it; the first, if all of them together are not in the way
- * now.
+ * The protected start with which the request no longer fits, although it fits beside the earlier ones. If the request
+ * now fits beside all of them together, the first.
  */
 function firstInTheWay(world: World, request: PlacementRequest, starts: readonly Reservation[]): Reservation | null {
   if (starts.length > 1 && findBesideStarts(world, request, starts) !== null) return starts[0] as Reservation;
@@ -204,7 +204,7 @@ function firstInTheWay(world: World, request: PlacementRequest, starts: readonly
 
 function explainBackoff(workload: Workload): Verdict {
   const next = workload.retries.reduce((first, retry) => (retry.notBeforeMs < first.notBeforeMs ? retry : first));
-  // For an array, a task that ends meanwhile may be retried at once.
+  // For an array, the end of a running task may let the retry start earlier.
   return blocked(workload.activeAttempts.length > 0 ? ["attemptEnded"] : [], {
     kind: "backoff",
     untilMs: next.notBeforeMs,
@@ -212,7 +212,7 @@ function explainBackoff(workload: Workload): Verdict {
   });
 }
 
-/** `null` when the request could be placed now. `couldEver`: the usable fleet could hold it. */
+/** `null`: the request could be placed now. `couldEver`: the usable fleet could hold it. */
 function explainRequest(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict | null {
   if (couldEver && findPlacement(world, request) !== null) return null;
   const inquiry = inquiryOf(world, request, couldEver);
@@ -235,7 +235,10 @@ const inquiryOf = (world: World, request: PlacementRequest, couldEver: boolean):
   placeableWorkers: () => (isInGroups(request) ? 0 : placeableNow(world, request)),
 });
 
-/** For a request that fits only with hot spares: the spares, and what `others` says would still block it. */
+/**
+ * For a request that fits only with the nodes of hot spares: the hot spares, and the reasons that `others` finds with
+ * them in use.
+ */
 function explainAmongHotSpares(
   world: World,
   request: PlacementRequest,
@@ -251,14 +254,16 @@ function explainAmongHotSpares(
   });
 }
 
-/** For a gang without task groups. */
+/** Capacity reasons of a gang without task groups. */
 function explainRoom(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { gang, acceleratorTypes } = request;
   const neededCount = wholeNeeded(request);
   const accepted = acceptedNodes(world, request);
-  // A gang never mixes types, so each type is judged by itself; one that could not hold it empty is out of the question.
+  // A gang never mixes types, so each type is judged by itself; a type that could not hold the gang even if empty is
+  // left out.
   const able = accepted.filter((nodes) => nodes.holds(gang) >= request.workers);
-  // A gang that could have spares may be one that nothing else could hold.
+  // `couldEver` can be false although a type holds the gang by counts: a constraint rules it out, or the nodes are hot
+  // spares.
   if (able.length === 0 || !couldEver) return blocked(FLEET_GROWS, exceedsFleet(world, request));
   const limits = limitReasons(world, request, able);
   const wakeOn: readonly EventKind[] = limits.length === 0 ? FREEING : [...FREEING, ...quota.wakeOn];
@@ -279,7 +284,9 @@ function explainRoom(world: World, request: PlacementRequest, couldEver: boolean
 const limitReason = (world: World, request: PlacementRequest, { type }: Pick<TypeCapacity, "type">): TeamLimit | null =>
   limitReasonOf(world, request, { type, amount: amountAsked(world, request, type) });
 
-/** The types that quotas exclude. A quota that is not by type excludes all of them, and is reported once. */
+/**
+ * One reason for each quota that excludes a type. A quota that is not by type excludes all types and is reported once.
+ */
 function limitReasons(world: World, request: PlacementRequest, able: readonly AcceptedNodes[]): readonly TeamLimit[] {
   const reasons = new Map<string, TeamLimit>();
   for (const { type } of able) {
@@ -316,14 +323,14 @@ function limitReasonOf(world: World, request: PlacementRequest, { type, amount }
   };
 }
 
-/** How much of a resource an amount is, in the unit in which teams state it. */
+/** An amount of a resource in the unit in which teams state it. */
 function amountOf({ teamUse }: World, amount: Amount, resource: string): number {
   const position = teamUse.position(resource);
   const isOfOneType = position >= FIRST_TYPE_AT && amount.byType === undefined;
   return statedAmount(position, isOfOneType ? amount.acceleratorsMilli : amountAt(amount, position));
 }
 
-/** A gang with task groups waits for the first group without capacity beside the others, or for a quota. */
+/** Capacity reasons of a gang with task groups: the first group without capacity beside the others, or a quota. */
 function explainGroups(world: World, request: PlacementRequest, couldEver: boolean): BlockedVerdict {
   const { taskGroups } = request.gang;
   if (!couldEver) {
@@ -348,13 +355,13 @@ const groupName = (taskGroups: GangSpec["taskGroups"], { group }: PlacementReque
   return group === null || taskGroups === undefined ? {} : { group: taskGroups[group]?.name ?? "" };
 };
 
-/** For a group without capacity beside the others, in a gang that the fleet could hold. */
+/** Reason for a group without capacity beside the others, in a gang that the fleet could hold. */
 function firstReason(world: World, taskGroups: GangSpec["taskGroups"], one: PlacementRequest): BlockedReason | null {
   const [first] = explainRequest(world, one, true)?.reasons ?? [];
   return first === undefined ? null : { ...first, ...groupName(taskGroups, one) };
 }
 
-/** Every group fits by itself, and they do not fit together. */
+/** Every group fits by itself, but the groups do not fit together. */
 function scattered(world: World, request: PlacementRequest): BlockedReason {
   const accepted = acceptedNodes(world, request);
   return {
@@ -367,7 +374,7 @@ function scattered(world: World, request: PlacementRequest): BlockedReason {
   };
 }
 
-/** The quota that is reached where each group has the type that it likes best. */
+/** The quota that is reached if each group gets the type that it prefers most. */
 function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReason | null {
   if (placeGroups(world, request, { layer: "idle", heedsQuotas: false }) === null) return null;
   const amount = world.teamUse.amountOfParts(partsAsked(world, request), ({ group = 0 }) => {
@@ -377,7 +384,7 @@ function limitOnFirstTypes(world: World, request: PlacementRequest): BlockedReas
   return limitReasonOf(world, request, { type: "", amount });
 }
 
-/** Under a blocking policy: the head, if it is another workload that does not fit. */
+/** Reason `behindHead`: under a policy that stops at a blocked head, another workload is the head and does not fit. */
 function explainHead(world: World, workload: WorkloadEntity): BlockedReason | null {
   const { queue, state } = world;
   if (state.policy.whenHeadBlocked !== "stop") return null;

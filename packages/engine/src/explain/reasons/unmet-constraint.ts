@@ -1,10 +1,13 @@
-/** The relative constraint of the workers that blocks a fit: without it alone they would fit. */
+/**
+ * Finds the relative constraint (spread or fabric) that blocks a request: without that constraint alone the request
+ * would fit.
+ */
 import type { WorkloadSpec } from "../../model/workload.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 
 export type UnmetConstraint = "spread" | "fabric";
 
-/** `null`: neither alone. */
+/** `null`: dropping one constraint alone does not help. */
 export function unmetConstraint(
   request: PlacementRequest,
   fits: (freer: PlacementRequest) => boolean,

@@ -1,17 +1,20 @@
-/** Events after which a verdict may change, whichever filter gave the reason; each filter adds its own (`placement/filters`). */
+/**
+ * Events after which a verdict may change, whichever filter gave the reason. Each filter adds its own events
+ * (`placement/filters`).
+ */
 import type { EventKind } from "../../contract/events.ts";
 
-/** Kinds of event that make the usable fleet larger, or other. */
+/** Events that enlarge the usable fleet or change its shape. */
 export const FLEET_GROWS: readonly EventKind[] = [
   "nodeJoined",
   "nodeChanged",
   "nodeReturned",
   "nodeResumed",
   "hotSpareReleased",
-  // Its accelerators may be divided now, or of another type.
+  // The pool's accelerators may now be divided, or be of another type.
   "poolDefined",
 ];
-/** Kinds of event after which something that did not fit may fit. */
+/** Events after which a request that did not fit may fit. */
 export const FREEING: readonly EventKind[] = [
   "attemptEnded",
   "workersLeft",
@@ -20,13 +23,14 @@ export const FREEING: readonly EventKind[] = [
   "policySet",
   ...FLEET_GROWS,
 ];
-/** Kinds of event after which another may be the head of the queue, or the head may move. */
+/** Events after which the head of the queue may change, or may start. */
 export const HEAD_MOVES: readonly EventKind[] = [
   ...FREEING,
   "workloadEnded",
   "workloadStopRequested",
   "teamDefined",
-  // A head that the smaller fleet could no longer hold waits aside, and so does one whose team has come to its limit.
+  // A request that a smaller fleet can no longer hold is skipped as head, and so is a request whose team has reached a
+  // limit.
   "gangPlaced",
   "nodeLost",
   "nodeDrainStarted",

@@ -1,4 +1,7 @@
-/** Enough accelerators of one type are free in sum: how many workers fit at most, and what the others lack. */
+/**
+ * Reason `workerShortfall`: enough accelerators of one type are free in total, but not all workers fit. States the
+ * number that fits and the resource that the rest lack.
+ */
 import { findPlacement } from "../../placement/place.ts";
 import { acceleratorsPerWorker } from "../../cluster/request.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -25,7 +28,7 @@ export function workerShortfall(
   const base = { kind: "workerShortfall", workers, placeableWorkers: placeable, freeCount: best.freeCount } as const;
   const accelerators = { binding: "accelerators", neededPerWorker: acceleratorsPerWorker(world, request) } as const;
   if (placeable >= workers) {
-    // There is room for all of them and not as they wish to lie.
+    // All workers fit by counts, but not under the gang's constraints.
     const constraint = unmetConstraint(request, (freer) => findPlacement(world, freer) !== null);
     const lying = { ...base, ...accelerators, placeableWorkers: placeableNow(world, request) };
     return constraint === null ? lying : { ...lying, binding: constraint };
@@ -38,7 +41,7 @@ export function workerShortfall(
 
 const withoutResources: Partial<GangSpec> = Object.assign({}, ...nodeResources.map(({ none }) => none));
 
-/** What else than accelerators more workers lack; `null`: nothing. */
+/** The resource other than accelerators that further workers lack; `null`: none. */
 function shortBeside(
   world: World,
   request: PlacementRequest,
@@ -48,7 +51,8 @@ function shortBeside(
   const lacked = nodeResources.filter(({ none }) => helps(none));
   const [first, second] = lacked;
   if (first !== undefined && second === undefined) return { binding: first.name, neededPerWorker: first.asked(gang) };
-  // Without accelerators there is nothing else to be short of: some nodes lack one resource, some another, or take no more workers.
+  // Without accelerators, only the node as a whole can be short: some nodes lack one resource, some another, or take no
+  // more workers.
   const isAlone = gang.accelerators === 0;
   if (isAlone || first !== undefined || helps(withoutResources))
     return { binding: "room", neededPerWorker: acceleratorsPerWorker(world, request) };
