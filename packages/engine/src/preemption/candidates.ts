@@ -1,4 +1,7 @@
-/** Who may have to leave for a beneficiary, in the order in which they are asked: what is lost for nobody first, then the cheapest. */
+/**
+ * Victim candidates of a preemptor in the order in which they are evicted: workers that elastic gangs can spare first,
+ * then the cheapest work.
+ */
 import type { Batch } from "../batch/batch.ts";
 import type { Event } from "../contract/events.ts";
 import type { AttemptId, NodeId, TeamName } from "../model/ids.ts";
@@ -20,32 +23,38 @@ import type { Ground } from "./eligibility.ts";
 import type { VictimUnit } from "./plan.ts";
 
 export interface VictimCandidate extends VictimUnit {
-  /** Work that would be lost. */
+  /** Eviction cost in accelerator-milliseconds (`cost.ts`). */
   readonly cost: number;
-  /** What its gang gets done less, by its curve, in thousandths of a worker; 0 where the policy does not ask. */
+  /**
+   * Throughput that the gang loses for each worker, by its throughput curve, in thousandths of a worker; 0 if the
+   * policy does not compare throughput.
+   */
   readonly slowerMilli: number;
-  /** 1: work that only a guarantee has a right to is asked last. */
+  /** 1: work that only a guarantee can reclaim (`preemptible: aboveGuarantee`). It comes last. */
   readonly guarded: 0 | 1;
 }
 
 interface VictimQuery {
   readonly preemptor: QueueBucket;
   readonly reason: EvictionReason;
-  /** Teams whose work may be asked to leave. */
+  /** Teams whose work may be preempted. */
   readonly donors: readonly TeamName[];
 }
 
-/** What is asked of whom: alike for all who may ask the same work to leave. */
+/** Properties that determine the candidates. Preemptors of the same group share one list. */
 interface VictimGroup {
   readonly reason: EvictionReason;
   readonly ground: Ground;
   readonly teams: readonly TeamName[];
   readonly types: readonly string[];
-  /** What is preempted has a lower one than this. */
+  /** Victims of a preemption have a lower priority than this; 0 for a reclaim. */
   readonly priority: number;
 }
 
-/** Evictable work that the beneficiary may have a right to: workers beyond what their gang needs, one by one, then gangs whole. */
+/**
+ * Evictable work that the preemptor may be entitled to: first workers that elastic gangs can spare, one by one, then
+ * whole gangs.
+ */
 export function victimCandidatesFor(batch: Batch, asked: VictimQuery): VictimCandidates {
   const { world, events } = batch;
   const group = groupOf(world, asked);
@@ -56,7 +65,7 @@ export function victimCandidatesFor(batch: Batch, asked: VictimQuery): VictimCan
   return found;
 }
 
-/** The list that was gathered last in the batch. */
+/** The list that was built last in the batch. */
 const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { survivesUndo: false });
 
 const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): VictimGroup => ({
@@ -100,14 +109,14 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   return { hotSpare: hotSpare.sort(steadily), whole: whole.sort(steadily) };
 }
 
-/** More than any work of one that may always be evicted: such work is asked first, also where whole nodes are weighed. */
+/** Exceeds any real eviction cost, so that guarded work comes last also where whole nodes are compared by cost. */
 const GUARDED_COST = 2 ** 44;
 
-/** 1: only a guarantee of others has a right to it. */
+/** 1: only the guarantee of another team can reclaim the work; 0: any request that is entitled to it. */
 const guardedOf = ({ rules }: World, { spec }: Workload): 0 | 1 =>
   preemptibilityOf(rules, spec) === "aboveGuarantee" ? 1 : 0;
 
-/** All that an attempt holds. */
+/** The candidate that evicts all workers of an attempt. */
 export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: Attempt): VictimCandidate {
   const guarded = guardedOf(world, workload);
   const cost = evictionCost(world, attempt, nowMs) + guarded * GUARDED_COST;
@@ -115,19 +124,20 @@ export function wholeOf({ world, nowMs }: Batch, workload: Workload, attempt: At
 }
 
 /**
- * Who may leave, kept for the next plan of the batch: gathering thousands anew for each of thousands of plans is what those would
- * cost. What a plan records takes away those who left and nobody else; after any other event all are gathered again.
+ * Victim candidates, cached for the next plans of the batch: rebuilding a list of thousands for each of thousands of
+ * plans dominated the round. The events of a plan remove its victims and change nothing else; after any other event the
+ * list is built again.
  */
 export class VictimCandidates {
   readonly group: VictimGroup;
-  /** In an order that no time changes. */
+  /** All candidates in an order that does not change with time. */
   readonly steady: readonly VictimCandidate[];
-  /** The same list where the order is the same. */
+  /** All candidates, whole gangs ordered by eviction cost. The same array as `steady` if the order is the same. */
   readonly cheapest: readonly VictimCandidate[];
-  /** Accelerators that would leave each node. */
+  /** Accelerators that all candidates together would free, by node. */
   readonly givenBy: Map<NodeId, number> = new Map();
   readonly #isElastic: boolean;
-  /** Events of the batch that were taken note of. */
+  /** Number of the batch's events that the list already reflects. */
   #eventCount: number;
 
   constructor(group: VictimGroup, { hotSpare, whole }: Units, eventCount: number) {
@@ -145,7 +155,7 @@ export class VictimCandidates {
     for (const { node } of workers) this.givenBy.set(node, (this.givenBy.get(node) ?? 0) + accelerators);
   }
 
-  /** Takes note of what happened since; false: more than that somebody was asked to leave. */
+  /** Applies the events since the last use. False: some event does more than evict work, so the list is out of date. */
   goOn(world: World, events: readonly Event[]): boolean {
     for (let index = this.#eventCount; index < events.length; index++) {
       const event = events[index] as Event;
@@ -177,7 +187,10 @@ export class VictimCandidates {
     this.#give(attempt.terminating ?? [], -accelerators);
   }
 
-  /** Mostly found near the front: the lists are in the order of leaving. False: it is not there. */
+  /**
+   * Removes an attempt; false: it is not in the list. The search from the front is short, because victims are taken
+   * from there.
+   */
   #removeFrom(list: readonly VictimCandidate[], attempt: Attempt): boolean {
     let found = false;
     for (let at = 0; at < list.length;) {
@@ -198,7 +211,10 @@ const byCost = (left: VictimCandidate, right: VictimCandidate): number =>
   left.cost - right.cost ||
   steadily(left, right);
 
-/** Whose gang misses it least, then the last placed first, of a gang its last worker. */
+/**
+ * The gang that loses least throughput first, then the attempt that was placed last; within a gang its last worker
+ * first.
+ */
 export const steadily = (left: VictimCandidate, right: VictimCandidate): number =>
   left.guarded - right.guarded ||
   left.workload.spec.priority - right.workload.spec.priority ||
@@ -207,8 +223,8 @@ export const steadily = (left: VictimCandidate, right: VictimCandidate): number 
   right.keeps - left.keeps;
 
 /**
- * Workers beyond the core, the last first. A worker is not asked before those behind it, so it is as dear as the dearest of them: a
- * curve may fall again.
+ * Workers beyond the core, the last first. A worker leaves only after the workers behind it, so it counts at least as
+ * dear as they do: the throughput loss for each worker may fall towards the front of the gang.
  */
 function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: VictimUnit): VictimCandidate[] {
   const { gang } = workload.spec;
@@ -237,7 +253,7 @@ function hotSpareOf({ world }: Batch, { attempt, workload, keeps: core, upTo }: 
 const lossOf = (gang: GangSpec, keeps: number, last: number): number =>
   throughputMilli(gang, last) - throughputMilli(gang, keeps);
 
-/** What a unit gives, worker by worker as far as its gang could give them so, the last first; then the rest together. */
+/** Splits a candidate into the single workers that its gang can spare, the last first, and the inseparable rest. */
 export function piecesOf(batch: Batch, unit: VictimCandidate): readonly VictimCandidate[] {
   const core = coreOf(batch, unit.workload, unit.attempt);
   if (core >= unit.upTo) return [unit];
@@ -251,7 +267,7 @@ export function piecesOf(batch: Batch, unit: VictimCandidate): readonly VictimCa
   return unit.keeps < core ? [...pieces, { ...unit, upTo: core }] : pieces;
 }
 
-/** How many workers leave only together: all, where the gang cannot be smaller. */
+/** Number of workers that can only be evicted together; all workers if the gang cannot shrink. */
 function coreOf({ world }: Batch, { spec }: Workload, attempt: Attempt): number {
   const { length } = attempt.workers;
   const least = minWorkersOf(spec.gang);

@@ -1,4 +1,7 @@
-/** What it costs to evict an attempt now, in accelerator-milliseconds: work that is lost, and a place that would have come free anyway. */
+/**
+ * Cost of evicting an attempt now, in accelerator-milliseconds: lost work, and capacity that would have come free
+ * anyway.
+ */
 import { acceleratorsIn, leastParts } from "../model/gang.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
@@ -7,8 +10,9 @@ import type { World } from "../cluster/world.ts";
 import { ESTIMATE_HORIZON_MS, remainingMs } from "./remaining-time.ts";
 
 /**
- * By this victims are chosen. To what is lost comes what the next hour would have brought anyway: whose work is over in
- * ten minutes would have given its place for fifty of sixty, so that taking it gains ten and loses all that it had done.
+ * Orders victims. Lost work is increased by the time within the next hour (`ESTIMATE_HORIZON_MS`) that would be free
+ * anyway: an attempt that ends in ten minutes frees fifty of sixty minutes by itself, so evicting it gains only ten
+ * minutes and loses all its work.
  */
 export function evictionCost(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
@@ -17,13 +21,14 @@ export function evictionCost(world: World, attempt: Attempt, nowMs: number): num
   return evictionLoss(world, attempt, nowMs) + releasedAnywayMs * heldBy(workload);
 }
 
-/** Work that is lost: what ran since the last checkpoint, and what starting again takes. */
+/** Lost work in accelerator-milliseconds: the time since the last checkpoint, and the restart. */
 export function evictionLoss(world: World, attempt: Attempt, nowMs: number): number {
   const workload = workloadOf(world, attempt.workloadId);
   const { spec, checkpoint } = workload;
   const sinceMs =
     nowMs - Math.max(attempt.startedAtMs ?? nowMs, checkpoint?.attemptId === attempt.id ? checkpoint.atMs : 0);
-  // Who is asked for a checkpoint first loses what runs between it and the stop, which is as long as it is waited for at most.
+  // A victim that is asked for a checkpoint loses only the time between checkpoint and stop, at most the checkpoint
+  // timeout.
   const timeoutMs = checkpointTimeoutOf(world.rules, spec);
   const unsavedMs = timeoutMs > 0 ? Math.min(sinceMs, timeoutMs) : sinceMs;
   return (unsavedMs + (spec.restartCostMs ?? 0)) * heldBy(workload);

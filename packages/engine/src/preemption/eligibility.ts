@@ -1,4 +1,4 @@
-/** Stage 1: which work may be evicted, and for which requests. */
+/** Stage 1: eligible victims, and the requests that may evict them. */
 import type { Batch } from "../batch/batch.ts";
 import type { TeamName } from "../model/ids.ts";
 import type { Attempt, EvictionReason, Workload } from "../model/workload.ts";
@@ -13,10 +13,10 @@ import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../orderi
 import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
-/** What the eviction is for: a team's own guarantee, or anything else that a policy names. */
+/** Purpose of an eviction: a team's own guarantee, or any other purpose that the policy names. */
 export type Ground = "guarantee" | "any";
 
-/** Runs, may be evicted, and ran as long as it was promised to. */
+/** Whether the attempt runs, is preemptible on this ground, and has reached its minimum runtime. */
 export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: Ground = "any"): boolean {
   if (attempt.stop !== null || attempt.terminating !== undefined || attempt.workers.length === 0) return false;
   const { spec } = workloadOf(world, attempt.workloadId);
@@ -25,19 +25,19 @@ export function isEvictable({ world, nowMs }: Batch, attempt: Attempt, ground: G
   return spec.minRuntimeMs === undefined || nowMs - attempt.placedAtMs >= spec.minRuntimeMs;
 }
 
-/** Whether it holds something on one of the types; of a gang of groups each may be on another. */
+/** Whether the attempt holds a node of one of the types. Task groups of one gang may lie on different types. */
 export function isOnAny({ capacity, state }: World, attempt: Attempt, types: ReadonlySet<string>): boolean {
   if (types.has(attempt.acceleratorType)) return true;
   if (state.workloads.get(attempt.workloadId)?.spec.gang.taskGroups === undefined) return false;
   return attempt.workers.some(({ node }) => types.has(capacity.slot(node).node.acceleratorType));
 }
 
-/** In the same team, by higher priority alone. */
+/** Preemption within a team is by higher priority alone. */
 export function mayPreempt(head: Workload, victim: Workload): boolean {
   return victim.spec.team === head.spec.team && victim.spec.priority < head.spec.priority;
 }
 
-/** Teams whose work a request may reclaim: those `below` this one; `null`: all teams. */
+/** Teams whose work a request may reclaim: all teams under `below`; `null`: all teams. */
 export interface PreemptionScope {
   readonly below: TeamNode | null;
 }
@@ -58,8 +58,8 @@ interface BeyondEntitlement {
 }
 
 /**
- * The first team, walking from the request's own to the root, that would exceed its entitlement with it, and the
- * resource; `null`: none.
+ * The first team, walking from the request's own to the root, that would exceed its entitlement if the request started,
+ * and the exceeded resources; `null`: none.
  */
 export function firstBeyondEntitlement(
   world: World,
@@ -80,8 +80,8 @@ export function firstBeyondEntitlement(
 }
 
 /**
- * Whether the team stays within its own guarantee with the request: of accelerators and their types, or, for a request without any,
- * of cores and memory. A team that is guaranteed nothing of what is asked for has no such claim.
+ * Whether the team stays within its own guarantee if the request starts. Accelerators and their types are compared; for
+ * a request without accelerators, cores and memory. False if the team has no guarantee for the requested resources.
  */
 export function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
   const { teamUse } = world;
@@ -95,7 +95,7 @@ export function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean
   );
 }
 
-/** Whether a part of what would leave is above what the team itself is guaranteed. */
+/** Whether the team exceeds its own guarantee for a resource that the victim would give up. */
 const isAboveGuarantee = ({ used, guaranteed }: TeamNode, positions: readonly number[], given: Amount): boolean =>
   positions.some((at) => amountAt(given, at) > 0 && (used[at] ?? 0) > (guaranteed[at] ?? Number.POSITIVE_INFINITY));
 
@@ -105,7 +105,7 @@ export function isInScope({ teamUse }: World, { below }: PreemptionScope, team: 
   return false;
 }
 
-/** Workers that would be evicted. */
+/** Workers of a victim, and the preemptor that they are evicted for. */
 interface Taking {
   readonly preemptor: QueueBucket;
   readonly attempt: Attempt;
@@ -143,7 +143,10 @@ export function isAboveEntitlement({ world }: Batch, teamShares: TeamShares, tak
   );
 }
 
-/** It is within its entitlement of the type that its guarantee states, but may exceed it for other types. */
+/**
+ * Whether the victim's usage is protected: for a type of its guarantee that the victim holds, the team is within its
+ * entitlement. The team may still exceed its entitlement to other types.
+ */
 export const holdsByRight = (teamShare: TeamShare, given: Amount): boolean =>
   teamShare.positions.some(
     (position) =>
@@ -203,7 +206,7 @@ export function holdsAboveEntitlement(
 export const sideOf = (world: World, own: TeamName, other: TeamName): TeamNode | null =>
   pathToSide(world, own, other).at(-1) ?? null;
 
-/** From the other team up to that one. */
+/** The other team and the teams above it, up to the child of the lowest common ancestor. */
 export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): readonly TeamNode[] {
   const above = new Set<TeamNode>();
   for (let at: TeamNode | null = teamUse.node(own); at !== null; at = at.parent) above.add(at);
@@ -212,11 +215,17 @@ export function pathToSide({ teamUse }: World, own: TeamName, other: TeamName): 
   return path;
 }
 
-/** Teams from which the preemptor may take: its own by priority alone; `null`: none. */
+/**
+ * Teams whose work the preemptor may evict. A preemption within the team is limited by priority alone, so it has no
+ * limiting team. `null`: the request may not reclaim.
+ */
 export const reachOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): PreemptionScope | null =>
   reason === "reclaimed" ? scopeOf(world, teamSharesOf(world), preemptor) : { below: null };
 
-/** Accelerators of one type that a plan would find at most, if every victim candidate left; -1: there is no plan. Decided from sums. */
+/**
+ * Upper bound on the accelerators of one type that a plan could find, if every victim candidate were evicted; -1: there
+ * is no plan. Computed from sums alone.
+ */
 export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclaimed" | "preempted"): number {
   if (world.evictable.size === 0) return -1;
   const types = acceptableTypes(world, preemptor.request);
@@ -241,7 +250,10 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);
 }
 
-/** Work that is not preemptible stays within guarantees, and evicting preemptible work frees nothing of those. */
+/**
+ * Whether guarantees block the request: non-preemptible work must stay within them, and evicting preemptible work frees
+ * no guarantee.
+ */
 function isHeldByGuarantee({ teamUse, rules }: World, { request }: QueueBucket): boolean {
   if (request.isPreemptible || rules.teams.nonPreemptible === "limit") return false;
   return teamUse.guaranteePassed(request.team, teamUse.amountOf(request.gang, request.workers, "")) !== null;

@@ -1,4 +1,7 @@
-/** Stage 6, second half: records a verified plan and its grounds, stops the victims, gives the preemptor its place or nominates it. */
+/**
+ * Stage 6, second half: records a verified plan and its grounds, stops the victims, and places or nominates the
+ * preemptor.
+ */
 import type { Batch } from "../batch/batch.ts";
 import { shrinkOf } from "../transitions/attempt-effects.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
@@ -43,26 +46,28 @@ export function carryOut(batch: Batch, plan: Plan, reason: EvictionReason): void
       continue;
     }
     batch.emit({ kind: "gangShrinkRequested", version: 1, atMs, attemptId: attempt.id, workers: keeps, reason });
-    // Nothing runs of an attempt in its back-off: its workers have left.
+    // An attempt in back-off has no running workers, so its workers are released at once.
     if (attempt.launchAtMs === undefined) batch.ask(shrinkOf(world, activeAttempt(world, attempt.id) ?? attempt));
     else batch.emit({ kind: "workersLeft", version: 1, atMs, attemptId: attempt.id });
   }
   for (const { id: attemptId } of plan.relabelled ?? [])
     batch.emit({ kind: "opportunisticJobRelabelled", version: 1, atMs, attemptId, workloadId: preemptor.id });
-  // Whether the place is idle is checked after the victims were stopped, because their capacity is not. If nominations
-  // are not kept, the preemptor asks again in the next round.
+  // Checked after the victims were stopped, because their accelerators are not idle yet. If nominations are not kept,
+  // the preemptor asks again in the next round.
   const areKept = world.rules.eviction.nominations === "kept";
   if (areKept && isIdleNow(batch, plan)) start(batch, plan.preemptor, plan.placement);
   else nomination(batch, plan.preemptor, plan.placement);
   const beyond = nominationMoves(batch, plan.moves ?? []);
   if (areKept) return;
-  // Until the round ends the destinations of migrating work are reserved; then it asks for them like any request.
+  // Without kept nominations, destinations of migrating work are reserved until the round ends. In the next round
+  // migrating work asks for them like any request.
   for (const { bucket, placement } of beyond) batch.ledger.occupy(bucket.request, placement);
 }
 
 /**
- * Nominates migrating work, one place for each attempt: for an evicted gang all workers, for a shrunk one the first,
- * for a nomination its new place. Further workers ask again when the gang has grown; their destinations are released.
+ * Nominates migrating work, one nomination for each attempt: for an evicted gang all workers, for a shrunk gang the
+ * first of its migrating workers, for a withdrawn nomination its new place. Further workers ask again when the gang has
+ * grown; their moves are returned.
  */
 function nominationMoves(batch: Batch, moves: readonly Move[]): readonly Move[] {
   const { state } = batch.world;
@@ -93,10 +98,10 @@ function reasonFor({ moving = 0, right }: Victim, reason: EvictionReason): Evict
   return right === "reclaimGuarantee" ? "reclaimed" : reason;
 }
 
-/** A plan may free a quota and not a place: then the place is idle already. */
+/** Whether the preemptor's place is idle already: a plan may free a quota instead of a place. */
 export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boolean {
   const { gang } = preemptor.request;
-  // Work excluded by anti-affinity may have to leave another node.
+  // Work that anti-affinity excludes may have to be evicted from another node first.
   if (!respectsAntiAffinity(world, preemptor.request, { workers: placement.workers, layer: "idle" })) return false;
   world.capacity.nomination(gang, placement.workers, 1);
   const idle = isIdle(world, placement.workers);
@@ -104,7 +109,7 @@ export function isIdleNow({ world }: Batch, { preemptor, placement }: Plan): boo
   return idle;
 }
 
-/** The preemptor's team share without and with its place. */
+/** The preemptor's team share without and with its placement. */
 function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamShare {
   const teamShare = teamSharesOf(world).get(world.teamUse.node(bucket.request.team)) as TeamShare;
   const share = (more: Amount | null): number => Math.round(dominantShare(teamShare, more) * 1000);
@@ -115,7 +120,7 @@ function recordPreemptor({ world }: Batch, bucket: QueueBucket): RecordedTeamSha
   };
 }
 
-/** The victims' team shares before and after, as parts of their entitlements. */
+/** Team shares of the victims' teams before and after the plan, relative to their entitlements. */
 export function recordVictims({ world }: Batch, victims: readonly Victim[]): PlannedVictim[] {
   const teamShares = teamSharesOf(world);
   return victims.map(({ attempt, keeps, right, moving = 0 }) => {

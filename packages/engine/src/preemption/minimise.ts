@@ -1,16 +1,16 @@
-/** Stage 4: a plan has no victim that it does not need. */
+/** Stage 4: drops victims that the plan does not need. */
 
 interface Minimal<Item, Found> {
-  /** The items that are needed, in their order. */
+  /** Needed items, in their original order. */
   readonly needed: readonly Item[];
-  /** What was found with these items alone. */
+  /** Result of the search with the needed items alone. */
   readonly found: Found;
 }
 
 interface Minimising<Item, Found> {
-  /** In which order items are dropped. */
+  /** Order in which items are tried for dropping. */
   readonly order: Iterable<Item>;
-  /** What is found without the item, beside those that were dropped before; `null`: the item is needed. */
+  /** Result of the search without this item and the items dropped so far; `null`: the item is needed. */
   without(item: Item, rest: () => readonly Item[]): Found | null;
 }
 

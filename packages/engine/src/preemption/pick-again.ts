@@ -1,4 +1,7 @@
-/** The same nodes once more, with accelerators that are free or will be: a plan settles which ones after its victims are known. */
+/**
+ * Picks accelerators on the placed nodes again, from those that are free or releasing: they are known only after a
+ * plan's victims are.
+ */
 import { gangOfGroup } from "../model/gang.ts";
 import type { GangSpec, WorkerAllocation } from "../model/workload.ts";
 import { fractionOn, needsFraction, workerWithFraction } from "../model/device-part.ts";
@@ -10,7 +13,7 @@ import type { Placement } from "../cluster/request.ts";
 import type { World } from "../cluster/world.ts";
 import { bestPart, give, partAt } from "../placement/place-parts.ts";
 
-/** `null`: the nodes do not have as many free or releasing. */
+/** `null`: the nodes do not have enough free or releasing accelerators. */
 export function pickAgain(
   world: World,
   { gang }: Pick<PlacementRequest, "gang">,
@@ -33,7 +36,7 @@ export function pickAgain(
   return picked;
 }
 
-/** Group by group; each sees what the ones before it took. */
+/** Picks group by group; each group sees the accelerators picked for the groups before it. */
 function pickGroups(
   world: World,
   gang: GangSpec,
@@ -53,7 +56,7 @@ function pickGroups(
   return isWhole ? picked : null;
 }
 
-/** The same accelerators where they still have room, else the fullest of the node that has. */
+/** The same accelerators if they still have capacity, otherwise the fullest accelerator of the node that fits. */
 function pickFractions(
   { capacity }: World,
   gang: GangSpec,
@@ -78,7 +81,7 @@ function pickFractions(
   return picked;
 }
 
-/** The same slices where they are still free, else the best of the node. */
+/** The same slices if they are still free, otherwise the best slices of the node. */
 function pickParts(
   { capacity }: World,
   gang: GangSpec,

@@ -1,12 +1,13 @@
 /**
  * Freeing capacity, for every purpose (`consolidate`, `reclaim`, `preempt`) and every strategy, in stages:
  *
- * 1. eligibility: whether the request may take anything from anybody (`eligibility.ts`, the strategy's `isEligible`)
+ * 1. eligibility: whether the request may evict any work at all (`eligibility.ts`, the strategy's `isEligible`)
  * 2. candidates: victims to try, in the strategy's order (`candidates.ts`)
- * 3. simulate: a candidate is evicted on the live indexes, the preemptor is placed, all is rolled back (`simulate.ts`, `place-again.ts`)
+ * 3. simulate: a candidate is evicted on the live indexes, the preemptor is placed, and all is rolled back
+ * (`simulate.ts`, `place-again.ts`)
  * 4. minimise: victims that are not needed stay (`minimise.ts`)
- * 5. plan: the place, the victims and their grounds (`plan.ts`)
- * 6. verify and execute: code that did not make the plan checks it, then events record it (`verify.ts`, `execute.ts`)
+ * 5. plan: the placement, the victims and their grounds (`plan.ts`)
+ * 6. verify and execute: separate code checks the plan, then events record it (`verify.ts`, `execute.ts`)
  *
  * Nothing is evicted without a complete plan.
  */
@@ -27,9 +28,9 @@ import { verifyPlan } from "./verify.ts";
 
 export function freeCapacity(batch: Batch, reason: EvictionReason): void {
   const { world } = batch;
-  // Nothing can be evicted and no nomination withdrawn.
+  // No work can be evicted, and no nomination withdrawn.
   if (world.evictable.size === 0 && world.state.nominations.size === 0) return;
-  // The phase before has started whatever needs no plan.
+  // The phase before has started every request that needs no plan.
   const waiting = classesInLine(world);
   const strategy = preemptionStrategy(world);
   if (!waiting.some((bucket) => strategy.isEligible(batch, bucket, reason))) return;
@@ -41,11 +42,11 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
   const asking = new Set(waiting);
   const order = roundOrder(world, waiting);
   for (let bucket = order.first(); bucket !== null; bucket = order.first()) {
-    // A spent budget entitles to nothing. A gang that shrinks for requests before it does not grow any more.
+    // A team with a used-up budget may not evict work. A gang that was shrunk for a request ahead stops growing.
     const asksStill = bucket.request.grows === null || world.queue.growthOf(bucket.request.grows) === bucket;
     const mayPreempt = asksStill && spentBudget(world.state, bucket.request.team) === null;
     const plan = mayPreempt ? findPlan(batch, bucket, reason) : null;
-    // An idle place that the phase before did not give is kept for a protected start, or for a request that is ahead.
+    // The previous phase left this idle place free for a protected start, or for a request ahead.
     if (plan === null || (takesNothing(plan) && isIdleNow(batch, plan))) {
       order.drop(bucket);
       continue;
@@ -55,7 +56,7 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
     batch.asked(bucket, true);
     if (batch.isOver) return;
     order.served(bucket);
-    // A migrated victim may have been the last of a bucket that was still to be asked: its task has its place now.
+    // A migrated victim may be the last workload of another bucket in this phase: its task already has its place.
     for (const { attempt } of plan.moves ?? []) {
       const own = world.queue.classOf(workloadOf(world, attempt.workloadId));
       if (own !== bucket && own.waiting.length === 0 && asking.has(own)) order.drop(own);
@@ -64,7 +65,7 @@ function planInTurn(batch: Batch, waiting: readonly QueueBucket[], reason: Evict
   }
 }
 
-/** Stages 1 to 5 for the head of a bucket; `null`: there is no plan. Leaves every index as it was. */
+/** Stages 1 to 5 for the head of a bucket; `null`: there is no plan. Every index is left as it was. */
 export function findPlan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Plan | null {
   const strategy = preemptionStrategy(batch.world);
   if (!strategy.isEligible(batch, preemptor, reason)) return null;
@@ -74,7 +75,7 @@ export function findPlan(batch: Batch, preemptor: QueueBucket, reason: EvictionR
   return step.value;
 }
 
-/** Stages 2 to 4. */
+/** Stages 2 to 4: the first candidate whose simulation succeeds, minimised; `null`: none. */
 export function firstFound<Candidate, Simulated, Found>(search: Search<Candidate, Simulated, Found>): Found | null {
   for (const candidate of search.candidates) {
     const simulated = search.simulate(candidate);

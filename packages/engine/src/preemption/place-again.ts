@@ -1,6 +1,7 @@
 /**
- * Simulation with migration: the victims leave, then they and the preemptor are placed in the order of serving on what is free or
- * releasing. A victim that gets its own place back stays, one that gets another place migrates, the others are evicted.
+ * Simulation with migration: the victims are evicted, then they and the preemptor are placed in queue order on free or
+ * releasing capacity. A victim that gets its own place again stays, a victim that gets another place migrates, the
+ * others are evicted.
  */
 import { needsPart } from "../model/device-part.ts";
 import { partsOf, shapeOf } from "../model/gang.ts";
@@ -24,39 +25,39 @@ export interface PlacedAgain {
   readonly placement: Placement;
   readonly victims: readonly Victim[];
   readonly moves: readonly Move[];
-  /** Places that were promised and are not any more. */
+  /** Nominations that the plan withdraws. */
   readonly withdrawn: readonly Nomination[];
-  /** Of the tried units, those that got no place. */
+  /** Tried units that found no place. */
   readonly lost: readonly VictimUnit[];
-  /** Of the tried units, all that do not stay where they are: what a larger request starts from. */
+  /** Tried units that do not keep their place; a larger request starts its search from them. */
   readonly units: readonly VictimUnit[];
 }
 
-/** A victim's unit as a request, with what became of it. */
+/** A victim's unit as a request, and the place that it found; `placement` is `null`: none. */
 export interface Returning {
   readonly unit: VictimUnit;
   readonly bucket: QueueBucket;
   placement: Placement | null;
 }
 
-/** Waiting requests beside the preemptor: they get no place, and each holds its turn all the same. */
+/** Turns of other waiting requests: they get no place in the simulation but keep their position in the order. */
 export interface Turns {
-  /** The first of each team. */
+  /** The first request of each team. */
   readonly first: readonly QueueBucket[];
   has(bucket: QueueBucket): boolean;
-  /** The next request of the team whose turn it is. */
+  /** The team's next request after this one. */
   after(bucket: QueueBucket): QueueBucket | undefined;
 }
 
 interface PlacingAgain {
   readonly preemptor: QueueBucket;
-  /** Absent: nobody else has a turn. */
+  /** Absent: no other request takes a turn. */
   readonly turns?: Turns;
-  /** Nodes that the victims keep off; absent: none. */
+  /** Nodes that the victims must avoid; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId> | undefined;
 }
 
-/** Places the preemptor and the victims' units in the order of serving; `null`: the preemptor finds no place. */
+/** Places the preemptor and the victims' units in queue order; `null`: the preemptor finds no place. */
 export const placeAgain = (world: World, asked: PlacingAgain, units: readonly VictimUnit[]): PlacedAgain | null =>
   simulate(world, (ledger) => {
     for (const unit of units) vacate(ledger, unit);
@@ -68,7 +69,7 @@ export const placeAgain = (world: World, asked: PlacingAgain, units: readonly Vi
     return placement === null ? null : settle(world, { ledger, preemptor, placement, returning });
   });
 
-/** The same request on any other nodes. */
+/** The same request, restricted to nodes other than these. */
 function offNodes(world: World, request: PlacementRequest, nodes: ReadonlySet<NodeId> | undefined): PlacementRequest {
   if (nodes === undefined) return request;
   const ids = world.capacity
@@ -77,7 +78,7 @@ function offNodes(world: World, request: PlacementRequest, nodes: ReadonlySet<No
   return request.with({ among: new Set(ids.filter((id) => !nodes.has(id))) });
 }
 
-/** An attempt is evicted, a nomination withdrawn. */
+/** Evicts a unit of an attempt, or withdraws a nomination. */
 function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit): void {
   if (nomination === null) ledger.vacateWorkers(attempt, keeps, upTo);
   else ledger.withdraw(nomination);
@@ -86,11 +87,14 @@ function vacate(ledger: Ledger, { attempt, nomination, keeps, upTo }: VictimUnit
 const bucketOf = (world: World, { workload }: VictimUnit, request: PlacementRequest): QueueBucket =>
   world.queue.single(request, workload as WorkloadEntity);
 
-/** The request with which a victim's unit comes back, alone in a bucket. */
+/** The request with which a victim's unit is placed again, alone in a bucket. */
 export const returningBucket = (world: World, unit: VictimUnit): QueueBucket =>
   bucketOf(world, unit, requestOf(world, unit));
 
-/** The core of a gang, or all of it, comes back as a start; further workers as growth of the workers that stay. */
+/**
+ * The core of a gang, or the whole gang, comes back as a start; workers beyond the core come back as growth of the
+ * workers that stay.
+ */
 function requestOf({ rules }: World, { workload, attempt, keeps, upTo }: VictimUnit): PlacementRequest {
   const { gang } = workload.spec;
   const least = minWorkersOf(gang);
@@ -112,8 +116,9 @@ interface Try {
 }
 
 /**
- * A gang asks for its core first, and for a further worker only when it has what comes before. Other waiting requests hold their turn
- * because a team is seen with its best request: the order here is the order of the next round.
+ * A gang asks for its core first, and for a further worker only after the workers before it are placed. Other waiting
+ * requests keep their turns, because the order ranks a team by its best request: the order here is the order of the
+ * next round.
  */
 function placeAll(
   world: World,
@@ -151,7 +156,7 @@ function placeAll(
     (line[at] as Returning).placement = placed;
     const next = line[at + 1];
     if (placed !== null && next !== undefined) order.add(next.bucket);
-    // The units behind ask for nothing where this one got nothing.
+    // If this unit found no place, the gang's units behind it do not ask.
     else unasked -= line.length - at - 1;
   }
   return placement;
@@ -161,7 +166,10 @@ interface Settled extends Try {
   readonly placement: Placement;
 }
 
-/** Which units stay, migrate or are lost; then the preemptor's accelerators are picked among those that really come free. */
+/**
+ * Decides which units stay, migrate or are lost, then picks the preemptor's accelerators from those that really come
+ * free.
+ */
 export function settle(world: World, { ledger, preemptor, placement, returning }: Settled): PlacedAgain | null {
   const terminating = returning.filter(({ unit, placement: again }) => again === null || !isSamePlace(unit, again));
   const lost = terminating.filter((each) => each.placement === null).map(({ unit }) => unit);
@@ -193,7 +201,10 @@ export function settle(world: World, { ledger, preemptor, placement, returning }
   };
 }
 
-/** Whole accelerators of a node are alike, so a gang that gets as many on the same nodes stays; a part must get the same place. */
+/**
+ * Whole accelerators of a node are interchangeable: a gang stays if it gets the same number on the same nodes. A
+ * fraction or MIG slice must get the same accelerator and position.
+ */
 function isSamePlace({ attempt, keeps, upTo, workload }: VictimUnit, { workers }: Placement): boolean {
   const { gang } = workload.spec;
   const key = (worker: WorkerAllocation): string => {

@@ -1,4 +1,4 @@
-/** Stage 5: the plan. It says which place the preemptor gets and who gives up what for it. */
+/** Stage 5: the plan states the preemptor's placement and the victims that free it. */
 import { acceleratorsIn, partsOf } from "../model/gang.ts";
 import type { GangPart } from "../model/gang.ts";
 import type { Attempt, EvictionRight, Nomination, Workload } from "../model/workload.ts";
@@ -9,31 +9,31 @@ import type { Placement } from "../cluster/request.ts";
 export interface VictimUnit {
   readonly attempt: Attempt;
   readonly workload: Workload;
-  /** Workers that the attempt keeps; those from here to before `upTo` leave. */
+  /** Number of workers that the attempt keeps; workers from this index up to, but not including, `upTo` leave. */
   readonly keeps: number;
   readonly upTo: number;
-  /** The unit is a nomination, which is withdrawn whole; `attempt` stands for the one that was to start. */
+  /** Set: the unit is a nomination, which is withdrawn whole; `attempt` stands for the attempt that was to start. */
   readonly nomination: Nomination | null;
 }
 
-/** What the unit gives up, by kind of worker. */
+/** Resources that the unit frees, by kind of worker. */
 export const partsOfUnit = ({ attempt, workload, keeps, upTo }: VictimUnit): readonly GangPart[] =>
   partsOf(workload.spec.gang, attempt.workers.slice(keeps, upTo));
 
-/** Accelerators that the unit gives up. */
+/** Accelerators that the unit frees. */
 export const acceleratorsOfUnit = (unit: VictimUnit): number => acceleratorsIn(partsOfUnit(unit));
 
 export interface Victim {
   readonly attempt: Attempt;
-  /** Workers that it keeps; 0: it is evicted whole. */
+  /** Number of workers that the attempt keeps; 0: it is evicted completely. */
   readonly keeps: number;
-  /** The ground of the eviction, where the strategy knows more than the reason of the plan. */
+  /** The ground of the eviction, if the strategy knows it more precisely than the plan's reason. */
   readonly right?: EvictionRight;
-  /** How many of the workers that leave have a place elsewhere in the plan; absent: none. */
+  /** Number of leaving workers that get another place in the plan; absent: none. */
   readonly moving?: number;
 }
 
-/** Where a migrated victim goes on. */
+/** The destination of a migrating victim. */
 export interface Move {
   readonly attempt: Attempt;
   readonly bucket: QueueBucket;
@@ -44,11 +44,11 @@ export interface Plan {
   readonly preemptor: QueueBucket;
   readonly placement: Placement;
   readonly victims: readonly Victim[];
-  /** Nominations that are withdrawn for it; absent: none. */
+  /** Nominations that are withdrawn for the preemptor; absent: none. */
   readonly withdrawn?: readonly Nomination[];
-  /** Attempts that stay where they are as opportunistic jobs; absent: none. */
+  /** Attempts that keep running in their place as opportunistic jobs; absent: none. */
   readonly relabelled?: readonly Attempt[];
-  /** Absent: nothing migrates. */
+  /** Destinations of migrating victims; absent: nothing migrates. */
   readonly moves?: readonly Move[];
 }
 
@@ -56,7 +56,7 @@ export interface Plan {
 export const takesNothing = ({ victims, withdrawn = [], relabelled = [] }: Plan): boolean =>
   victims.length === 0 && withdrawn.length === 0 && relabelled.length === 0;
 
-/** One victim for each attempt, with the fewest workers that any of its units leaves it. */
+/** One victim for each attempt, with the smallest number of workers that any of its units keeps. */
 export function victimsOf(units: readonly VictimUnit[], moves: readonly Move[]): readonly Victim[] {
   const keeps = new Map<Attempt, number>();
   for (const unit of units)

@@ -1,15 +1,19 @@
-/** Expected remaining time of running work: from its reported steps, at most until its walltime. */
+/** Expected remaining time of running work: from its reported steps, capped by its walltime. */
 import type { Attempt, AttemptProgress, Workload } from "../model/workload.ts";
 
-/** Decisions read an expected end only when it is nearer than this: capacity that is freed so soon is worth little to take. */
+/** Decisions read an expected end only within this horizon: evicting work that ends so soon gains little. */
 export const ESTIMATE_HORIZON_MS = 3_600_000;
-/** An estimate is recorded when the expected end moves by more than this part of the time left, and by more than a minute. */
+/**
+ * An estimate is recorded when the expected end moves by more than this fraction of the remaining time, and by more
+ * than `MOVED_MIN_MS`.
+ */
 const MOVED_PART = 0.1;
 const MOVED_MIN_MS = 60_000;
 
 /**
- * Whether a report moves the expected end enough to be recorded: by more than a tenth of the remaining time, with both
- * ends capped at the horizon. Without a recorded estimate the end is the walltime's, or beyond the horizon.
+ * Whether a report moves the expected end enough to be recorded: by more than a tenth of the remaining time and by more
+ * than a minute, with both ends capped at the horizon. Without a recorded estimate the end is that of the walltime, or
+ * the horizon.
  */
 export function movesExpectedEnd(
   workload: Workload,
@@ -26,7 +30,7 @@ export function movesExpectedEnd(
 
 const withinHorizon = (leftMs: number | null): number => Math.min(leftMs ?? ESTIMATE_HORIZON_MS, ESTIMATE_HORIZON_MS);
 
-/** `null`: nothing is known of it. Never negative. */
+/** Expected remaining time in ms, never negative; `null`: neither a walltime nor reported steps give one. */
 export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number): number | null {
   const { walltimeMs } = workload.spec;
   const startedAtMs = attempt.startedAtMs ?? nowMs;
@@ -37,7 +41,7 @@ export function remainingMs(workload: Workload, attempt: Attempt, nowMs: number)
   return Math.max(0, endMs - nowMs);
 }
 
-/** When it ends at the pace of its reported steps; `null`: it reports none, or no total. */
+/** The end at the pace of the reported steps; `null`: the attempt reports no steps, or no total. */
 export function endByProgressMs(workload: Workload, attempt: Attempt): number | null {
   const { progress, startedAtMs } = attempt;
   const total = progress?.totalSteps ?? null;
@@ -45,7 +49,10 @@ export function endByProgressMs(workload: Workload, attempt: Attempt): number | 
   return extrapolatedMs(paceFrom(workload, attempt, startedAtMs), progress, total);
 }
 
-/** A first attempt began at step 0, a later one at the checkpoint before it; where its own has replaced that, its pace is known from there on. */
+/**
+ * The point from which the pace is measured. A first attempt began at step 0, a later one at the checkpoint that it
+ * resumed from. The attempt's own newest checkpoint replaces that one.
+ */
 function paceFrom(
   { checkpoint }: Workload,
   { id, number }: Attempt,

@@ -1,4 +1,4 @@
-/** Stage 3: simulations on the live indexes. Every one of them is rolled back; nothing of it is an event. */
+/** Stage 3: simulations on the live indexes. Each of them is rolled back, and none records an event. */
 import type { Attempt } from "../model/workload.ts";
 import { Ledger } from "../cluster/ledger.ts";
 import type { World } from "../cluster/world.ts";
@@ -6,7 +6,7 @@ import type { VictimCandidate } from "./candidates.ts";
 import { minimise } from "./minimise.ts";
 import type { Victim } from "./plan.ts";
 
-/** What `run` returns; all that it does to its ledger is undone. */
+/** Returns the result of `run` and undoes all its changes to the ledger. */
 export function simulate<T>(world: World, run: (ledger: Ledger) => T): T {
   const ledger = new Ledger(world);
   try {
@@ -16,7 +16,7 @@ export function simulate<T>(world: World, run: (ledger: Ledger) => T): T {
   }
 }
 
-/** What `ask` returns while the victims count as terminating. */
+/** Returns the result of `ask` while the victims count as terminating. */
 export const simulateWithout = <T>(
   world: World,
   victims: readonly Pick<Victim, "attempt" | "keeps">[],
@@ -27,7 +27,7 @@ export const simulateWithout = <T>(
     return ask(ledger);
   });
 
-/** What a search has evicted so far, tentatively: workers of a gang from its last one on, or all of it. */
+/** The tentative evictions of a search so far: whole attempts, or the last workers of a gang. */
 export class TentativeEvictions {
   readonly #ledger: Ledger;
   #taken: VictimCandidate[] = [];
@@ -37,12 +37,15 @@ export class TentativeEvictions {
     this.#ledger = ledger;
   }
 
-  /** In the order of taking. */
+  /** Evicted candidates, in the order of eviction. */
   get taken(): readonly VictimCandidate[] {
     return this.#taken;
   }
 
-  /** Evicts the candidate's workers and those behind them: a gang gives its last workers first. False: nothing is left of them. */
+  /**
+   * Evicts the candidate's workers and all workers behind them, because a gang gives up its last workers first. False:
+   * all of them were evicted before.
+   */
   take(victimCandidate: VictimCandidate): boolean {
     const { attempt, keeps } = victimCandidate;
     const upTo = this.#keeps.get(attempt) ?? attempt.workers.length;
@@ -53,7 +56,7 @@ export class TentativeEvictions {
     return true;
   }
 
-  /** Undoes what `run` evicts, unless its answer is the one that is sought. */
+  /** Undoes the evictions of `run`, unless `isSought` accepts its result. */
   tentatively<T>(run: () => T, isSought: (answer: T) => boolean = () => false): T {
     const mark = this.#ledger.mark();
     const keeps = this.#keeps;
@@ -67,7 +70,7 @@ export class TentativeEvictions {
     return answer;
   }
 
-  /** What would be found if all of these were evicted too. */
+  /** The result of `find` if all of these candidates were evicted too. */
   findBeyond<T>(others: readonly VictimCandidate[], find: () => T): T {
     return this.tentatively(() => {
       for (const victimCandidate of others) this.take(victimCandidate);
@@ -81,13 +84,13 @@ export class TentativeEvictions {
     this.#keeps.clear();
   }
 
-  /** Drops evictions that are not needed, the last one first; what is found with the others. */
+  /** Drops evictions that are not needed, the last eviction first, and returns the result of `find` with the rest. */
   minimise<T>(find: () => T | null, first: T): { readonly needed: readonly VictimCandidate[]; readonly found: T } {
     const needed = new Set<Attempt>();
     return minimise(this.#taken, first, {
       order: this.#taken.toReversed(),
       without: ({ attempt, keeps, upTo }) => {
-        // A gang that gives workers further in front cannot keep those behind them.
+        // Workers further in front of the gang are needed, so the workers behind them cannot stay.
         if (needed.has(attempt)) return null;
         const mark = this.#ledger.mark();
         this.#ledger.stay(attempt, keeps, upTo);

@@ -1,7 +1,7 @@
 /**
- * A plan must last. Work that preempts others of its own team may also take idle capacity and bring the team above its entitlement.
- * While other teams wait for theirs, they would reclaim it at once: the victims would have left for nothing, and two teams that
- * preempt so in turn would never settle.
+ * A plan must last. Work that preempts work of its own team may also take idle capacity and so bring its team above its
+ * entitlement. If another team below its entitlement waits, that team would reclaim the capacity at once: the victims
+ * would have been evicted for nothing, and two teams that preempt in turn would never settle.
  */
 import type { TeamName } from "../model/ids.ts";
 import { spentBudget } from "../usage/gate.ts";
@@ -18,7 +18,10 @@ import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { Plan } from "./plan.ts";
 import { isInScope, scopeOf, sideOf } from "./eligibility.ts";
 
-/** Whether the plan brings a team above its claim of something that another, who waits, may claim of it there. */
+/**
+ * Whether the plan brings a team above its entitlement to a resource that another team's waiting request could then
+ * reclaim.
+ */
 export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan): boolean {
   if (!world.rules.phases.includes("reclaim")) return false;
   const { team } = plan.preemptor.request;
@@ -34,7 +37,10 @@ export function wouldBeUndone(world: World, teamShares: TeamShares, plan: Plan):
   });
 }
 
-/** What each team from the beneficiary's up holds more of than before, and then more than it may claim. */
+/**
+ * For the preemptor's team and each team above it: the resources of which the plan increases usage beyond the
+ * entitlement.
+ */
 function positionsPassed(
   world: World,
   teamShares: TeamShares,
@@ -60,7 +66,7 @@ function positionsPassed(
   return passed;
 }
 
-/** Whether it will do with accelerators of the type that the plan is about. */
+/** Whether the request fits the fleet and accepts the accelerator type of the plan. */
 const goesThere = (world: World, bucket: QueueBucket, { placement }: Plan): boolean =>
   couldEverFit(world, bucket) &&
   acceptableTypes(world, bucket.request).some(({ type }) => type === placement.acceleratorType);

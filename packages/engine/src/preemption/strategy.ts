@@ -1,6 +1,7 @@
 /**
- * The port between the pipeline and a policy's strategy: the product's own (`lowest-cost/`) or an imitated system's (`strategies/`). A
- * strategy supplies eligibility, candidates and their order; the driver (`pipeline.ts`) tries them.
+ * The port between the pipeline and a policy's strategy: the product's own (`lowest-cost/`) or that of an imitated
+ * system (`strategies/`). A strategy supplies eligibility, candidates and their order; the driver (`pipeline.ts`) tries
+ * them.
  */
 import { invariant } from "../base/invariant.ts";
 import type { Batch } from "../batch/batch.ts";
@@ -10,21 +11,31 @@ import type { World } from "../cluster/world.ts";
 import type { EvictionReason } from "../model/workload.ts";
 import type { Plan } from "./plan.ts";
 
-/** Stages 2 to 4 of one search: candidates are simulated in their order, and the first that succeeds is minimised. */
+/** Stages 2 to 4 of one search: candidates are simulated in order, and the first success is minimised. */
 export interface Search<Candidate, Simulated, Found> {
-  /** Stage 2: what to try, best first. Evaluated lazily: a candidate may depend on how those before it fared. */
+  /**
+   * Stage 2: candidates to try, best first. Evaluated lazily: a candidate may depend on the results of earlier ones.
+   */
   readonly candidates: Iterable<Candidate>;
-  /** Stage 3: where the preemptor would be placed with the candidate; `null`: nowhere. */
+  /** Stage 3: the preemptor's placement with this candidate; `null`: none. */
   simulate(candidate: Candidate): Simulated | null;
-  /** Stage 4: the same without needless victims; `null`: the candidate is not acceptable, and the next one is tried. */
+  /**
+   * Stage 4: the result without needless victims; `null`: the candidate is not acceptable, and the next one is tried.
+   */
   minimise(simulated: Simulated, candidate: Candidate): Found | null;
 }
 
-/** Yields searches in turn, gets back what each found, and returns the plan (stage 5). Leaves every index as it was. */
+/**
+ * Yields searches one after another, receives the result of each, and returns the plan (stage 5). Every index is left
+ * as it was.
+ */
 export type Planning<Found> = Generator<Search<unknown, unknown, Found>, Plan | null, Found | null>;
 
 export interface PreemptionStrategy<Found = unknown> {
-  /** Stage 1: whether there can be a plan for the request. Cheap: it is asked of all that waits, before any search. */
+  /**
+   * Stage 1: whether there can be a plan for the request. It must be cheap: every waiting request is checked before any
+   * search.
+   */
   isEligible(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): boolean;
   plan(batch: Batch, preemptor: QueueBucket, reason: EvictionReason): Planning<Found>;
 }

@@ -1,4 +1,7 @@
-/** Stage 6, first half: checks a plan against the rules. It shares no code with the searches; a broken rule is a bug and stops the process. */
+/**
+ * Stage 6, first half: checks a plan against the rules. It shares no code with the searches; a broken rule is a bug and
+ * stops the process.
+ */
 import type { EvictionReason } from "../model/workload.ts";
 import { wholeSlices } from "../model/slices.ts";
 import { minWorkersOf } from "../model/workload.ts";
@@ -31,7 +34,7 @@ export function verifyPlan(world: World, plan: Plan, reason: EvictionReason): vo
       `${attempt.id} is to keep ${keeps} workers, which are no whole slices`,
     );
   }
-  // Complete: without the victims the preemptor has its whole place.
+  // The plan is complete: without the victims, the preemptor has its whole placement.
   simulateWithout(world, plan.victims, (ledger) => {
     for (const nomination of plan.withdrawn ?? []) ledger.withdraw(nomination);
     verifyPlacement(world, plan.preemptor, plan.placement, "releasing");

@@ -1,7 +1,7 @@
 /**
- * Search for requests that need several accelerators of one node, where what others hold above their entitlements is scattered: the
- * cheapest victims lie apart, and entitlements end before there is a place. Whole nodes are cleared, the cheapest first; victims are
- * evicted or migrate (`evict-or-migrate.ts`).
+ * Search for requests that need several accelerators of one node, used when work above its team's entitlement is
+ * scattered: the cheapest victims lie on different nodes, and their teams reach their entitlements before any node is
+ * free. The search clears whole nodes, the cheapest first; victims are evicted or migrate (`evict-or-migrate.ts`).
  */
 import type { Batch } from "../../batch/batch.ts";
 import { checkpointTimeoutOf } from "../../policy/checkpoint-timeout.ts";
@@ -21,7 +21,7 @@ import { isEvictable, isOnAny } from "../eligibility.ts";
 import type { CostSearch } from "./cost-search.ts";
 import type { Planning, Search } from "../strategy.ts";
 
-/** How often nodes are chosen again, without victims that turned out to have no other place. */
+/** Maximum number of choices of nodes. Each choice leaves out victims that found no other place before. */
 const CHOICES_MAX = 4;
 
 export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
@@ -38,7 +38,7 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
     const before = stuck.length;
     const plan = yield new NodeSearch(batch, search, { units, stuck });
     search.tentativeEvictions.returnAll();
-    // A single worker was tried on every node at once.
+    // For a single worker, the search has already tried every node by itself.
     if (plan !== null || stuck.length === before || preemptor.request.workers === 1) return plan;
   }
   return null;
@@ -47,11 +47,14 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
 interface Clearance {
   /** Units that may be evicted or migrate. */
   readonly units: readonly VictimCandidate[];
-  /** Units that turned out to have no other place. */
+  /** Units that found no other place. */
   readonly stuck: VictimCandidate[];
 }
 
-/** Clears nodes, the cheapest first, until there is a place: for a single worker one node at a time, for more all together. */
+/**
+ * Clears nodes, the cheapest first, until the preemptor fits. A single worker tries one node at a time; a gang clears
+ * several nodes together.
+ */
 class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
   readonly #batch: Batch;
   readonly #search: CostSearch;
@@ -101,7 +104,7 @@ class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
     else if (answer !== null) return answer;
     this.#isOver = !this.#isSingle;
     if (this.#isOver) return null;
-    // The next node may hold others.
+    // The next node may hold other victims.
     tentativeEvictions.returnAll();
     this.#room.changed(needed.flatMap(({ attempt }) => attempt.workers));
     return null;
@@ -113,8 +116,8 @@ class NodeSearch implements Search<DrainCandidate, Placement, Plan> {
 }
 
 /**
- * Work of teams within their entitlements that would never lose much, since it writes a checkpoint when asked. What it would lose just
- * now does not count: whether there is a plan must not change with time.
+ * Work of teams within their entitlements that can migrate at low cost, because it writes a checkpoint when asked. The
+ * bound on its loss is used, not the present loss: whether there is a plan must not change with time.
  */
 function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCandidate[] {
   const { world } = batch;

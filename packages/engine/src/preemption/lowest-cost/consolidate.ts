@@ -1,6 +1,7 @@
 /**
- * Consolidation: where enough is idle in sum but scattered, evictable work that would lose little migrates, so that nodes come free
- * for a request that needs them whole. Nothing is evicted for good, and the policy bounds the number of migrations.
+ * Consolidation: if enough capacity is idle in total but scattered, evictable work with little to lose migrates, so
+ * that whole nodes come free for a request. Nothing is evicted for good, and the policy bounds the number of
+ * migrations.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
@@ -26,7 +27,10 @@ import type { Area } from "./drain-areas.ts";
 
 export const MOVES_MAX = 8;
 const MOVE_LOSS_MS_MAX = 600_000;
-/** Each simulation places all victims again: of many domains that are equally good a few tell whether any will do. */
+/**
+ * Maximum number of domains simulated: each simulation places all victims again. If many domains are equally good, a
+ * few show whether any works.
+ */
 const AREAS_SIMULATED_MAX = 8;
 
 interface Movable {
@@ -36,25 +40,27 @@ interface Movable {
   readonly cost: number;
 }
 
-/** A node with what would have to move for one more worker. */
+/** A node, and the attempts that would have to migrate for one more worker on it. */
 export interface DrainArea {
   readonly slot: NodeSlot;
   readonly moves: readonly Movable[];
   readonly cost: number;
 }
 
-/** Type by type, in the order of preference. */
+/** Tries the accepted types one by one, in the order of preference. */
 export function* consolidate(batch: Batch, preemptor: QueueBucket): Planning<Plan> {
-  // A further worker is worth no migration: the gang that migrated would ask for it again.
+  // Growth is not worth a migration: the migrated gang would ask for the same capacity again.
   if (preemptor.request.isGrowth) return null;
   const { world } = batch;
   const { gang, workers } = preemptor.request;
-  // Which node is best for one group depends on the others: gangs of groups are not served.
+  // Requests without whole accelerators, and gangs with task groups, are not consolidated: for task groups, the best
+  // node for one group depends on the others.
   if (world.evictable.size === 0 || wholeNeeded(preemptor.request) === 0) return null;
   for (const type of acceptableTypes(world, preemptor.request)) {
     if (type.freeCount < workers * gang.accelerators || quotaReached(world, preemptor.request, type.type) !== null)
       continue;
-    // Costs change with time. Whether there is a plan must not, or the round would never settle.
+    // Whether there is a plan must not change with time, or rounds would never settle. Costs change with time, so the
+    // number of accelerators decides first.
     const plan = yield migrationsOn(batch, preemptor, { type, costOf: acceleratorsOf });
     const costOf = (attempt: Attempt): number => evictionCost(world, attempt, batch.nowMs);
     if (plan !== null) return (yield migrationsOn(batch, preemptor, { type, costOf })) ?? plan;
@@ -67,7 +73,7 @@ const acceleratorsOf = ({ workers }: Attempt, { spec }: Workload): number =>
 
 interface DrainQuery {
   readonly type: TypeCapacity;
-  /** What it costs to move an attempt; by that who moves is chosen. */
+  /** Cost of migrating an attempt; the cheapest attempts are chosen. */
   readonly costOf: (attempt: Attempt, workload: Workload) => number;
 }
 
@@ -85,13 +91,14 @@ function migrationsOn(batch: Batch, preemptor: QueueBucket, query: DrainQuery): 
 
 interface Migration {
   readonly moved: readonly Movable[];
-  /** Nodes that the victims keep off; absent: none. */
+  /** Nodes that migrating attempts must avoid; absent: none. */
   readonly keptFree?: ReadonlySet<NodeId>;
 }
 
 /**
- * Every victim goes where it would go by itself. Where that does not do, victims keep off the nodes that are wanted; without
- * nominations nothing would keep them off.
+ * First every migrating attempt goes where it would be placed by itself. If that fails, attempts must avoid the nodes
+ * that the preemptor needs; this is tried only with kept nominations, because otherwise nothing would reserve these
+ * nodes.
  */
 function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): Generator<Migration> {
   const { nominations } = batch.world.rules.eviction;
@@ -101,7 +108,10 @@ function* migrations(batch: Batch, preemptor: QueueBucket, query: DrainQuery): G
   }
 }
 
-/** What is idle on the type, and what would have to be cleared beside it; `null`: too much. */
+/**
+ * Idle nodes of the type, and nodes that could be cleared; `null`: more nodes would have to be cleared than migrations
+ * are allowed.
+ */
 function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQuery): Area | null {
   const { world } = batch;
   const { gang, workers } = preemptor.request;
@@ -115,21 +125,24 @@ function areaOn(batch: Batch, preemptor: QueueBucket, { type, costOf }: DrainQue
     missing -= fits;
   }
   const most = world.rules.eviction.movesMax ?? MOVES_MAX;
-  // Each node to clear has a victim, and a victim clears at most as many nodes as it has workers.
+  // Each node to clear needs a victim, and a victim frees at most as many nodes as it has workers.
   if (missing > most && missing > most * widestOf(world)) return null;
   const list = drainCandidates(batch, gang.accelerators, { type, costOf });
   return { roomy, drainCandidates: passesAll(accepts) ? list : list.filter(({ slot }) => accepts(slot)) };
 }
 
-/** What would have to migrate in one part of the fleet. */
+/** Attempts that would have to migrate in one domain of the fleet. */
 interface Choice {
   readonly moved: readonly Movable[];
   readonly cost: number;
-  /** Nodes that the request would lie on, and some others with room for it. */
+  /** Nodes that the request would be placed on, and further nodes with capacity for it. */
   readonly on: readonly { readonly slot: NodeSlot }[];
 }
 
-/** The cheapest migrations for each part of the fleet that could hold the request; none where a part has room already. */
+/**
+ * The cheapest migrations for each domain that could hold the request, the cheapest domain first. Empty if some domain
+ * has capacity already.
+ */
 function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): readonly Choice[] {
   const { world } = batch;
   const area = areaOn(batch, preemptor, query);
@@ -139,7 +152,7 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
   for (const part of areasFor(world, preemptor.request, antiAffinityFrom(world, preemptor, area))) {
     const chosen = chooseIn(world, preemptor, part);
     if (chosen === null) continue;
-    // It is not for want of room that it does not start there.
+    // The domain has capacity, so the request waits for another reason.
     if (chosen.length === 0) return [];
     const moved = [...new Map(chosen.flatMap(({ moves }) => moves).map((move) => [move.attempt, move])).values()];
     const cost = moved.reduce((sum, move) => sum + move.cost, 0);
@@ -150,7 +163,7 @@ function choices(batch: Batch, preemptor: QueueBucket, query: DrainQuery): reado
     .slice(0, AREAS_SIMULATED_MAX);
 }
 
-/** Every victim finds another place, or there is no plan. */
+/** The placement after the migrations; `null`: some migrating attempt finds no other place. */
 function migrate(
   world: World,
   request: Parameters<typeof placeAgain>[1],
@@ -172,7 +185,7 @@ interface Migrated {
   readonly found: PlacedAgain;
 }
 
-/** A cleared node may hold several workers: victims on none of the nodes that are taken need not migrate. */
+/** A cleared node may hold several workers. Attempts on nodes that the placement does not use need not migrate. */
 function fewerMigrating(world: World, preemptor: QueueBucket, { moved, found }: Migrated): PlacedAgain | null {
   const taken = new Set(found.placement.workers.map(({ node }) => node));
   const needed = moved.filter(({ attempt }) => attempt.workers.some(({ node }) => taken.has(node)));
@@ -182,7 +195,7 @@ function fewerMigrating(world: World, preemptor: QueueBucket, { moved, found }: 
 /** Nodes that could be cleared, the cheapest first. */
 interface DrainCandidates extends DrainQuery {
   readonly accelerators: number;
-  /** Events of the batch before it: until the next one those who ask for as much find the same. */
+  /** Number of events in the batch when the list was built. Until the next event, equal requests use the same list. */
   readonly eventCount: number;
   readonly list: readonly DrainArea[];
 }
@@ -209,7 +222,7 @@ function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: D
   return list;
 }
 
-/** At most so many accelerators of each node would be left by all that may be evicted. */
+/** Upper bound on the accelerators that evictable work would free on each node. */
 function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
   const sums = new Map<NodeId, number>();
   for (const { byNode } of evictable.values())
@@ -217,11 +230,11 @@ function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
   return sums;
 }
 
-/** Whether somebody would have to leave for one more worker, and enough of it could. */
+/** Whether one more worker needs work of this node to migrate, and enough of that work is evictable. */
 const mayBeCleared = (accelerators: number, { usable, totalCount, freeCount }: NodeSlot, evictable: number): boolean =>
   freeCount < accelerators && freeCount + evictable >= accelerators && totalCount >= accelerators && usable;
 
-/** Workers of the largest gang that may be evicted. */
+/** Number of workers of the largest evictable gang. */
 function widestOf({ evictable }: World): number {
   let widest = 0;
   for (const { attempts } of evictable.values())
@@ -229,7 +242,7 @@ function widestOf({ evictable }: World): number {
   return widest;
 }
 
-/** The cheapest to move until a worker more would fit; `null` where that cannot be. */
+/** The cheapest attempts to migrate until one more worker fits on the node; `null`: that is not possible. */
 function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly Movable[]): DrainArea | null {
   const missing = accelerators - slot.freeCount;
   const moves: Movable[] = [];
@@ -244,7 +257,7 @@ function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly 
   return freed >= missing ? { slot, moves, cost } : null;
 }
 
-/** How much each accelerator of what moves may lose of its work. */
+/** Maximum loss of work of a migrating attempt, in ms for each of its accelerators. */
 export const moveLossMsMax = ({ rules }: World): number => rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
 
 function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): Movable[] {

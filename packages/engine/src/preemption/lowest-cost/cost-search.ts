@@ -1,4 +1,4 @@
-/** What a search by cost is asked, and who may be asked to leave for it. */
+/** Input of a search by eviction cost: the preemptor, its donors and victim candidates. */
 import type { Batch } from "../../batch/batch.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason } from "../../model/workload.ts";
@@ -15,18 +15,21 @@ export interface CostSearch {
   readonly reason: EvictionReason;
   readonly teamShares: TeamShares;
   readonly scope: PreemptionScope;
-  /** Teams of whose work some may be asked to leave. */
+  /** Teams whose work may be preempted. */
   readonly donors: ReadonlySet<TeamName>;
-  /** Their work, in the order in which it is asked. */
+  /** Evictable work of the donors, in the order in which it is evicted. */
   readonly victimCandidates: readonly VictimCandidate[];
-  /** By what whole nodes are weighed. */
+  /** Cost by which whole nodes are compared. */
   readonly costOf: (unit: VictimCandidate) => number;
   readonly ledger: Ledger;
-  /** Kept on that ledger. */
+  /** Evictions that the search has recorded on `ledger` so far. */
   readonly tentativeEvictions: TentativeEvictions;
 }
 
-/** Asked again for every leaver: what was taken from its team so far may have brought it down to its claim. */
+/**
+ * Whether a victim is eligible. Checked again for every victim: evictions so far may have brought its team down to its
+ * entitlement.
+ */
 export function hasRight(
   batch: Batch,
   { preemptor, reason, teamShares }: CostSearch,

@@ -1,7 +1,7 @@
 /**
- * Where nodes would have to be cleared so that work has room as it wishes: only nodes that it accepts count, within one domain of
- * the level that it requires, over as many values as it has to be spread over, for whole slices. What is chosen is a proposal by
- * counts: whether it leads to a place is found by placing everybody (`replace.ts`).
+ * Chooses nodes to clear under the request's placement constraints: only accepted nodes count, within one domain of the
+ * required level, within the spread over topology values, for whole slices. The choice is a proposal by counts; placing
+ * the preemptor and the victims shows whether it works (`place-again.ts`).
  */
 import type { NodeId } from "../../model/ids.ts";
 import type { FabricSpec } from "../../model/workload.ts";
@@ -16,13 +16,16 @@ import { domainBudget } from "../../placement/place-constrained.ts";
 import type { Candidate, DomainBudget } from "../../placement/place-constrained.ts";
 import type { DrainArea } from "./consolidate.ts";
 
-/** Nodes with room, and nodes that could be cleared for another worker each, the cheapest first. */
+/** Nodes with capacity, and nodes that could each be cleared for one more worker, the cheapest first. */
 export interface Area {
   readonly roomy: readonly Candidate[];
   readonly drainCandidates: readonly DrainArea[];
 }
 
-/** Nodes that somebody there keeps it away from have no room; they are cleared where no others can be: he may be who moves. */
+/**
+ * Nodes excluded by anti-affinity count as full. Among nodes to clear they come last, but stay: the conflicting work
+ * may be the one that migrates.
+ */
 export function antiAffinityFrom(world: World, bucket: QueueBucket, { roomy, drainCandidates }: Area): Area {
   if (!looksAround(world, bucket.request)) return { roomy, drainCandidates };
   const mayLie = antiAffinityCheck(world, bucket.request, "idle");
@@ -33,13 +36,13 @@ export function antiAffinityFrom(world: World, bucket: QueueBucket, { roomy, dra
   };
 }
 
-/** The parts of the fleet of which each could hold all of the request: those that it requires to lie in, else one. */
+/** The domains that could each hold the whole request; one area if the request requires no fabric level. */
 export function areasFor(world: World, { spec: { fabric } }: PlacementRequest, area: Area): readonly Area[] {
   const level = fabric?.within;
   return level === undefined ? [area] : byDomain(world, level, area);
 }
 
-/** The domains of a level in which there is anything, site by site; nodes of a site that has no such level are left out. */
+/** Domains of a level that hold any of the nodes, site by site. Nodes of sites without that level are left out. */
 function byDomain(world: World, name: string, area: Area): readonly Area[] {
   return world.fabric.sites(world.capacity.nodesEpoch).flatMap((site) => {
     const level = site.tree.levels.indexOf(name);
@@ -60,8 +63,8 @@ const domainAt = (site: SiteFabric, level: number, node: NodeId): number => {
 };
 
 /**
- * The cheapest nodes of an area to clear until it holds the request by counts; empty: it does already, and it is not room that
- * keeps the request from there; `null`: it never would.
+ * The cheapest nodes to clear until the area holds the request by counts. Empty: the area holds it already, so
+ * something other than capacity blocks the request; `null`: clearing nodes does not suffice.
  */
 export function chooseIn(world: World, bucket: QueueBucket, area: Area): readonly DrainArea[] | null {
   const [slice, ...inside] = bucket.request.spec.fabric?.slices ?? [];
@@ -97,11 +100,11 @@ type DrainSlice = NonNullable<FabricSpec["slices"]>[number];
 interface SlicedRequest {
   readonly area: Area;
   readonly slice: DrainSlice;
-  /** Slices inside the slices, the wider first. */
+  /** Slices nested within the slices, the wider first. */
   readonly inside: readonly DrainSlice[];
 }
 
-/** Workers that fit on the nodes in whole slices of each kind. */
+/** Number of workers that fit on the nodes in whole slices of each kind. */
 function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]: readonly DrainSlice[]): number {
   if (next === undefined) return roomy.reduce((sum, { fits }) => sum + fits, 0);
   return byDomain(world, next.within, { roomy, drainCandidates: [] }).reduce((sum, part) => {
@@ -110,13 +113,16 @@ function fitsInSlices(world: World, roomy: readonly Candidate[], [next, ...rest]
   }, 0);
 }
 
-/** Nodes to clear for one slice more in a domain. */
+/** Nodes to clear for one more slice in a domain. */
 interface SliceMore {
   readonly drainCandidates: readonly DrainArea[];
   readonly cost: number;
 }
 
-/** Slice by slice, the cheapest first, in each domain of their level in turn. Nodes to clear are counted without the slices inside. */
+/**
+ * Clears slice by slice, the cheapest first over all domains of the slice's level. For nodes to clear, nested slices
+ * are not checked.
+ */
 function bySlices(
   world: World,
   bucket: QueueBucket,
@@ -130,7 +136,7 @@ function bySlices(
     let cost = 0;
     for (let at = 0, next = slice.workers - (fits % slice.workers); at + next <= drainCandidates.length;) {
       const chosen = drainCandidates.slice(at, at + next);
-      // The next slice of a domain is not had before this one, so it counts as no cheaper.
+      // A domain's next slice comes after this one, so it must not sort before it.
       cost = Math.max(cost, costOf(chosen));
       more.push({ drainCandidates: chosen, cost });
       at += next;

@@ -1,4 +1,7 @@
-/** Nodes that could be cleared: for another worker of a request each, who would have to leave or to move, the cheapest first. */
+/**
+ * Nodes that could be cleared for one more worker of a request each, with the work that would have to be evicted or to
+ * migrate; the cheapest first.
+ */
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
 import { wholeSlices } from "../../model/slices.ts";
@@ -11,26 +14,29 @@ import type { VictimCandidate } from "../candidates.ts";
 import type { CostSearch } from "./cost-search.ts";
 import { acceleratorsOfUnit } from "../plan.ts";
 
-/** Room for one worker more on a node. */
+/** Capacity for one more worker on a node. */
 export interface DrainCandidate {
   readonly slot: NodeSlot;
-  /** Of its type in the order of preference. */
+  /** Rank of the node's type in the request's order of preference. */
   readonly typeRank: number;
   readonly units: readonly VictimCandidate[];
-  /** Accelerators of work whose team holds no more than it may claim. */
+  /** Accelerators of teams that are not donors: their work would have to migrate. */
   readonly strange: number;
   readonly cost: number;
 }
 
-/** All of a node's, one after the other. */
+/** All victims on one node, in the order in which they are evicted. */
 interface CandidateOnNode {
   readonly slot: NodeSlot;
-  /** Of its type in the order of preference. */
+  /** Rank of the node's type in the request's order of preference. */
   readonly typeRank: number;
   readonly units: VictimCandidate[];
 }
 
-/** As things stand now, of those who are given; the cheapest first, and of one node in the order in which they go. */
+/**
+ * Nodes that can be cleared now by evicting some of `units`: the cheapest first, a node's own candidates in the order
+ * in which they build on each other.
+ */
 export function drainCandidatesFor(
   batch: Batch,
   search: CostSearch,
@@ -58,7 +64,7 @@ function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCa
       const typeRank = types.indexOf(slot.node.acceleratorType);
       if (!slot.usable || typeRank < 0) continue;
       const known = nodes.get(id) ?? { slot, typeRank, units: [] };
-      // Workers beyond its core leave the last first, so those behind it leave with it.
+      // A gang gives up its last workers first, so all workers behind this one leave with it.
       const keeps = index < upTo ? 0 : wholeSlices(workload.spec, attempt.workers, index);
       known.units.push({ ...unit, keeps, upTo: attempt.workers.length, cost: keeps === 0 ? unit.cost : 0 });
       nodes.set(id, known);
@@ -67,7 +73,7 @@ function onNodes({ world }: Batch, bucket: QueueBucket, units: readonly VictimCa
   return [...nodes.values()];
 }
 
-/** As many workers more as the node can have, each with those of the list who stand in its way and nobody else. */
+/** One candidate for each further worker that the node could hold, with only the victims that this worker needs. */
 function drainCandidatesOf(
   search: CostSearch,
   { gang, workers }: PlacementRequest,
@@ -111,7 +117,7 @@ function drainCandidatesOf(
 const sumOf = (units: readonly VictimCandidate[], amountOf: (unit: VictimCandidate) => number): number =>
   units.reduce((sum, unit) => sum + amountOf(unit), 0);
 
-/** One for each attempt, with all that any of them gives. */
+/** One unit for each attempt, which covers all units of that attempt. */
 export function merged(units: readonly VictimCandidate[]): VictimCandidate[] {
   const bucket = new Map<Attempt, VictimCandidate>();
   for (const unit of units) {

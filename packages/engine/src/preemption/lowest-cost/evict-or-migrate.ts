@@ -1,6 +1,7 @@
 /**
- * A plan out of what has to go: who may be asked to leave leaves, and whoever else stands in the way, by right, moves within the plan:
- * to what is idle, or to what others who hold too much give up for it elsewhere.
+ * Turns the victims that must go into a plan: work that the preemptor is entitled to is evicted, other work migrates
+ * within the plan. It migrates to idle capacity, or to capacity that further victims above their entitlements free
+ * elsewhere.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -24,24 +25,27 @@ import type { Returning } from "../place-again.ts";
 import { hasRight } from "./cost-search.ts";
 import type { CostSearch } from "./cost-search.ts";
 
-/** Who would have to move and cannot. */
+/** A victim that would have to migrate and finds no other place. */
 export interface Stuck {
   readonly stuck: VictimCandidate;
 }
 
 export const isStuck = (answer: Plan | Stuck | null): answer is Stuck => answer !== null && "stuck" in answer;
 
-/** A further worker is worth no move, and a place that is forgotten after the round is none to move to. */
+/** Growth is not worth a migration. If nominations are forgotten after the round, a migration has no destination. */
 const isWorthMoves = ({ rules: { eviction } }: World, { isGrowth }: PlacementRequest): boolean =>
   !isGrowth && eviction.nominations === "kept" && eviction.movesMax !== 0;
 
-/** Whether work of those who hold no more than they may claim moves as well: where the policy makes room by moving. */
+/** Whether work of teams within their entitlements may also migrate: only under a policy that consolidates. */
 export const mayStrangersMove = (world: World, preemptor: QueueBucket): boolean =>
   isWorthMoves(world, preemptor.request) &&
   !isInGroups(preemptor.request) &&
   world.rules.phases.includes("consolidate");
 
-/** Whoever is as large as one that found no place would not find one either; for single workers of a gang none was looked for. */
+/**
+ * A gang at least as large as one that found no place would find none either. Stuck single workers prove nothing,
+ * because no place was searched for them.
+ */
 export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate[]): boolean =>
   stuck.some(
     ({ attempt, workload, keeps }) =>
@@ -53,11 +57,11 @@ export const isAsLarge = (unit: VictimCandidate, stuck: readonly VictimCandidate
 interface Cleared {
   readonly placement: Placement;
   readonly needed: readonly VictimCandidate[];
-  /** Whoever moves is smaller than these. */
+  /** Units that found no place earlier; a unit as large as one of them is not tried. */
   readonly stuck?: readonly VictimCandidate[];
 }
 
-/** Who may be asked to leave does, everybody else who is needed moves. */
+/** Evicts the needed victims that the preemptor is entitled to, and migrates the others. */
 export function planFor(
   batch: Batch,
   search: CostSearch,
@@ -69,7 +73,7 @@ export function planFor(
   const staying = takeByRight(batch, search, merged(needed));
   if (staying.length === 0) return { preemptor, placement, victims: victimsOf(needed, []) };
   if (!isWorthMoves(world, preemptor.request)) return null;
-  // A guarantee also protects from being moved.
+  // `preemptible: aboveGuarantee` also protects from migration.
   if (staying.some(({ workload }) => preemptibilityOf(world.rules, workload.spec) !== "always")) return null;
   if (staying.length > (world.rules.eviction.movesMax ?? MOVES_MAX)) return null;
   if (staying.some((unit) => isAsLarge(unit, stuck))) return null;
@@ -92,20 +96,23 @@ export function planFor(
   const gone = terminating.map((unit): Returning => ({ unit, bucket: returningBucket(world, unit), placement: null }));
   const settled = settle(world, { ledger, preemptor, placement, returning: [...gone, ...moving] });
   tentativeEvictions.returnAll();
-  // Who could stay where it is would not have had to move, nor somebody else to leave for it.
+  // A unit that could stay in its place did not have to migrate, and further evictions for it would be needless.
   if (settled === null || settled.moves.length < staying.length) return null;
-  // Who left for those who move was not among them when they were taken by size.
+  // Victims evicted for migrating work were chosen after the check by size, so all victims are checked once more.
   if (takeByRight(batch, search, merged(terminating)).length > 0) return null;
   return { preemptor, placement: settled.placement, victims: settled.victims, moves: settled.moves };
 }
 
 interface Moving {
   readonly bucket: QueueBucket;
-  /** The beneficiary's place. */
+  /** The preemptor's place. */
   readonly placement: Placement;
 }
 
-/** A place for whoever moves where others who hold too much leave for it: on one node, for one worker. */
+/**
+ * A place for a migrating unit of one worker, on one node where further victims above their entitlements are evicted
+ * for it.
+ */
 function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement: kept }: Moving): Placement | null {
   const { tentativeEvictions } = search;
   if (bucket.request.workers > 1 || isInGroups(bucket.request)) return null;
@@ -127,7 +134,10 @@ function placeBesideOthers(batch: Batch, search: CostSearch, { bucket, placement
   return null;
 }
 
-/** Takes all of a unit, worker by worker where its gang could give them so, if each may be asked to leave; else nothing of it. */
+/**
+ * Evicts all of a unit if the preemptor is entitled to every piece of it, otherwise nothing. An elastic gang is taken
+ * worker by worker.
+ */
 function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate): boolean {
   const { donors, tentativeEvictions } = search;
   if (!donors.has(unit.workload.spec.team)) return false;
@@ -139,13 +149,14 @@ function takeIfByRight(batch: Batch, search: CostSearch, unit: VictimCandidate):
     }
     return true;
   };
-  // A single piece is taken or not: there is nothing to take back, and thousands may be asked.
+  // A single piece needs no rollback, which matters because thousands may be tried.
   return pieces.length === 1 ? takeAll() : tentativeEvictions.tentatively(takeAll, (isTaken) => isTaken);
 }
 
 /**
- * Takes of what is needed what may be asked to leave, lower priority first; then nobody leaves without whom its team would be within
- * its claim as well: so it is counted once more, the largest first. Answers what holds its place by right.
+ * Returns the needed victims that the preemptor is not entitled to. Eligible victims are taken by priority, the lowest
+ * first. A second pass takes them by size, the largest first: it drops a victim if its team falls to its entitlement
+ * without it.
  */
 function takeByRight(batch: Batch, search: CostSearch, needed: readonly VictimCandidate[]): readonly VictimCandidate[] {
   const sizeOf = ({ attempt, workload: { spec }, keeps, upTo }: VictimCandidate): number =>

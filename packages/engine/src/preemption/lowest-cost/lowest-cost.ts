@@ -1,6 +1,7 @@
 /**
- * The product's own strategy. Workers that elastic gangs can spare leave first, then the victims whose eviction costs least (`cost.ts`),
- * one by one until the preemptor fits; minimising gives back the others. Requests that need much of one node go on to `by-node.ts`.
+ * The product's own strategy. Workers that elastic gangs can spare are evicted first, then the victims with the lowest
+ * eviction cost (`cost.ts`), one by one until the preemptor fits; minimising drops needless victims. Requests that need
+ * many accelerators of one node go on to `by-node.ts`.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { TeamName } from "../../model/ids.ts";
@@ -50,7 +51,7 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   if (scope === null) return null;
   const anyReleasing = acceptableTypes(world, preemptor.request).some(({ releasing }) => releasing.next(0) >= 0);
   const releasing = anyReleasing ? findPlacement(world, preemptor.request, "releasing") : null;
-  // Capacity that is releasing already will do: no further victim is needed.
+  // Releasing capacity suffices, so no further victim is needed.
   if (releasing !== null)
     return mayHaveReleasing(world, { preemptor, reason, scope })
       ? { preemptor, placement: releasing, victims: [] }
@@ -60,7 +61,7 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
   const held = (
     mayMove ? [...world.evictable.values()] : donors.flatMap((team) => world.evictable.get(team) ?? [])
   ).map(({ byNode: onNodes }) => onNodes);
-  // Sums rule most requests out, before any candidates are sorted.
+  // Sums rule most requests out before any candidates are sorted.
   if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
   const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
   if (steady.length === 0 || !(mayMove || couldSuffice(world, preemptor.request, [givenBy]))) return null;
@@ -72,7 +73,8 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
     return { ...asked, ...order, tentativeEvictions: new TentativeEvictions(ledger) };
   };
   try {
-    // Costs change with time. Whether there is a plan must not, or the round would never settle: an order that time leaves alone decides.
+    // Whether there is a plan must not change with time, or rounds would never settle. Costs change with time, so an
+    // order independent of time decides first.
     const steadily = { victimCandidates: steady, costOf: stableCostOf };
     const byCost = { victimCandidates: cheapest, costOf: ({ cost }: VictimCandidate): number => cost };
     const oneByOne = new OneByOne(batch, among(steadily));
@@ -104,8 +106,8 @@ function donorsTo(world: World, { preemptor, reason, scope }: Reach, teamShares:
 }
 
 /**
- * Whether releasing capacity is kept for the preemptor: where it could evict whatever took it. Otherwise a victim might start there
- * again, ahead of the preemptor in the queue, and be evicted a second time.
+ * Whether releasing capacity is reserved for the preemptor: only if the preemptor could evict the work that left it.
+ * Otherwise a victim might start there again, ahead of the preemptor in the queue, and be evicted a second time.
  */
 function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): boolean {
   const head = preemptor.waiting.first() as Workload;
@@ -118,15 +120,15 @@ function mayHaveReleasing(world: World, { preemptor, reason, scope }: Reach): bo
   return false;
 }
 
-/** More accelerators than any node has. */
+/** Exceeds the number of accelerators of any node. */
 const GUARDED_ACCELERATORS = 2 ** 30;
 
-/** By what time does not change; work that only a guarantee has a right to goes last. */
+/** A cost that does not change with time: accelerators. Work that only a guarantee can reclaim comes last. */
 const stableCostOf = (unit: VictimCandidate): number => acceleratorsOfUnit(unit) + unit.guarded * GUARDED_ACCELERATORS;
 
-/** Victims one by one, each as long as it is eligible, until the preemptor fits. */
+/** Evicts victims one by one, each if it is still eligible, until the preemptor fits. */
 class OneByOne implements Search<VictimCandidate, Placement, Plan> {
-  /** After the search: there is no plan although enough would come free, since it does not lie together. */
+  /** Set by a failed search: enough accelerators would come free, but scattered over nodes. */
   isScattered = false;
   readonly #batch: Batch;
   readonly #search: CostSearch;
@@ -134,7 +136,7 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
   readonly #mayBeScattered: boolean;
   #at = 0;
   #looks = 0;
-  /** All further victims together bring no place. */
+  /** True: evicting all further victims would not make the preemptor fit. */
   #isHopeless = false;
   #isOver = false;
 
@@ -152,7 +154,8 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
   *#eligible(): Generator<VictimCandidate> {
     const { world } = this.#batch;
     const { victimCandidates } = this.#search;
-    // Not the teams of the candidates: listing them for each of thousands of plans took half of such a round.
+    // Starts from the search's donors: listing the teams of all candidates for each of thousands of plans took half of
+    // such a round.
     const donors = new Set(this.#search.donors);
     for (const [index, candidate] of victimCandidates.entries()) {
       const { team } = candidate.workload.spec;
@@ -185,7 +188,7 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
     if (this.#isHopeless || !this.#room.suffices) return null;
     const placement = this.#fits();
     if (placement !== null) return placement;
-    // There is no place though there is room: unless all further victims together bring one, no single one of them does.
+    // Counts suffice but no placement exists. If evicting all further victims does not give one, no smaller set does.
     const looksBeyond = this.#looks++ === 0 && !isInGroups(preemptor.request);
     this.#isHopeless =
       looksBeyond && tentativeEvictions.findBeyond(victimCandidates.slice(this.#at + 1), () => this.#fits()) === null;
@@ -198,7 +201,8 @@ class OneByOne implements Search<VictimCandidate, Placement, Plan> {
     const { needed, found } = tentativeEvictions.minimise(() => this.#fits(), placement);
     this.#isOver = true;
     if (reason !== "reclaimed") return { preemptor, placement: found, victims: victimsOf(needed, []) };
-    // A small victim before a large one may be needless: its team might be within its entitlement with it.
+    // A small victim taken before a large one may be needless: with the large one evicted, its team may be within its
+    // entitlement.
     const plan = planFor(this.#batch, this.#search, { placement: found, needed });
     if (plan !== null && !isStuck(plan)) return plan;
     this.isScattered = this.#mayBeScattered;
