@@ -1,4 +1,4 @@
-/** Budget accounts of teams, updated by events that change the rate of use. The only writers of `state.accounts`. */
+/** Budget accounts of teams, updated by events that change the rate of use. No other code writes `state.accounts`. */
 import { accrued, reachesMs, renewalMs } from "../usage/account.ts";
 import { daysFrom } from "../usage/days.ts";
 import { BUDGET_SPENT_PERCENT, BUDGET_WARNING_PERCENT } from "../model/budget.ts";
@@ -27,7 +27,7 @@ function accrue({ state, budgets }: WritableWorld, team: TeamName): void {
   state.accounts.set(team, accrued(account, budget, { rate: budgets.rate(team), nowMs: state.nowMs }));
 }
 
-/** Takes over the team's new budget; usage under the old one counts for the new one. */
+/** Opens or updates the account of the team's budget; usage under the old budget counts for the new one. */
 export function openAccount({ state }: WritableWorld, { name, budget }: Team, before: Team | undefined): void {
   const known = state.accounts.get(name);
   if (budget === undefined) {
@@ -54,10 +54,7 @@ export function recountAccounts(world: WritableWorld): void {
   for (const team of world.state.accounts.keys()) wakeForBudget(world, team, world.state.nowMs);
 }
 
-/**
- * Schedules a wakeup when the next part of the team's and its ancestors' budgets will be used up, or a budget is
- * renewed.
- */
+/** Schedules a wakeup for the next warning level, end or renewal of the budgets of the team and all teams above it. */
 export function wakeForBudgets(world: WritableWorld, team: TeamName): void {
   const { accounts, teams, nowMs } = world.state;
   if (accounts.size === 0) return;
@@ -78,7 +75,7 @@ export function nextLook({ state, budgets }: World, team: TeamName, nowMs: numbe
   return reaches === null || (renewed !== null && renewed < reaches) ? renewed : reaches;
 }
 
-/** Wakeups may be early and are re-checked then; one later than a pending wakeup is not needed. */
+/** A wakeup may be early, because budgets are checked again then. A wakeup later than a pending one is not needed. */
 export function wakeForBudget({ budgets, timers }: World, team: TeamName, atMs: number | null): void {
   if (atMs === null || (budgets.wakes.get(team) ?? Number.POSITIVE_INFINITY) <= atMs) return;
   budgets.wakes.set(team, atMs);

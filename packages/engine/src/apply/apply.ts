@@ -1,6 +1,6 @@
 /**
  * The only code that writes the state: folds one event into state and indexes. Live, replayed and simulated runs all
- * use it, so an event has one meaning. One file for each family of events.
+ * use it, so an event has one meaning. Each family of events has its own file.
  */
 import { EVENT_VERSIONS } from "../contract/events.ts";
 import type { Event } from "../contract/events.ts";
@@ -18,8 +18,8 @@ import { applyWorkloadEvent } from "./workload-events.ts";
 export function applyEvent(readonlyWorld: World, event: Event): void {
   const world = writable(readonlyWorld);
   const { state } = world;
-  // An unknown kind has no newest version, and no version compares as at most that. `fold` refuses unknown kinds too, so the look-up
-  // by name is left out for the first version, which most events have.
+  // An unknown kind has no newest version, so the comparison with `undefined` is false and the event is refused. `fold`
+  // also refuses unknown kinds, so version 1, which most events have, skips the look-up.
   if (event.version !== 1 && !(event.version <= EVENT_VERSIONS[event.kind])) throw unknownEvent(event);
   if (event.atMs < state.nowMs) throw new InvariantError(`event ${state.sequence + 1} lies before its predecessor`);
   state.sequence++;
@@ -103,7 +103,7 @@ export function recordChain(world: World, chain: string): void {
   writable(world).state.chain = chain;
 }
 
-/** The journal is from a newer version: refuse it instead of skipping a fact. */
+/** The journal comes from a newer version of the program: refuse it instead of skipping a fact. */
 const unknownEvent = (event: { readonly kind?: unknown; readonly version?: unknown }): InvariantError =>
   new InvariantError(
     `the journal holds an event of kind ${JSON.stringify(event.kind)}, version ${JSON.stringify(event.version)}, which this version of Headroom does not know; start the version that wrote it`,

@@ -1,10 +1,10 @@
-/** Artifacts that work produced, and the work that waits for them. */
+/** Artifacts that workloads produced, and the workloads that wait for them. */
 import type { Artifact, Workload } from "../model/workload.ts";
 import { readyTask } from "../state/ready-task.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
-/** The newest report of a name counts, for current and future waiting work. */
+/** Records an artifact and wakes workloads that wait for it. The newest report of a name replaces the older one. */
 export function recordArtifact(
   world: WritableWorld,
   workload: WritableWorkload,

@@ -103,12 +103,12 @@ function recordCheckpoint(world: WritableWorld, event: AttemptEvent & { readonly
   const attempt = touchedAttempt(world, attemptId);
   const workload = workloadOf(world, attempt.workloadId);
   workload.checkpoint = { step, path, atMs, attemptId };
-  // The next attempt resumes here, so earlier losses no longer count.
+  // The next attempt resumes from this checkpoint, so earlier losses no longer count.
   setLosses(workload, attempt.task, 0);
   workload.revision = world.state.sequence;
 }
 
-/** Usage changed: the head, protected starts and the fit of groups may change. */
+/** Usage changed, so the head of the queue, protected starts and the fit of task groups may change. */
 function markDirty({ queue, rules }: WritableWorld): void {
   if (heedsHead(rules) || queue.hasGroups) queue.markDirty();
 }
@@ -161,7 +161,10 @@ function launch(world: WritableWorld, { attemptId }: AttemptEvent & { readonly k
   world.queue.setGrowth(workload, attemptId, growthOf(world, workload, attempt));
 }
 
-/** Migrated work rests; entries whose rest is over are dropped, oldest first. */
+/**
+ * Records a migration; migrated work rests before it may migrate again. Entries whose rest is over are dropped, oldest
+ * first.
+ */
 function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {
   const { moved } = world.state;
   const restMs = world.rules.defragment?.restMs ?? HOUR_MS;
@@ -185,7 +188,7 @@ function waitForCheckpoint(world: WritableWorld, event: AttemptEvent & { readonl
   refileCompletion(world, attempt);
 }
 
-/** The expected end changed: requests beside protected starts may be judged differently. */
+/** Records a new expected end: requests beside protected starts may now fit or not. */
 function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
   world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
   if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
@@ -204,7 +207,10 @@ interface TaskTaken {
   readonly atMs: number;
 }
 
-/** Removes the task from the fresh or retry set, and its workload from the queue if none is left. */
+/**
+ * Takes the task from the workload's retries or its tasks that have not started, and the workload from the queue if no
+ * task is left.
+ */
 function takeTask(world: WritableWorld, workload: WritableWorkload, { task, number, atMs }: TaskTaken): void {
   if (number > 1) {
     workload.retries = workload.retries.filter((retry) => retry.task !== task);
@@ -246,11 +252,11 @@ function withdraw(
   const withdrawn = takeNomination(world, attemptId);
   world.capacity.freedEpoch++;
   if (withdrawn.growth) askAgain(world, attemptId);
-  // The task cannot be placed again until the migrating attempt has ended.
+  // A migrating task waits again only after its running attempt has ended.
   else if (withdrawn.afterAttempt === undefined) returnTask(world, withdrawn, atMs);
 }
 
-/** The task waits again, as one to retry at once, because its number was already used. */
+/** Puts the task back as an immediate retry, because its attempt number was already used. */
 function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs: number): void {
   const workload = workloadOf(world, workloadId);
   workload.retries = [...workload.retries, { task, notBeforeMs: atMs }];
@@ -258,7 +264,7 @@ function returnTask(world: WritableWorld, { workloadId, task }: Nomination, atMs
   if (!world.queue.has(workload) && readyTask(workload, atMs) !== null) world.queue.add(workload);
 }
 
-/** A gang whose growth is no longer nominated requests it again. */
+/** A gang whose growth lost its nomination requests growth again. */
 function askAgain(world: WritableWorld, id: AttemptId): void {
   const attempt = activeAttempt(world, id);
   if (attempt === undefined) return;
@@ -298,7 +304,7 @@ function keepFirst(attempt: WritableAttempt, workers: number): void {
   else delete attempt.joining;
 }
 
-/** The gang keeps its size until its next attempt: a failed growth would otherwise be retried without end. */
+/** The gang keeps its size until its next attempt, because a failed growth would otherwise be retried without end. */
 function failJoin(world: WritableWorld, event: AttemptEvent & { readonly kind: "joinFailed" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -334,7 +340,7 @@ function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "att
     workload.firstStartedAtMs = event.atMs;
     workload.revision = world.state.sequence;
   }
-  // The expected end moved back: requests beside protected starts may be judged differently.
+  // The expected end changed: requests beside protected starts may now fit or not.
   if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
@@ -366,13 +372,13 @@ function end(world: WritableWorld, event: AttemptEvent & { readonly kind: "attem
   if (event.retryAtMs !== null && world.hotSparesStated > 0 && workload.spec.kind === "train")
     countLost(world, workload, attempt);
   if (event.retryAtMs !== null && moveTask(world, workload, attempt)) {
-    // The task continues in its nominated place.
+    // The task continues in the place of its nomination.
   } else if (event.retryAtMs !== null) {
     workload.retries = [...workload.retries, { task: attempt.task, notBeforeMs: event.retryAtMs }];
     if (event.retryAtMs > event.atMs) timers.add({ kind: "retry", atMs: event.retryAtMs, workloadId: workload.id });
     else if (!queue.has(workload) && readyTask(workload, event.atMs) !== null) queue.add(workload);
   } else if (event.outcome === "succeeded") workload.succeededCount++;
-  // Work stopped by a cancellation has neither succeeded nor failed.
+  // A task stopped by a cancellation counts neither as succeeded nor as failed.
   else if (!workload.stopRequested) workload.failedCount++;
   if (workload.activeAttempts.length === 0 && !workload.stopRequested) workload.phase = "pending";
 }
@@ -404,7 +410,7 @@ function countLost(world: WritableWorld, workload: WritableWorkload, attempt: Wr
   if (lost > 0) workload.lostWorkers = lost;
 }
 
-/** If the task of an ended attempt will migrate, the nomination now stands alone. */
+/** When the attempt of a migrating task has ended, its nomination no longer refers to it. */
 function moveTask({ state }: WritableWorld, workload: WritableWorkload, attempt: WritableAttempt): boolean {
   for (const place of state.nominations.values()) {
     if (place.afterAttempt !== attempt.id) continue;
@@ -425,7 +431,10 @@ function without({ attempts }: WritableWorld["state"], active: AttemptId[], atte
   return active;
 }
 
-/** Sorted by placement, so that one of an array's thousands is found by binary search. */
+/**
+ * Index of an attempt in the workload's list. The list is sorted by placement, so binary search finds one of an array's
+ * thousands.
+ */
 function positionOf(
   attempts: WritableWorld["state"]["attempts"],
   active: readonly AttemptId[],

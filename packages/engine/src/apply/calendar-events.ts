@@ -37,7 +37,9 @@ export function applyCalendarEvent(world: WritableWorld, event: CalendarEvent): 
   }
 }
 
-/** Waiting work is bucketed by duration while there are windows, and rejected requests may fit beside the new ones. */
+/**
+ * Waiting work is bucketed by duration while there are windows, and rejected requests may fit beside changed windows.
+ */
 function refile(world: WritableWorld): void {
   world.startWindow.lookAtMs = -1;
   world.calendar.rebuild();

@@ -1,10 +1,12 @@
-/** Usage history, updated by events that change usage. The only writers of `state.decayedUsage`. */
+/** Usage history, updated by events that change usage. No other code writes `state.decayedUsage`. */
 import type { TeamName } from "../model/ids.ts";
 import type { Workload } from "../model/workload.ts";
 import { freshUse, rebased, useAsOf } from "../usage/decayed-usage.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** Brings the entries of all accounts of the work up to now, before its usage changes. */
+/**
+ * Brings the usage entries of the workload's team, the teams above it and its user up to now, before its usage changes.
+ */
 export function recordDecayedUsage(world: WritableWorld, workload: Workload): void {
   if (world.decayedUsage.halfLife === null) return;
   forgetOldest(world);
@@ -17,7 +19,7 @@ export function recordAllDecayedUsage(world: WritableWorld): void {
   for (const key of Array.from(world.state.decayedUsage.keys())) record(world, key);
 }
 
-/** After teams changed: usage counts for other teams from now on. */
+/** After teams changed: usage counts for the present team tree from now on. */
 export function recountDecayedUsage(world: WritableWorld): void {
   const { decayedUsage, rules } = world;
   if (decayedUsage.halfLife === null) return;
@@ -58,7 +60,7 @@ function record({ state, decayedUsage }: WritableWorld, key: string): void {
 }
 
 /**
- * Every change also updates one other entry, which is dropped if it has decayed to zero: so entries of departed users
+ * Each update also updates the oldest entry and drops it if it has decayed to zero, so entries of departed users
  * disappear.
  */
 function forgetOldest(world: WritableWorld): void {

@@ -64,7 +64,7 @@ export function applyFleetEvent(world: WritableWorld, event: FleetEvent): void {
   }
 }
 
-/** Its running gangs may grow now, or no longer. */
+/** Running gangs of the executor may be able to grow now, or no longer be. */
 function register(world: WritableWorld, executor: ExecutorSpec): void {
   const { state, queue } = world;
   state.executors.set(executor.id, executor);
@@ -89,7 +89,7 @@ function openOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
 function divideOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   const { name, mig, networkGbps, acceleratorMemoryMib, acceleratorType } = pool;
   for (const node of state.nodes.values()) {
-    // A node that is to take another accelerator type over takes these over with it.
+    // If a node is about to change its accelerator type, these properties change with the type.
     if (node.acceleratorType !== acceleratorType) continue;
     const isSame = node.mig === mig && node.networkGbps === networkGbps;
     if (node.pool !== name || (isSame && node.acceleratorMemoryMib === acceleratorMemoryMib)) continue;
@@ -100,7 +100,7 @@ function divideOtherwise({ state, capacity }: WritableWorld, pool: Pool): void {
   }
 }
 
-/** The properties of accelerators and network that nodes have from their pool. */
+/** The properties of accelerators and network that a node takes from its pool. */
 function takeOver(node: WritableNode, { mig, networkGbps, acceleratorMemoryMib }: Pool): void {
   if (mig === undefined) delete node.mig;
   else node.mig = mig;
@@ -111,8 +111,8 @@ function takeOver(node: WritableNode, { mig, networkGbps, acceleratorMemoryMib }
 }
 
 /**
- * The pool has another accelerator type, or its type another family. A node takes another type over when it reports itself and is
- * empty (`nodeChanged`); until then nothing new is placed there, and what runs there runs on.
+ * The pool has another accelerator type, or its type another family. A node changes its type when it reports itself and
+ * is empty (`nodeChanged`). Until then no new work is placed there, and running work continues.
  */
 function changeAccelerators(world: WritableWorld, { name, acceleratorType, acceleratorFamily }: Pool): void {
   const { state, capacity, teamUse } = world;
@@ -170,7 +170,7 @@ function join(world: WritableWorld, spec: NodeSpec, atMs: number): void {
   world.calendar.rebuild();
 }
 
-/** Takes over changed amounts of an empty node. */
+/** Applies changed resource amounts of an empty node. */
 function change(world: WritableWorld, spec: NodeSpec): void {
   const { state, capacity } = world;
   const node = state.nodes.get(spec.id);

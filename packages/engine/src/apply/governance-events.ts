@@ -12,7 +12,7 @@ import { unreachable } from "../base/unreachable.ts";
 import { waitForWindows, waitForWindowsAhead } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** From these versions on budgets are counted by day; older events give the same state as before. */
+/** First versions of events from which budgets are counted by day. Older events give the same state as before. */
 const DAYS_COUNTED_FROM = { teamDefined: 3, budgetRenewed: 2 } as const;
 
 export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEvent): void {
@@ -54,7 +54,7 @@ export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEven
       accrueAll(world);
       const { team, percent, periodStartMs } = event;
       state.accounts.set(team, { ...accountOf(world, team), crossed: { percent, periodStartMs } });
-      // A workload that can no longer start no longer blocks the work behind it.
+      // A stopped workload can no longer start, so it no longer blocks requests behind it.
       if (heedsHead(world.rules)) world.queue.markDirty();
       return;
     }
@@ -79,8 +79,8 @@ export function applyGovernanceEvent(world: WritableWorld, event: GovernanceEven
 }
 
 /**
- * Usage counts for the teams as they are defined now; usage is tracked by user from the first user limit on. Otherwise
- * only a moved team changes what users hold anywhere: tentative bookings made while team amounts are tried stay.
+ * Usage counts for the teams as now defined. From the first user limit on, usage is tracked by user. Otherwise user
+ * totals are rebuilt only when a team has moved, so that tentative changes survive while team amounts are tried.
  */
 function refreshTeams(world: WritableWorld, isMoved: boolean): void {
   const { teamUse, queue, rules } = world;

@@ -10,7 +10,7 @@ import { wakeForBudgets } from "./accounts.ts";
 import { settleUse } from "./settle-use.ts";
 import { touchedAttempt } from "./touched.ts";
 
-/** Releases workers on the lost node; the others keep their places and ranks. */
+/** Releases the workers on the lost node; the gang's other workers keep their places and ranks. */
 export function loseRanks(world: WritableWorld, event: AttemptEvent & { readonly kind: "ranksLost" }): void {
   const attempt = touchedAttempt(world, event.attemptId);
   const workload = workloadOf(world, attempt.workloadId);
@@ -30,7 +30,7 @@ export function replaceWorkers(world: WritableWorld, event: AttemptEvent & { rea
   settleUse(world, workload);
   releaseAttempt(world, attempt);
   const workers = [...attempt.workers];
-  // In ascending order, each is inserted at its rank, because all lower ranks are present.
+  // In ascending order each worker can be inserted at its rank, because all lower ranks are present.
   missing.forEach((rank, index) => workers.splice(rank, 0, event.workers[index] as WorkerAllocation));
   attempt.workers = workers;
   attempt.joining = [...new Set([...(attempt.joining ?? []), ...missing])].sort((left, right) => left - right);

@@ -1,4 +1,4 @@
-/** Records estimates and idle times; older journals hold every report. */
+/** Records progress estimates and idle times; older journals contain every report. */
 import type { AttemptEvent } from "../contract/events.ts";
 import { addUtilization } from "../state/utilization.ts";
 import { touchedAttempt } from "./touched.ts";

@@ -1,4 +1,4 @@
-/** Observed run times, recorded as attempts end. The only writers of `state.runTimes`. */
+/** Observed run times, recorded as attempts end. No other code writes `state.runTimes`. */
 import type { AttemptEvent } from "../contract/events.ts";
 import type { Attempt, Workload } from "../model/workload.ts";
 import { RUNS_KEPT, RUN_KINDS_KEPT, predictsRuns, runKindsOf } from "../usage/run-times.ts";
@@ -6,7 +6,7 @@ import { workloadOf } from "./writable.ts";
 import type { WritableWorld } from "./writable.ts";
 
 /**
- * Records a task that ended by itself or by its walltime: the run time is the sum over its attempts. `workload` already
+ * Records the run time of a task that ended by itself or by its walltime: the sum over its attempts. `workload` already
  * includes the end.
  */
 export function recordRunTime(
@@ -27,7 +27,7 @@ function rememberRun(world: WritableWorld, workload: Workload, attempt: Attempt)
   world.queue.predictAnew(changed);
 }
 
-/** Returns the kinds whose statistics changed. */
+/** Adds a run time and returns the kinds of work whose statistics changed. */
 function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: number): readonly string[] {
   const known = runTimes.get(kind) ?? [];
   runTimes.delete(kind);
@@ -38,7 +38,7 @@ function remember({ state: { runTimes } }: WritableWorld, kind: string, tookMs: 
   return [kind, oldest];
 }
 
-/** After the policy changed: without predictions no run times are kept, and predictions of running work are dropped. */
+/** After the policy changed: without predictions, run times and predictions of running work are dropped. */
 export function renewRunTimes(world: WritableWorld): void {
   const { state, rules } = world;
   if (predictsRuns(rules)) return;

@@ -6,7 +6,7 @@ import { unreachable } from "../base/unreachable.ts";
 import { waitForSchedule } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 
-/** From this version of `scheduleRan` on the last runs are kept; older events give the same state as before. */
+/** First version of `scheduleRan` from which the last runs are kept. Older events give the same state as before. */
 const RUNS_KEPT_FROM = 2;
 
 export function applyScheduleEvent(world: WritableWorld, event: ScheduleEvent): void {

@@ -1,7 +1,7 @@
 /**
- * Undoes events of a counterfactual run on a fork that continues with the next run: decisions of a round, and ends
- * before it. Modified entities are removed from the indexes and restored by the same steps that build indexes from the
- * state. Everything happens at one instant, so no usage accrues in between.
+ * Undoes the events of a counterfactual run (decisions of a round, and ends before it), so that the next run can use
+ * the same fork. Modified entities are removed from the indexes and restored by the same steps that build indexes from
+ * the state. All events have the same time, so no usage accrues in between.
  */
 import type { Event } from "../contract/events.ts";
 import type { Account } from "../model/budget.ts";
@@ -16,7 +16,7 @@ import type { WritableWorld } from "./writable.ts";
 import type { World } from "../cluster/world.ts";
 import type { WritableAttempt, WritableWorkload } from "../state/mutable-state.ts";
 
-/** A modified entity and its earlier value. */
+/** A modified entity and a copy of its earlier value. */
 interface RecordedAttempt<Entity> {
   readonly entity: Entity;
   readonly before: Entity;
@@ -30,19 +30,22 @@ export class UndoLog {
   readonly #endedCount: number;
   readonly #endedKeptCount: number;
   readonly #endedDropped: number;
-  /** `null`: it did not exist. */
+  /** Modified attempts; `null`: the attempt did not exist. */
   readonly #attempts = new Map<AttemptId, RecordedAttempt<WritableAttempt> | null>();
-  /** All attempts in their order, once one of them ends. */
+  /** All attempts in their order, recorded when the first one ends. */
   #order: readonly AttemptId[] | null = null;
   readonly #workloads = new Map<WorkloadId, WritableWorkload>();
-  /** All nominations in their order, once one of them is modified. */
+  /** All nominations in their order, recorded when the first one changes. */
   #nominations: ReadonlyMap<AttemptId, Nomination> | null = null;
-  /** Accounts as of their last update; updating them changes nothing at the same instant. */
+  /**
+   * Accounts when the recording began; `null`: there are none. Bringing them up to date changes nothing at the same
+   * instant.
+   */
   readonly #accounts: ReadonlyMap<TeamName, Account> | null;
-  /** Usage history in its order; `null`: none is kept. */
+  /** Usage history in its order; `null`: no history is kept. */
   readonly #decayedUsage: WritableWorld["state"]["decayedUsage"] | null;
   readonly #submitted = new Set<WorkloadId>();
-  /** The demand sample, until something is submitted. */
+  /** The demand sample before the first submission. */
   #demand: DemandMix | null = null;
   #isKnown = true;
 
@@ -89,7 +92,7 @@ export class UndoLog {
         this.#isKnown &&= isForItself(this.#world, event.workloadId);
         return this.#noteWorkload(event.workloadId);
       case "evictionPlanned":
-        // Migrated work rests, and that is kept in an order.
+        // A migration starts a rest period, and the order of rest periods is not recorded here.
         this.#isKnown &&= event.pairsGathered === undefined;
         return;
       default:
@@ -106,7 +109,10 @@ export class UndoLog {
     if (attempt !== undefined) this.#noteWorkload(attempt.workloadId);
   }
 
-  /** An end changes run-time statistics where durations are predicted, and a retry has its own time. */
+  /**
+   * An end changes run-time statistics if durations are predicted, and an end with a retry sets a new start time:
+   * neither can be undone.
+   */
   #noteEnd({ attemptId, outcome }: Event & { readonly kind: "attemptEnded" }): void {
     const { state, rules } = this.#world;
     this.#isKnown &&= outcome === "succeeded" && !predictsRuns(rules);
@@ -135,7 +141,7 @@ export class UndoLog {
     this.#noteWorkload(workloadId);
   }
 
-  /** False: more was recorded than can be undone; nothing is undone. */
+  /** Undoes all events. False: some event cannot be undone, and nothing was changed. */
   undo(): boolean {
     const world = this.#world;
     const { state, capacity, queue } = world;
@@ -163,7 +169,7 @@ export class UndoLog {
     state.endedCount = this.#endedCount;
     world.endedKept.length = this.#endedKeptCount;
     world.queueEventCount = this.#queueEventCount;
-    // Caches keyed by this sequence are invalid, because it will be reused.
+    // Caches keyed by a later sequence become invalid, because the sequences will be used again.
     world.scratch.forgetUndone();
     capacity.freedEpoch++;
     queue.markDirty();
@@ -183,7 +189,7 @@ export class UndoLog {
     }
   }
 
-  /** Restored attempts return to their old positions. */
+  /** Restores attempts at their old positions in the order. */
   #restoreAttempts(): void {
     const { attempts } = this.#world.state;
     for (const known of this.#attempts.values()) if (known !== null) restore(known.entity, known.before);
@@ -231,11 +237,11 @@ export class UndoLog {
   }
 }
 
-/** Whether its end changes nothing else: no work depends on it, and it has no timers. */
+/** Whether the workload's end affects nothing else: no workload depends on it, and it has no start window. */
 const isForItself = ({ dependents, state }: WritableWorld, id: WorkloadId): boolean =>
   !dependents.has(id) && state.workloads.get(id)?.spec.startWindow === undefined;
 
-/** Restores only the entity's fields. */
+/** Restores the entity's fields and keeps the object itself. */
 function restore<Entity extends object>(entity: Entity, before: Entity): void {
   for (const key of Object.keys(entity) as (keyof Entity)[]) if (!(key in before)) delete entity[key];
   Object.assign(entity, before);

@@ -13,7 +13,7 @@ import { waitForOthers, waitForTime } from "../cluster/world.ts";
 import type { WritableWorld } from "./writable.ts";
 import type { WritableWorkload } from "../state/mutable-state.ts";
 
-/** Shared by all workloads without entries; the first write replaces it by a new list. */
+/** The empty list shared by all workloads without entries; the first write replaces it by a new list. */
 const NO_RETRIES = [] as const;
 const NO_ENDED_ATTEMPTS = [] as const;
 const NO_COUNTS: ReadonlyMap<number, number> = new Map();
@@ -96,7 +96,7 @@ function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "w
     placementClass: null,
   };
   if (event.spec.hold === true) workload.held = true;
-  // The round decides whether it may start at once, and records that.
+  // The round decides whether the workload may start at once, and records it.
   if (event.spec.startWindow !== undefined) workload.waitsForStartWindow = true;
   world.startWindow.add(workload);
   if (event.given !== undefined) workload.given = event.given;
@@ -109,8 +109,8 @@ function submit(world: WritableWorld, event: WorkloadEvent & { readonly kind: "w
 }
 
 /**
- * The tasks that did not succeed wait again, each with its next number, so that no attempt's records are reused. Failures and
- * losses count from zero. The workload takes a new place in the order of submission.
+ * Tasks that did not succeed wait again, each with its next attempt number, so that no attempt's records are
+ * overwritten. Failures and losses count from zero. The workload takes a new place in the order of submission.
  */
 function rerun(
   world: WritableWorld,
@@ -143,20 +143,21 @@ function rerun(
   waitForTime(world, workload, atMs);
 }
 
-/** It is no longer among the ended workloads that are kept until newer ones end. */
+/** A rerun workload is removed from the list of ended workloads, which are dropped when newer ones end. */
 function forgetEnd({ endedKept, endedDropped }: WritableWorld, id: WorkloadId): void {
   const at = endedKept.indexOf(id, endedDropped);
   if (at < 0) throw new InvariantError(`workload ${id} runs again and is not among those that ended`);
   endedKept.splice(at, 1);
 }
 
-/** Adds eligible work to the queue unless it is there. */
+/** Adds an eligible workload to the queue unless it is there. */
 function askAgain({ queue }: WritableWorld, workload: WritableWorkload, atMs: number): void {
   if (workload.endedAtMs === null && readyTask(workload, atMs) !== null && !queue.has(workload)) queue.add(workload);
 }
 
 /**
- * Work that waited for this end alone may start; work that waited for another outcome stays, for the decision about it.
+ * Workloads that waited only for this end may start now. Workloads that waited for another outcome stay, and the round
+ * decides about them.
  */
 function tellDependents(world: WritableWorld, { id, phase }: WritableWorkload, atMs: number): void {
   if (world.dependents.size === 0) return;
@@ -196,7 +197,7 @@ function dropOldestEnded(world: WritableWorld): void {
   const { endedKept } = world;
   const id = endedKept[world.endedDropped++] as WorkloadId;
   removeWorkload(world, id);
-  // Truncates the array's front once half of it is unused, so that dropping is amortised constant time.
+  // Drops the unused front of the array once it is half of the array, so that dropping takes amortised constant time.
   if (world.endedDropped * 2 <= endedKept.length) return;
   endedKept.splice(0, world.endedDropped);
   world.endedDropped = 0;

@@ -1,4 +1,4 @@
-/** The world with its state in the writable form, for the rooms of `apply/`, and its entities. */
+/** The world with its state in the writable form, for `apply/`, and access to its entities. */
 import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import * as entities from "../cluster/entities.ts";
 import type { World } from "../cluster/world.ts";
@@ -13,17 +13,17 @@ export const writable = (world: World): WritableWorld => world as WritableWorld;
 export const workloadOf = (world: WritableWorld, id: WorkloadId): WritableWorkload =>
   entities.workloadOf(world, id) as WritableWorkload;
 
-/** The attempt, if it has not ended. */
+/** An attempt that has not ended; `undefined`: none. */
 export const activeAttempt = (world: WritableWorld, id: AttemptId): WritableAttempt | undefined =>
   entities.activeAttempt(world, id) as WritableAttempt | undefined;
 
-/** Takes an ended attempt out of the state and out of memory. */
+/** Removes an ended attempt from the state and from memory. */
 export function removeAttempt({ state, recent }: WritableWorld, id: AttemptId): void {
   state.attempts.delete(id);
   if (recent.attempt?.id === id) recent.attempt = null;
 }
 
-/** Takes a workload that is no longer kept out of the state and out of memory. */
+/** Removes a workload that is no longer kept from the state and from memory. */
 export function removeWorkload({ state, recent }: WritableWorld, id: WorkloadId): void {
   state.workloads.delete(id);
   if (recent.workload?.id === id) recent.workload = null;

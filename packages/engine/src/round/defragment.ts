@@ -38,7 +38,7 @@ export function defragment(batch: Batch): void {
   gather(batch, rules, movesLeft(world, rules, nowMs));
 }
 
-/** Up to this number of migrations, each the best at that point; returns the count. */
+/** Carries out up to `movesMax` migrations, each the best at that point; returns their number. */
 export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): number {
   const { world } = batch;
   if (!canGather(world)) return 0;
@@ -51,7 +51,10 @@ export function gather(batch: Batch, rules: DefragmentRules, movesMax: number): 
   return moves;
 }
 
-/** Places of a team's own shape are laid out by rules of their own, and a place that is not kept is none to move to. */
+/**
+ * Under a reserved topology, placements follow rules of their own. Without kept nominations, a migration has no
+ * reserved destination.
+ */
 const canGather = ({ rules }: World): boolean =>
   rules.teams.reservedTopology === undefined &&
   rules.fabric.choose !== "cells" &&
@@ -63,7 +66,7 @@ const isOpen = ({ during }: DefragmentRules, nowMs: number): boolean => {
   return openedMs !== null && nowMs < openedMs + during.lastsMs;
 };
 
-/** When time alone may next let something be moved; `null`: never. */
+/** The next instant at which the schedule of defragmentation opens; `null`: no schedule, or nothing can migrate. */
 export function defragmentsAtMs({ rules, evictable }: World, nowMs: number): number | null {
   const { defragment: own } = rules;
   if (own?.during === undefined || evictable.size === 0 || !rules.phases.includes("defragment")) return null;
@@ -88,17 +91,17 @@ interface GatheringMove {
   readonly workload: Workload;
   readonly bucket: QueueBucket;
   readonly placement: Placement;
-  /** Pairs of idle accelerators on one node that there are more of afterwards. */
+  /** Increase in the number of pairs of idle accelerators on one node. */
   readonly pairs: number;
   readonly cost: number;
 }
 
-/** The move that brings most pairs together; of like ones that which costs least, then the work that was placed first. */
+/** The migration that gathers most pairs; ties go to the lower cost, then to the attempt that was placed first. */
 function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
   const { world } = batch;
   let best: GatheringMove | null = null;
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
-  // Not the index of preemptible work: the dry run also works under policies without evictions.
+  // All attempts, not only the index of preemptible work: the dry run also works under policies without evictions.
   for (const attempt of world.state.attempts.values()) {
     const type = mayMove(batch, attempt, rules) ? world.capacity.type(attempt.acceleratorType) : undefined;
     if (type === undefined) continue;
@@ -116,10 +119,10 @@ const isBetter = (move: GatheringMove, best: GatheringMove): boolean =>
   (move.pairs === best.pairs &&
     (move.cost < best.cost || (move.cost === best.cost && move.attempt.placedSequence < best.attempt.placedSequence)));
 
-/** Capacity that is idle, or will be when terminating work has ended, and is not nominated. */
+/** Accelerators that are idle or releasing and not nominated. */
 const roomOf = ({ freeCount, releasingCount }: NodeSlot): number => freeCount + releasingCount;
 
-/** Usable nodes with anything idle, those with the least first. */
+/** Usable nodes with idle accelerators, those with fewest first. */
 const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
   slots
     .filter((slot) => slot.usable && slot.freeCount > 0)
@@ -131,7 +134,7 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
   const { spec, stopRequested, id } = workloadOf(world, attempt.workloadId);
   const { accelerators, taskGroups } = spec.gang;
-  // Where the budget is used up it would have no place any more.
+  // With a used-up budget, migrated work could not be placed again.
   if (spentBudget(world.state, spec.team) !== null) return false;
   if (stopRequested || accelerators === 0 || needsPart(spec.gang) || taskGroups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
@@ -139,7 +142,7 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
 }
 
-/** To the tightest node that holds all of it and makes the measure rise; `null`: there is none. */
+/** The migration to the tightest node that holds the whole attempt and raises the measure; `null`: there is none. */
 function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): GatheringMove | null {
   const { world, nowMs } = batch;
   const workload = workloadOf(world, attempt.workloadId);
@@ -152,7 +155,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
     upTo: attempt.workers.length,
     nomination: null,
   });
-  // It would not have left yet: anti-affinity holds against itself.
+  // The attempt has not left its node yet, so its own anti-affinity counts against it.
   const passes = nodeCheck(world, bucket.request);
   const count = attempt.workers.length;
   const accelerators = gang.accelerators * count;
@@ -161,7 +164,7 @@ function moveOf(batch: Batch, attempt: Attempt, slots: readonly NodeSlot[]): Gat
   for (const slot of slots) {
     if (roomOf(slot) >= left) return null;
     if (slot === from || slot.workersThatFit(gang, count) < count) continue;
-    // Nor away from its inputs.
+    // The migration must not take work away from its input data either.
     if (data.held(slot) < data.held(from) || !passes(slot)) continue;
     const workers = Array.from({ length: count }, (_, index) => ({
       node: slot.node.id,

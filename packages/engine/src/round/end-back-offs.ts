@@ -1,4 +1,7 @@
-/** Attempts that keep a place during their back-off: launched when it is over, ended at once when they are asked to stop. */
+/**
+ * Attempts that keep their place during back-off: launched when the back-off is over, ended at once if stopped during
+ * it.
+ */
 import type { Batch } from "../batch/batch.ts";
 import { activeAttempt } from "../cluster/entities.ts";
 import { endAttempt } from "../lifecycle/end-attempt.ts";
@@ -11,7 +14,7 @@ export function endBackOffs(batch: Batch): void {
     .flatMap((id) => activeAttempt(world, id) ?? [])
     .toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of due) {
-    // No executor knows of it: nothing is there to be waited for.
+    // No executor has started the attempt, so there is no exit to wait for.
     if (attempt.stop !== null) {
       endAttempt(batch, attempt, { outcome: "stopped", exit: null, detail: "stopped during its back-off" });
     } else if ((attempt.launchAtMs ?? 0) <= atMs) {

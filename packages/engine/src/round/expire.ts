@@ -1,4 +1,4 @@
-/** The first phase of a round: what time alone brings about. */
+/** The first phase of a round: changes caused by time alone. */
 import type { Batch } from "../batch/batch.ts";
 import { endCheckpointWait, isWaitingForCheckpoint, requestStop } from "../transitions/stop-attempt.ts";
 import type { Timer } from "../cluster/timers.ts";
@@ -10,7 +10,10 @@ import { keepSchedules } from "./keep-schedules.ts";
 import { keepCalendar } from "./keep-calendar.ts";
 import { readyTask } from "../state/ready-task.ts";
 
-/** Walltimes and waits for a checkpoint that ran out stop their attempts; back-offs that ended put their workloads back in the queue. */
+/**
+ * Stops attempts whose walltime or checkpoint timeout has passed, and puts workloads back in the queue when their
+ * back-off ends.
+ */
 export function expire(batch: Batch): void {
   const { timers } = batch.world;
   if ((timers.nextAtMs() ?? Number.POSITIVE_INFINITY) > batch.nowMs) return;
@@ -34,7 +37,7 @@ export function expire(batch: Batch): void {
       else if (attempt.phase === "running" || isWaitingForCheckpoint(attempt)) overrun.push(attempt);
     }
   }
-  // Timers due at one instant come in no particular order; their stops are recorded in the order of placing.
+  // Timers due at one instant have no particular order, so stops are recorded in the order of placement.
   if (overrun.length > 1) overrun.sort((left, right) => left.placedSequence - right.placedSequence);
   if (unsaved.length > 1) unsaved.sort((left, right) => left.placedSequence - right.placedSequence);
   if (outlived.length > 1) outlived.sort((left, right) => left.placedSequence - right.placedSequence);
@@ -46,7 +49,10 @@ export function expire(batch: Batch): void {
   if (isScheduleDue) keepSchedules(batch);
 }
 
-/** Work that outlived its prediction gets a longer one; terminating work, and work at its walltime, gets none. */
+/**
+ * Work that outlived its predicted run time gets a longer prediction; terminating work, and work at its walltime, does
+ * not.
+ */
 function correctPrediction(batch: Batch, attempt: Attempt): void {
   const { world, nowMs: atMs } = batch;
   const { id: attemptId, startedAtMs, prediction, stop, workloadId } = attempt;

@@ -1,6 +1,6 @@
 /**
- * Elastic gangs grow into capacity that other requests left, without delaying protected starts: by one worker at a
- * time, or by the steps of their throughput curves.
+ * Elastic gangs grow into capacity that other requests left, without delaying protected starts: one worker at a time,
+ * or by the steps of their throughput curves.
  */
 import type { Batch } from "../batch/batch.ts";
 import { growthCount } from "../model/slices.ts";
@@ -38,10 +38,13 @@ export function growLast(batch: Batch): void {
   }
 }
 
-/** Whether a gang might grow yet in this round, beside the starts that are protected: one that runs, or that may start at once in it. */
+/**
+ * Whether a gang could still grow in this round beside the protected starts: a running gang, or one that may start in
+ * this round.
+ */
 export function mayGrowYet({ rules, queue, capacity, state }: World): boolean {
   if (rules.elastic.grow !== "last") return false;
-  // Nominations that are withdrawn for others may let those start.
+  // Withdrawn nominations may let elastic gangs start.
   if (queue.growthClasses().next().done !== true || (mayEvict(rules) && rules.eviction.search !== "lowest-cost"))
     return true;
   for (const { workloadId } of state.nominations.values()) {
@@ -66,7 +69,7 @@ interface PlacedStep {
   readonly placement: Placement;
 }
 
-/** The step that it requests; if that does not fit, the best other step of its curve. */
+/** The requested step; if it does not fit, the best other step of the throughput curve. */
 function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   const { world } = batch;
   const placement = placeBesideReservations(batch, bucket);
@@ -83,13 +86,13 @@ function placeStep(batch: Batch, bucket: QueueBucket): PlacedStep | null {
   return null;
 }
 
-/** A further worker stays as long as its gang is expected to run. */
+/** A placement beside protected starts. A further worker is expected to run as long as its gang. */
 function placeBesideReservations({ world, nowMs }: Batch, bucket: QueueBucket): Placement | null {
   const reservations = reservationsOf(world);
   const growing = growingAttempt(world, bucket.request);
   if (reservations.length === 0 || growing === null) return findPlacement(world, bucket.request);
   const { spec } = bucket.request;
-  // Never before the next instant: what runs over its time ends at any moment.
+  // Never before the next instant: work past its expected end may end at any moment.
   const endMs = Math.max(nowMs + 1, expectedEndMs(world.rules, growing, spec));
   const starts = reservations.filter(({ startMs }) => startMs < endMs);
   return findBesideStarts(world, bucket.request, starts);

@@ -1,6 +1,6 @@
 /**
- * Time-driven changes of budgets: parts are used up, budgets are renewed, and running work is stopped at the end of a
- * hard budget.
+ * Time-driven changes of budgets: warning levels and ends of budgets are recorded, budgets are renewed, and running
+ * work is stopped at the end of a hard budget.
  */
 import { nextLook, wakeForBudget } from "../apply/accounts.ts";
 import type { Batch } from "../batch/batch.ts";

@@ -1,4 +1,6 @@
-/** Time-driven changes of the calendar: windows begin and end, and work that would run into one is stopped in time. */
+/**
+ * Time-driven changes of the calendar: windows begin and end, and work that would overlap a window is stopped in time.
+ */
 import type { Batch } from "../batch/batch.ts";
 import { tariffEndMs } from "../model/calendar.ts";
 import type { CalendarEntry, ClosedBy, TimeWindow } from "../model/calendar.ts";
@@ -32,8 +34,8 @@ function end(batch: Batch, entry: CalendarEntry): void {
 }
 
 /**
- * A gang whose workers here can be replaced elsewhere does that; other work that would not end in time is stopped,
- * early enough for its checkpoint and its grace period.
+ * Replaces the gang's workers on the window's nodes elsewhere if the gang supports it. Other work that would not end in
+ * time is stopped, early enough for its checkpoint and grace period.
  */
 function clear(batch: Batch, each: IndexedWindow): void {
   const attempts = [...each.nodes].flatMap((node) => [...batch.world.capacity.slot(node).attempts.keys()]);

@@ -1,7 +1,7 @@
 /**
- * Chooses hot spares: for each pool its declared number, while enough of its nodes are empty. They are spread over as
- * many fabric domains as possible, widest level first; ties go to the node that joined first. A node that takes no
- * work, or that the calendar needs, stops being a spare, and the next is chosen.
+ * Chooses hot spares: for each pool its declared number, as far as enough of its nodes are empty. They are spread over
+ * as many fabric domains as possible, widest level first; ties go to the node that joined first. A node that takes no
+ * work, or that the calendar needs, stops being a hot spare, and another is chosen.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { HotSpareEnd } from "../contract/events.ts";
@@ -14,7 +14,7 @@ import type { World } from "../cluster/world.ts";
 export function keepHotSpares(batch: Batch): void {
   const { capacity, calendar, state } = batch.world;
   if (!mayHaveHotSpares(batch.world)) return;
-  // Nothing became empty, and no node takes less or more work than it did.
+  // No node has become empty, and none takes more or less work than at the last choice.
   if (capacity.hotSparesSettledAt === capacity.freedEpoch && !calendar.hasWindows) return;
   for (const slot of [...capacity.hotSpares].toSorted(byOrdinal)) {
     const reason = whyNone(batch, slot);
@@ -22,14 +22,15 @@ export function keepHotSpares(batch: Batch): void {
   }
   const byPool = Map.groupBy(capacity.hotSpares, ({ node }) => node.pool);
   const joined = firstJoined(batch.world);
-  // A pool without nodes has no spares; neither names nor declaration order matter.
+  // A pool without nodes has no hot spares. Pools go in the order of their first nodes, so that neither names nor
+  // declaration order matter.
   const pools = [...state.pools.values()].filter(({ name }) => joined.has(name));
   pools.sort((left, right) => (joined.get(left.name) as number) - (joined.get(right.name) as number));
   for (const pool of pools) keepOf(batch, pool, byPool.get(pool.name) ?? []);
   capacity.hotSparesSettledAt = capacity.freedEpoch;
 }
 
-/** The ordinal of the node of each pool that joined first. */
+/** For each pool the ordinal of its node that joined first. */
 function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
   const first = new Map<PoolName, number>();
   for (const { pool, ordinal } of state.nodes.values()) first.set(pool, Math.min(ordinal, first.get(pool) ?? ordinal));
@@ -38,7 +39,7 @@ function firstJoined({ state }: World): ReadonlyMap<PoolName, number> {
 
 const byOrdinal = (left: NodeSlot, right: NodeSlot): number => left.node.ordinal - right.node.ordinal;
 
-/** Whether any pool states spares, or any node still is one. */
+/** Whether any pool states hot spares, or any node still is one. */
 export const mayHaveHotSpares = ({ hotSparesStated, capacity }: World): boolean =>
   hotSparesStated > 0 || capacity.hotSpares.size > 0;
 
@@ -61,7 +62,7 @@ function keepOf(batch: Batch, { name, hotSpares: wanted = 0 }: Pool, kept: reado
   }
 }
 
-/** Nodes of the pool without held or nominated amounts that the calendar does not need. */
+/** Nodes of the pool that hold no work and no nominations and that the calendar does not need. */
 function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   const { state, capacity } = batch.world;
   const found: NodeSlot[] = [];
@@ -73,7 +74,7 @@ function emptyNodes(batch: Batch, pool: PoolName): NodeSlot[] {
   return found;
 }
 
-/** Number of spares in every domain. */
+/** Number of hot spares in every fabric domain. */
 class Crowd {
   readonly #counts = new Map<string, number>();
   readonly #domains = new Map<NodeSlot, readonly string[]>();
@@ -86,7 +87,7 @@ class Crowd {
     for (const domain of this.#domainsOf(slot)) this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + sign);
   }
 
-  /** Domains with fewer spares first, the widest level counting first. */
+  /** Orders nodes by the number of hot spares in their domains, fewest first; the widest level counts first. */
   compare(left: NodeSlot, right: NodeSlot): number {
     const others = this.#domainsOf(right);
     for (const [depth, domain] of this.#domainsOf(left).entries()) {
@@ -106,13 +107,13 @@ class Crowd {
   }
 }
 
-/** Why the node can be no spare any more; `null`: it can. */
+/** The reason why the node must stop being a hot spare; `null`: none. */
 function whyNone(batch: Batch, slot: NodeSlot): HotSpareEnd | null {
   if (!takesWork(slot.node)) return slot.node.health === "lost" ? "lost" : "drained";
   return isInCalendar(batch, slot, 0) ? "calendar" : null;
 }
 
-/** Whether it is away now or soon, or reserved at any time. */
+/** Whether a window takes the node now or within `aheadMs`, or a reservation includes it at any time. */
 const isInCalendar = ({ world, nowMs }: Batch, { node }: NodeSlot, aheadMs: number): boolean =>
   world.calendar.windows.some(
     ({ window, nodes }) => nodes.has(node.id) && (window.kind === "reservation" || window.startMs <= nowMs + aheadMs),

@@ -1,14 +1,14 @@
 /**
- * Copies cached outcomes of a world's rounds to a world that was indexed from the same state: rejected buckets,
- * requests that exceed the fleet, whether anything is dirty, and protected starts. All of it could be recomputed; a
- * fork for one counterfactual run should not have to.
+ * Copies cached outcomes of a world's rounds to a world indexed from the same state: rejected buckets, requests that
+ * exceed the fleet, whether the queue is clean, and protected starts. All of it could be recomputed, but a fork for a
+ * single counterfactual run would take longer to do so than to run.
  */
 import type { World } from "../cluster/world.ts";
 import { capacityEpochOf, isClosed, markRejected } from "../ordering/round-order.ts";
 import { fleetFit } from "../placement/could-ever.ts";
 import { reservationsOf, keepReservations } from "../placement/backfill/reservations.ts";
 
-/** `world` follows from the state of `known` and has not decided anything yet. */
+/** `world` must be indexed from the state of `known` and must not have run a round yet. */
 export function learnOutcomes(world: World, known: World): void {
   const twins = world.queue.twinsOf(known.queue);
   const capacityEpoch = capacityEpochOf(world);

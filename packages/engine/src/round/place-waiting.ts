@@ -1,7 +1,7 @@
 /**
  * The placing phase of a round: starts requests in the policy's order while they fit. Requests of one bucket fit or
- * fail together, and capacity only shrinks within a round, so a rejected bucket is not asked again until capacity is
- * freed: the cost follows what may have changed, not the length of the queue.
+ * fail together, and capacity only shrinks within a round, so a rejected bucket is not tried again until capacity is
+ * freed. The cost of a round thus depends on changes, not on the length of the queue.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { AttemptId } from "../model/ids.ts";
@@ -36,24 +36,24 @@ export function placeWaiting(batch: Batch): void {
   const { size } = world.capacity.hotSpares;
   const isFinal = startWhatFits(batch);
   if (batch.isOver) return;
-  // A used spare is an ordinary node: rejected requests may fit beside its new work.
+  // A hot spare that was taken is now an ordinary node: rejected requests may fit beside its new work.
   if (world.capacity.hotSpares.size < size) return placeWaiting(batch);
   if (isFinal) queue.markClean(capacityEpochOf(world), batch.nowMs);
 }
 
-/** Whether something was expected to end by now and did not: then protected starts move on with time. */
+/** Whether some attempt is past its expected end: then protected starts move later as time passes. */
 function hasOverrun({ completions }: World, nowMs: number): boolean {
   const expectedMs = completions.first();
   return expectedMs !== null && expectedMs <= nowMs;
 }
 
-/** Whether usage affects the order. */
+/** Whether usage affects the queue order. */
 const takesTurns = ({ rules }: World): boolean => rules.teams.order.length > 0 || rules.order.includes("user");
 
 /**
- * False: everything must be checked again. If teams take turns, a start may change the head. Starts behind protected
- * starts may have changed those, and task groups, which are placed greedily, may find a place. A used spare is open to
- * requests asked before.
+ * False: every bucket must be checked again. If teams take turns, a start may change the head. A start behind protected
+ * starts may have moved them. Task groups are placed greedily and may fit after another start. A taken hot spare is
+ * open to requests checked before.
  */
 function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
@@ -68,7 +68,7 @@ function startWhatFits(batch: Batch): boolean {
   let isBlocked = false;
   let mayFindRoomYet = false;
   for (let head = order.first(); head !== null; head = order.first()) {
-    // No request could start, and no further start is to be protected.
+    // No request could start, and no further start will be protected.
     const isProtected = reservations?.isComplete ?? true;
     if (isProtected && least !== null && isFull(world, reservations, least)) break;
     const started = isClosed(world, head) ? null : placeFrom(batch, head, reservations);
@@ -83,7 +83,7 @@ function startWhatFits(batch: Batch): boolean {
     }
     mayFindRoomYet ||= !isSureToStayOut(world, head);
     reservations?.releaseUse();
-    // A team at its limit blocks only itself, and growth requests block no other request.
+    // A team at its limit blocks only itself, and a growth request blocks no other request.
     if (!head.request.isGrowth) {
       if (whenHeadBlocked === "stop" && !isHeldByLimit(world, head.request)) {
         isBlocked = true;
@@ -97,22 +97,22 @@ function startWhatFits(batch: Batch): boolean {
   if (batch.isCounterfactual && mayGrowYet(world)) reservations?.protectDue();
   reservations?.release();
   keepReservations(world, reservations?.list ?? NOTHING_RESERVED);
-  // In a counterfactual run, deferred protected starts also block others.
+  // In a counterfactual run, protected starts that were not computed yet also block other requests.
   const isHeldUp = isBlocked || reservationsOf(world).length > 0 || (batch.isCounterfactual && reservations !== null);
   if (hasStarted && isHeldUp && takesTurns(world)) return false;
   return isFinal && world.capacity.hotSpares.size === hotSpareCount;
 }
 
-/** The minimum over all requests: whole accelerators of one type, and duration. */
+/** The smallest number of whole accelerators and the shortest duration over all requests. */
 interface SmallestRequest {
   readonly accelerators: number;
   readonly durationMs: number;
 }
 
-/** `null`: others may join them. */
+/** `null`: unknown, because further requests may join in this round. */
 function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest | null {
   if (world.rules.elastic.grow === "in-order") return null;
-  // If nothing else is idle, gangs that lost workers may still use spares.
+  // Gangs that lost workers may use hot spares even if nothing else is idle.
   if (world.capacity.hotSpares.size > 0 && classes.some(({ request }) => request.lostWorkers > 0)) return null;
   let accelerators = Number.POSITIVE_INFINITY;
   let durationMs = Number.POSITIVE_INFINITY;
@@ -123,7 +123,7 @@ function leastOf(world: World, classes: readonly QueueBucket[]): SmallestRequest
   return { accelerators, durationMs };
 }
 
-/** Whether no request fits, however small. */
+/** Whether not even the smallest request fits. */
 function isFull(
   { capacity }: World,
   reservations: Reservations | null,
@@ -135,7 +135,9 @@ function isFull(
   return true;
 }
 
-/** Classes that have to be looked at: where the head blocks, all that the fleet could hold; else those not known to be closed. */
+/**
+ * Buckets to check: all that the fleet could hold if the head blocks others, otherwise those not known to be rejected.
+ */
 function classesToAsk(world: World): QueueBucket[] {
   const { rules } = world;
   // The head must be known if it blocks others or gets a protected start.
@@ -144,7 +146,9 @@ function classesToAsk(world: World): QueueBucket[] {
   return heedsClosed(world, open) ? listClasses(world, "all") : open;
 }
 
-/** Under a blocking policy: the bucket whose head ends the round unless it fits; `null`: none blocks. */
+/**
+ * The bucket whose head ends the round if it does not fit, under a policy that stops at a blocked head; `null`: none.
+ */
 export function blockingClass(world: World): QueueBucket | null {
   const order = queueOrder(world, listClasses(world, "all"));
   for (let head = order.first(); head !== null; head = order.first()) {
@@ -171,16 +175,16 @@ function placeFrom(batch: Batch, bucket: QueueBucket, reservations: Reservations
   }
   const nominated = nominateReleasing(batch, bucket);
   if (nominated !== null) return nominated;
-  // Requests that wait only for a reservation are asked again in every round: the protected request may start without
-  // any capacity being freed.
+  // Requests that wait only for a protected start are tried again in every round: the protected request may start
+  // without any capacity being freed.
   if (isSureToStayOut(world, bucket) && (reservations === null || !reservations.concern(bucket)))
     markRejected(world, bucket);
   return null;
 }
 
 /**
- * Where nominations last for a round, a request that fits on idle and releasing capacity together is nominated there, so that no
- * later request of the round takes its part. KAI-Scheduler pipelines such pods in its allocate action.
+ * If nominations last for one round, a request that fits on idle and releasing capacity together is nominated there, so
+ * that no later request of the round takes part of it. KAI-Scheduler pipelines such pods in its allocate action.
  */
 function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null {
   const { world } = batch;
@@ -193,14 +197,14 @@ function nominateReleasing(batch: Batch, bucket: QueueBucket): AttemptId | null 
   return given?.kind === "placementNominated" ? given.nomination.attemptId : null;
 }
 
-/** A place with the help of spares, for what lost workers with their nodes. */
+/** A placement that uses hot spares, for a request that lost workers with their nodes. */
 function onHotSpares(
   world: World,
   bucket: QueueBucket,
   reservations: Reservations | null,
 ): PlacementOnHotSpares | null {
   if (bucket.request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return null;
-  // Knowledge about future capacity excludes the spares.
+  // Forecasts of capacity exclude hot spares, so they are discarded before and after.
   const forget = (): void => {
     reservations?.release();
     reservations?.forget();
@@ -216,8 +220,8 @@ function onHotSpares(
 }
 
 /**
- * Whether a rejected request stays rejected after other work has taken more capacity. Not by a strategy of its own: the fabric
- * domains that are chosen for it need not be those in which the strategy would place it, and are others once nodes are fuller.
+ * Whether a rejected request stays rejected after other work has taken more capacity. Not so for requests with a
+ * placement strategy: it chooses fabric domains by how full they are, and on fuller nodes it may choose one that fits.
  */
 const isSureToStayOut = (world: World, { request }: QueueBucket): boolean =>
   request.isGrowth || (!isInGroups(request) && placementStrategy(world, request) === null);

@@ -1,7 +1,7 @@
 /**
- * Replaces workers that were lost with their nodes, before other requests are served, for gangs with `onNodeLoss:
- * replace`. Workers that fill a node use a hot spare first, others idle capacity; in a gang with slices, so that every
- * slice is whole again. A gang without places for all of them restarts from its checkpoint.
+ * Replaces workers that were lost with their nodes, before other requests are placed, for gangs with `onNodeLoss:
+ * replace`. Workers that fill a node use a hot spare first, others idle capacity. In a gang with slices, every slice is
+ * complete again afterwards. A gang without capacity for all lost workers restarts from its checkpoint.
  */
 import { needsPart } from "../model/device-part.ts";
 import type { Batch } from "../batch/batch.ts";
@@ -28,7 +28,7 @@ export function replaceLost(batch: Batch): void {
   if (batch.degraded.length === 0) return;
   const attempts = batch.degraded.toSorted((left, right) => left.placedSequence - right.placedSequence);
   for (const attempt of attempts) {
-    // It may have ended or been stopped since.
+    // The attempt may have ended or been stopped since the loss.
     if (batch.world.state.attempts.get(attempt.id) === attempt && attempt.stop === null) replaceRanks(batch, attempt);
   }
 }
@@ -42,8 +42,8 @@ function replaceRanks(batch: Batch, attempt: Attempt): void {
 }
 
 /**
- * Moves the workers on these departing nodes elsewhere while the others stay, as if they had been lost; false: the gang
- * does not support it, or there is no place for all of them, and nothing was done.
+ * Moves the gang's workers on departing nodes elsewhere while its other workers stay, as if the workers were lost.
+ * False: the gang does not support replacement, or there is no capacity for all of the workers; nothing was changed.
  */
 export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<NodeId>): boolean {
   const { world, nowMs: atMs, ledger } = batch;
@@ -51,7 +51,7 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
   const terminating = [...new Set(attempt.workers.map(({ node }) => node))].filter((node) => nodes.has(node));
   const lost = terminating.map((nodeId) => ({ nodeId, ranks: ranksOn(attempt, nodeId) }));
   const ranks = lost.flatMap((each) => each.ranks).toSorted((left, right) => left - right);
-  // Their usage moves with them: their team's usage stays the same.
+  // The workers' usage moves with them, so the team's usage stays the same.
   const mark = ledger.mark();
   for (const rank of ranks) ledger.vacateWorkers(attempt, rank, rank + 1);
   const place = placeRanks(world, attempt, degradedBy(attempt, ranks));
@@ -68,11 +68,11 @@ export function replaceAhead(batch: Batch, attempt: Attempt, nodes: ReadonlySet<
 interface NewPlace {
   readonly bucket: QueueBucket;
   readonly placement: Placement;
-  /** With the help of these spares; `null`: without. */
+  /** Placement on hot spares; `null`: no hot spare is used. */
   readonly viaHotSpares: PlacementOnHotSpares | null;
 }
 
-/** Where all of them can go, of a gang in slices so that each is whole again. */
+/** A placement for all lost workers; in a gang with slices, every slice is complete again. */
 function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): NewPlace | null {
   const bucket = bucketFor(world, attempt, degraded.ranks.length);
   const { request } = bucket;
@@ -86,7 +86,7 @@ function placeRanks(world: World, attempt: Attempt, degraded: DegradedGang): New
   return null;
 }
 
-/** Workers that fill a node use spares first, all others idle capacity. */
+/** Workers that fill a node use hot spares first, all others idle capacity. */
 function placeOf(world: World, attempt: Attempt, request: PlacementRequest): Omit<NewPlace, "bucket"> | null {
   const onHotSpares = fillsNodes(world, attempt, request) ? placeAmongHotSpares(world, request) : null;
   if (onHotSpares !== null) return { placement: onHotSpares.placement, viaHotSpares: onHotSpares };
@@ -109,12 +109,12 @@ function giveRanks(batch: Batch, attempt: Attempt, { bucket, placement, viaHotSp
   batch.ask(replaceOf(world, attempt, ranks));
 }
 
-/** Whether a worker takes all accelerators of a node like those that it has. */
+/** Whether one worker takes all accelerators of a node, judged by the node of the gang's first worker. */
 function fillsNodes({ capacity }: World, { workers: [first] }: Attempt, { gang }: PlacementRequest): boolean {
   return first !== undefined && !needsPart(gang) && capacity.slot(first.node).totalCount === gang.accelerators;
 }
 
-/** A place on spares alone. */
+/** A placement on hot spares alone. */
 function placeAmongHotSpares(world: World, request: PlacementRequest): PlacementOnHotSpares | null {
   return placeOnHotSpares(world, request, (hotSpares) => {
     const among = new Set(hotSpares.map(({ node }) => node.id).filter((node) => request.among?.has(node) !== false));
@@ -128,7 +128,7 @@ function degradedBy(attempt: Attempt, lost: readonly number[]): DegradedGang {
   return { staying: all.filter(({ rank }) => !lost.includes(rank)), ranks: lost };
 }
 
-/** Beside its other workers, as further workers of a gang that grows are placed. */
+/** A request placed beside the gang's other workers, like growth of an elastic gang. */
 function bucketFor(world: World, attempt: Attempt, workers: number): QueueBucket {
   const { rules, queue } = world;
   const workload = workloadOf(world, attempt.workloadId);

@@ -1,7 +1,7 @@
 /**
- * A round, after a batch's inputs were taken in: time is dealt with, promises are kept, then come the phases that the policy
- * names, in its order. Each phase is callable alone. A round in which nothing may have changed costs a look at the timers
- * and at the classes that are not closed.
+ * A round, after the inputs of a batch were applied: changes caused by time, then nominations, then the phases that the
+ * policy names, in its order. Each phase can be called alone. If nothing has changed, a round costs one look at the
+ * timers and at the buckets that are not rejected.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { Event } from "../contract/events.ts";
@@ -32,10 +32,10 @@ const phases: { readonly [Name in Phase]: (batch: Batch) => void } = {
   "drop-incomplete": dropIncomplete,
 };
 
-/** Far more turns than a round takes; an endless sequence within one instant continues in the next round. */
+/** Far above the number of turns of any round. An endless sequence within one instant continues in the next round. */
 const TURNS_MAX = 100;
 
-/** Whether an event of this kind is among those from a position on. */
+/** Whether an event of this kind was recorded from position `from` on. */
 function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): boolean {
   for (let at = from; at < events.length; at++) if (events[at]?.kind === kind) return true;
   return false;
@@ -47,7 +47,7 @@ function isAmong(events: readonly Event[], from: number, kind: Event["kind"]): b
  */
 function takeTurns(batch: Batch, named: readonly Phase[]): void {
   let idleCount = 0;
-  // A node that becomes empty may become a spare, and degraded gangs may have waited for one.
+  // A node that becomes empty may become a hot spare, and degraded gangs may have waited for one.
   const turns: readonly (Phase | "hotSpares")[] = mayHaveHotSpares(batch.world) ? [...named, "hotSpares"] : named;
   for (let turn = 0; turn < TURNS_MAX && idleCount < turns.length && !batch.isOver; turn++) {
     const { length } = batch.events;
@@ -56,18 +56,18 @@ function takeTurns(batch: Batch, named: readonly Phase[]): void {
     if (phase === "hotSpares") keepHotSpares(batch);
     else phases[phase](batch);
     endBackOffs(batch);
-    // A withdrawn nomination no longer blocks another one.
+    // A withdrawn nomination no longer blocks other nominations.
     if (isAmong(batch.events, length, "nominationWithdrawn") || isAmong(batch.events, length, "attemptEnded"))
       keepPlaces(batch);
     if (batch.events.length > length) idleCount = 0;
-    // Requests that avoided other protected starts may fit beside these.
+    // Requests that did not fit beside the earlier protected starts may fit beside the new ones.
     else idleCount = areAlike(reservations, reservationsOf(batch.world)) ? idleCount + 1 : 1;
-    // Executors report the ends of stopped work.
+    // The next round follows when executors report the ends of stopped work.
     if (phase === "rebalance" && isAmong(batch.events, length, "evictionPlanned")) return;
   }
 }
 
-/** Work that lost its nomination waits again, subject to its start window. */
+/** Keeps nominations and start windows: work that lost its nomination waits again, subject to its start window. */
 function keepPlaces(batch: Batch): void {
   keepNominations(batch);
   keepStartWindows(batch);
@@ -77,7 +77,7 @@ const areAlike = (before: readonly Reservation[], after: readonly Reservation[])
   before === after ||
   (before.length === after.length && before.every((each, index) => isLike(each, after[index] as Reservation)));
 
-/** The same start in the same place; remembered ones are the same record. */
+/** Whether two protected starts have the same time and placement; an unchanged one is the same object. */
 function isLike(left: Reservation, right: Reservation): boolean {
   if (left === right) return true;
   const [ours, theirs] = [left.placement.workers, right.placement.workers];
@@ -94,8 +94,7 @@ function isLike(left: Reservation, right: Reservation): boolean {
 }
 
 /**
- * If nominations are forgotten after a round, every phase has one turn; evicted work stops counting for its team at
- * once.
+ * If nominations are forgotten after a round, every phase runs once; evicted work stops counting for its team at once.
  */
 function takeOneTurn(batch: Batch, named: readonly Phase[]): void {
   for (const phase of named) {

@@ -43,7 +43,7 @@ function liveWorkloads({ workloads }: State): State["workloads"] {
   return copy;
 }
 
-/** The list of active attempts is the one field that is written to in place. */
+/** The list of active attempts is the only nested object that is modified in place. */
 function copyOf(workload: WritableWorkload): WritableWorkload {
   const { activeAttempts } = workload;
   const own = activeAttempts.length === 0 ? NO_ATTEMPTS : [...activeAttempts];

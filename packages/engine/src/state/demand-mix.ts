@@ -1,7 +1,7 @@
 /**
- * Recent demand as counts of worker shapes, and a small sample of it that changes rarely. It is folded from submissions
- * while a policy's scores need it, so that a restart, a replay and a fork decide alike. Every score computed against
- * the sample becomes invalid when it changes.
+ * Recent demand as counts of worker shapes, and a small sample of them that changes rarely. It is folded from
+ * submissions while a policy's scores need it, so that a restart, a replay and a fork decide alike. Every score
+ * computed against the sample becomes invalid when the sample changes.
  */
 import { milliOf } from "../model/device-part.ts";
 import { groupAt, typesOfGroup, wholeParts } from "../model/gang.ts";
@@ -12,13 +12,13 @@ import { compareText } from "../base/canonical.ts";
 /** Resources of one worker on its node. */
 export interface WorkerAsk {
   readonly accelerators: number;
-  /** Thousandths of each of them: 1000, or less of a single one. */
+  /** Thousandths of each accelerator: 1000, or less for a fraction of one. */
   readonly milli: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
 }
 
-/** A kind of worker that is asked for; no types: any accelerator will do. */
+/** A requested shape of worker; empty `types`: any accelerator type is accepted. */
 export interface DemandKind extends WorkerAsk {
   readonly types: readonly string[];
 }
@@ -30,18 +30,18 @@ export const workerAsk = (gang: WorkerShape): WorkerAsk => ({
   memoryMib: gang.memoryMib,
 });
 
-/** Thousandths of accelerators in all. */
+/** Accelerators of a worker in total, in thousandths. */
 export const askedMilli = ({ accelerators, milli }: WorkerAsk): number => accelerators * milli;
 
-/** The sample is divided into queues of equal length. */
+/** The sample is split into queues of equal length. */
 export const SAMPLE_QUEUES = 8;
 export const SAMPLE_LENGTH = 24;
 const SAMPLE_SIZE = SAMPLE_QUEUES * SAMPLE_LENGTH;
 /** At this count all counts are halved, so that old demand fades. */
 const COUNTED_MAX = 4096;
-/** One submission counts for no more workers than this, so that a single large array is not all there is. */
+/** Maximum number of workers counted for one submission, so that one large array does not dominate the sample. */
 const COUNTED_AT_ONCE_MAX = 256;
-/** A new sample that differs in no more than this part of the old one is not worth scoring everything again. */
+/** A new sample replaces the old one only if it differs in more than 1/8: every score must be computed again then. */
 const KEPT_BELOW = 8;
 
 interface CountedKind {
@@ -70,20 +70,22 @@ export class DemandMix {
   readonly #counts = new Map<string, CountedKind>();
   #total = 0;
   #seen = 0;
-  /** A renewal is considered at this submission: often while little is known, every quarter more later. */
+  /**
+   * Number of submissions at which the sample is next renewed: often at first, later after a quarter more submissions.
+   */
   #nextAt = 1;
   #renewals = 0;
   #sample: readonly DemandKind[] = [];
-  /** Thousandths of accelerators in the counts: in total, and by accelerators per worker for those with several. */
+  /** Counted accelerators in thousandths: in total, and by accelerators per worker for workers with more than one. */
   #milli = 0;
   readonly #milliBySize = new Map<number, number>();
 
-  /** Grows whenever the sample changes. */
+  /** Number of changes of the sample so far. */
   get renewals(): number {
     return this.#renewals;
   }
 
-  /** In descending size of the shapes, each in proportion to its count. */
+  /** Shapes in descending size, each in proportion to its count. */
   get sample(): readonly DemandKind[] {
     return this.#sample;
   }
@@ -92,7 +94,7 @@ export class DemandMix {
     return this.#milli;
   }
 
-  /** Thousandths requested by workers of exactly this number of accelerators, by that number, from two on. */
+  /** Counted accelerators in thousandths, by accelerators per worker, for workers with two or more. */
   get countedMilliBySize(): ReadonlyMap<number, number> {
     return this.#milliBySize;
   }
@@ -172,7 +174,7 @@ export class DemandMix {
     mix.#seen = seen;
     mix.#nextAt = nextAt;
     mix.#renewals = renewals;
-    // Equal kinds are one object, as in the sample that was stored.
+    // Equal shapes share one object, as in the stored sample.
     const kinds = new Map<string, DemandKind>();
     mix.#sample = sample.map((stored) => {
       const kind = readKind(stored);
@@ -214,7 +216,7 @@ const largestFirst = (left: DemandKind, right: DemandKind): number =>
   right.memoryMib - left.memoryMib ||
   compareText(left.types.join("|"), right.types.join("|"));
 
-/** How many of `right` have no counterpart in `left`. */
+/** Number of entries of `right` that have no counterpart in `left`. */
 function differing(left: readonly DemandKind[], right: readonly DemandKind[]): number {
   const unmatched = new Map<string, number>();
   for (const kind of left) unmatched.set(keyOf(kind), (unmatched.get(keyOf(kind)) ?? 0) + 1);

@@ -1,8 +1,8 @@
 /**
- * The canonical digest: a hash of everything in the state, in an order that depends on nothing but the state. Entities that
- * come by the hundred thousand are hashed one by one and remembered until an event touches them; their table's digest is
- * the sum of theirs, lane by lane (an additive multiset hash: Bellare and Micciancio, EUROCRYPT '97), so that a digest
- * hashes only what changed since the last one.
+ * The canonical digest: a hash of everything in the state, in an order that depends on nothing but the state. In large
+ * tables, entities are hashed one by one, and the hash is cached until an event touches the entity. The table's digest
+ * is the sum of its entities' hashes, lane by lane (an additive multiset hash: Bellare and Micciancio, EUROCRYPT '97),
+ * so that a digest hashes only what changed since the last one.
  */
 import { canonicalJson } from "../base/canonical.ts";
 import { hashInto, hashText } from "../base/hash.ts";
@@ -34,7 +34,7 @@ export function stateDigest(readonlyState: ReadonlyState): string {
       ...(state.calendar.size === 0 ? {} : { calendar: state.calendar }),
       ...(state.endedEntries.size === 0 ? {} : { endedEntries: [...state.endedEntries] }),
       ...(state.demand === null ? {} : { demand: state.demand.stored() }),
-      // A retained answer never changes, so its key represents it.
+      // An answer never changes once it is recorded, so its key represents it.
       answers: hashText([...state.answers.keys()].join("\n")),
       scalars: { nowMs, sequence, chain, policy, submittedCount, endedCount },
     }),
@@ -62,8 +62,8 @@ function tableDigest<T extends Digested>(entities: Iterable<T>, plain: (entity: 
 }
 
 /**
- * Entities are written by `apply/` and by the snapshot reader with their fields in one order, and what users wrote keeps the
- * order of its journaled text, so plain JSON is canonical here; sorting keys would cost five times as much.
+ * `apply/` and the snapshot reader write an entity's fields in one order, and user-defined maps keep the order of their
+ * journaled text. So plain JSON is canonical here; sorting keys would cost five times as much.
  */
 function hashEntity<T extends Digested>(entity: T, plain: (entity: T) => object): Lanes {
   const lanes: Lanes = { a: 0, b: 0, c: 0, d: 0 };

@@ -4,7 +4,10 @@ import { canonicalJson } from "../base/canonical.ts";
 import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
-/** Documents are applied again for as long as they exist; this number covers years of one window a day. */
+/**
+ * Maximum number of ended entries kept: years of one window a day, because a document may be applied again as long as
+ * it exists.
+ */
 export const ENDED_ENTRIES_KEPT = 1_000;
 
 export const entryFingerprint = (entry: CalendarEntry): string => hashText(canonicalJson(entry));
@@ -20,7 +23,10 @@ export function knownEntry(
   return decayedUsage !== undefined && decayedUsage === entryFingerprint(declared) ? declared : undefined;
 }
 
-/** It is over. Under its name the newest is kept, and the oldest of all goes. */
+/**
+ * Records an ended entry. The newest entry of a name replaces the older one; beyond the maximum the oldest entry is
+ * dropped.
+ */
 export function rememberEntry(endedEntries: Map<string, string>, name: string, fingerprint: string): void {
   endedEntries.delete(name);
   endedEntries.set(name, fingerprint);

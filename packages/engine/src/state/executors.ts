@@ -1,10 +1,13 @@
-/** Which executor runs an attempt, and what that executor can do. */
+/** The executor of an attempt, and its capabilities. */
 import type { ExecutorCapabilities, ExecutorId } from "../model/fleet.ts";
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt } from "../model/workload.ts";
 import type { ReadonlyState } from "./state.ts";
 
-/** A gang lies within one executor, so its first worker tells; `null`: its node is not known any more. */
+/**
+ * The executor of an attempt's first worker, since a gang lies within one executor; `null`: the worker's node is no
+ * longer known.
+ */
 export const executorOf = (state: ReadonlyState, { workers }: Pick<Attempt, "workers">): ExecutorId | null =>
   workers[0] === undefined ? null : executorOfNode(state, workers[0].node);
 
@@ -13,6 +16,9 @@ export function executorOfNode({ nodes, pools }: ReadonlyState, id: NodeId): Exe
   return node === undefined ? null : (pools.get(node.pool)?.executor ?? null);
 }
 
-/** An executor that has not registered is taken to be able to do everything: simulated ones are. */
+/**
+ * Whether an executor has a capability. An executor that has not registered, such as a simulated one, counts as having
+ * every capability.
+ */
 export const canDo = ({ executors }: ReadonlyState, id: ExecutorId, capability: keyof ExecutorCapabilities): boolean =>
   executors.get(id)?.capabilities[capability] ?? true;

@@ -20,7 +20,10 @@ import type { Answer, ReadonlyState, WorkloadEntity } from "./state.ts";
 
 export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Sequence of the last event that touched the entity, and its digest as of then: what makes a digest cost only what changed. */
+/**
+ * Sequence of the last event that touched the entity, and its digest at that sequence. They make a digest cost only
+ * what changed.
+ */
 export interface Digested {
   revision: number;
   digestRevision: number;
@@ -58,7 +61,7 @@ export interface State extends ReadonlyState {
   endedCount: number;
 }
 
-/** Every state was made by this room and has this form. */
+/** The cast is safe: every state is created in this room and has the writable form. */
 export const asWritable = (state: ReadonlyState): State => state as State;
 
 export function writableEmptyState(): State {
@@ -89,5 +92,5 @@ export function writableEmptyState(): State {
   };
 }
 
-/** Shared by all workloads on which nothing runs; never written to. */
+/** The empty list that all workloads without active attempts share; never written to. */
 export const NO_ATTEMPTS: AttemptId[] = [];

@@ -1,6 +1,6 @@
 /**
- * Notices: nodes that their provider takes away at a known instant. Each is a maintenance window of that node alone,
- * under a reserved name.
+ * Notices: nodes that their provider takes away at an announced instant. Each notice is a maintenance window of its
+ * node alone, under a reserved name.
  */
 import type { CalendarEntry } from "../model/calendar.ts";
 import type { NodeId } from "../model/ids.ts";
@@ -8,7 +8,8 @@ import { hashText } from "../base/hash.ts";
 import type { ReadonlyState } from "./state.ts";
 
 /**
- * Length of calendar names (`names.calendarName` of the protocol); node ids may be longer and contain other characters.
+ * Characters and length of calendar names (`names.calendarName` of the protocol). Node ids may be longer and contain
+ * other characters.
  */
 const PLAIN_NAME = /^[A-Za-z0-9._-]{1,63}$/;
 
@@ -19,7 +20,7 @@ export function noticeName(nodeId: NodeId): string {
   return PLAIN_NAME.test(name) ? name : `${PREFIX}${hashText(nodeId)}`;
 }
 
-/** Whether a node's notice could have this name, so that nothing else may. */
+/** Whether the name is reserved for notices; other calendar entries may not use it. */
 export const isNoticeName = (name: string): boolean => name.startsWith(PREFIX);
 
 export interface Notice {
@@ -36,7 +37,7 @@ export function noticedNode({ name, ...entry }: CalendarEntry): NodeId | null {
   return nodeId !== undefined && others.length === 0 && noticeName(nodeId) === name ? nodeId : null;
 }
 
-/** `null`: the node stays as far as is known. */
+/** The notice of a node; `null`: no departure is announced. */
 export function noticeOf({ calendar }: Pick<ReadonlyState, "calendar">, nodeId: NodeId): Notice | null {
   const entry = calendar.get(noticeName(nodeId))?.entry;
   if (entry?.kind !== "maintenance" || noticedNode(entry) !== nodeId) return null;

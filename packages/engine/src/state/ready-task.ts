@@ -1,7 +1,10 @@
 import type { Workload } from "../model/workload.ts";
 import { taskCountOf } from "../model/workload.ts";
 
-/** The task that would start next: a retry whose back-off is over (lowest task first), else a fresh one; `null` if none may. */
+/**
+ * The task that would start next: a retry whose back-off is over (lowest task first), else a task that has not started
+ * yet; `null`: none is eligible.
+ */
 export function readyTask(workload: Workload, nowMs: number): number | null {
   if (workload.stopRequested || isWaitingForTime(workload, nowMs)) return null;
   let task: number | null = null;
@@ -12,17 +15,17 @@ export function readyTask(workload: Workload, nowMs: number): number | null {
   return workload.nextTask < taskCountOf(workload.spec) ? workload.nextTask : null;
 }
 
-/** Whether it is held, waits for a dependency, for its start window or for its start time. */
+/** Whether the workload is held, or waits for a dependency, its start window or its start time. */
 export function isWaitingForTime({ held, waitsFor, waitsForStartWindow, spec }: Workload, nowMs: number): boolean {
   const isAskedFor = held === undefined && waitsFor === undefined && waitsForStartWindow === undefined;
   if (isAskedFor && spec.notBeforeMs === undefined) return false;
   return !isAskedFor || (spec.notBeforeMs ?? 0) > nowMs;
 }
 
-/** The hold reason. */
+/** Reasons why a workload is not eligible. */
 export type HoldReasonBy = "held" | "waitsFor" | "notBefore" | "startWindow";
 
-/** The first of them, as `isWaitingForTime` asks; `null`: nothing. */
+/** The first hold reason that applies; `null`: none. */
 export function holdReasonBy(
   { held, waitsFor, waitsForStartWindow, spec }: Workload,
   nowMs: number,
@@ -33,7 +36,7 @@ export function holdReasonBy(
   return waitsForStartWindow === true ? "startWindow" : null;
 }
 
-/** Tasks that may start now, one after the other. */
+/** Number of tasks that are eligible now. */
 export const readyTaskCount = (workload: Workload, nowMs: number): number =>
   readyTask(workload, nowMs) === null
     ? 0
@@ -41,7 +44,9 @@ export const readyTaskCount = (workload: Workload, nowMs: number): number =>
       taskCountOf(workload.spec) -
       workload.nextTask;
 
-/** Tasks of an ended workload that were begun and did not succeed, lowest first. Those never begun are still fresh. */
+/**
+ * Tasks of an ended workload that started and did not succeed, lowest first. Tasks that never started are not listed.
+ */
 export function tasksToRerun({
   spec,
   nextTask,
@@ -53,13 +58,13 @@ export function tasksToRerun({
   return [...retries.map(({ task }) => task), ...givenUpTasks].toSorted((left, right) => left - right);
 }
 
-/** Whether it has ended with tasks that did not succeed, all of which are known. */
+/** Whether the workload has ended with tasks that did not succeed and the state still knows all of them. */
 export function canRerun(workload: Workload): boolean {
   const again = tasksToRerun(workload).length;
   const { endedAtMs, spec, nextTask, succeededCount } = workload;
   return endedAtMs !== null && succeededCount < taskCountOf(spec) && again + succeededCount === nextTask;
 }
 
-/** Tasks that have not ended and are not active, back-off or not. */
+/** Number of tasks that have neither ended nor run, tasks in back-off included. */
 export const waitingTaskCount = (workload: Workload): number =>
   workload.stopRequested ? 0 : workload.retries.length + taskCountOf(workload.spec) - workload.nextTask;

@@ -21,7 +21,7 @@ import type { State, WritableWorkload } from "./mutable-state.ts";
 import type { ReadonlyState } from "./state.ts";
 import { upcastPolicy, upcastSnapshot } from "./upcast.ts";
 
-/** Grows when the form below changes; an older reader refuses a newer one. */
+/** Raised when the form below changes; a reader refuses a newer format. */
 const SNAPSHOT_FORMAT = 2;
 
 export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
@@ -57,30 +57,30 @@ export function encodeSnapshot(readonlyState: ReadonlyState): Uint8Array {
 interface StoredState extends Pick<State, "nowMs" | "sequence" | "chain" | "policy" | "submittedCount" | "endedCount"> {
   readonly format: number;
   readonly sites: readonly (State["sites"] extends Map<unknown, infer Value> ? Value : never)[];
-  /** Absent while none has registered. */
+  /** Absent while no executor has registered. */
   readonly executors?: readonly ExecutorSpec[];
   readonly pools: readonly (State["pools"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly nodes: readonly StoredNode[];
   readonly teams: readonly (State["teams"] extends Map<unknown, infer Value> ? Value : never)[];
   readonly workloads: readonly StoredWorkload[];
   readonly attempts: readonly StoredAttempt[];
-  /** Not in snapshots from before there were promises. */
+  /** Absent in snapshots from before nominations existed. */
   readonly nominations?: readonly Nomination[];
   /** Absent while the calendar is empty. */
   readonly calendar?: readonly CalendarItem[];
-  /** Absent while no declared entry is over. */
+  /** Absent while no declared entry has ended. */
   readonly endedEntries?: readonly (readonly [string, string])[];
   /** Absent while no team has a budget. */
   readonly accounts?: readonly (readonly [TeamName, Account])[];
-  /** Absent where no policy counts it. */
+  /** Absent while no policy uses decayed usage. */
   readonly decayedUsage?: readonly (readonly [string, DecayedUsage])[];
-  /** Absent where no policy predicts by it. */
+  /** Absent while no policy predicts run times. */
   readonly runTimes?: readonly (readonly [string, readonly number[]])[];
   /** Absent if nothing was migrated by defragmentation. */
   readonly moved?: readonly (readonly [WorkloadId, number])[];
-  /** Absent where no policy's scores wanted to know it. */
+  /** Absent while no policy's scores need it. */
   readonly demand?: StoredDemand;
-  /** Absent while there are none. */
+  /** Absent while there are no schedules. */
   readonly schedules?: readonly ScheduleItem[];
   readonly answers: readonly (State["answers"] extends Map<infer Key, infer Value> ? readonly [Key, Value] : never)[];
 }
@@ -89,14 +89,17 @@ const NO_BOOKKEEPING = { digestRevision: 0, digestLanes: null } as const;
 const keyed = <Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): [Key, Value][] =>
   values.map((value) => [keyOf(value), value]);
 
-/** Up to this size a snapshot is parsed as one text, which is faster; well below the longest string of the runtime. */
+/**
+ * A snapshot up to this size in bytes is parsed as one text, which is faster. The limit is well below the longest
+ * string of the runtime.
+ */
 const TEXT_BYTES_MAX = 2 ** 28;
-/** Lists of larger ones are parsed in pieces of this size. */
+/** Lists of larger snapshots are parsed in pieces of this size in bytes. */
 const PIECE_BYTES = 2 ** 24;
 
 /**
- * Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. Only tests pass another limit for what
- * is parsed at once.
+ * Reads a snapshot. Throws `InvariantError` on bytes that no `encodeSnapshot` of this or an older format wrote. Only
+ * tests pass another `textBytesMax`.
  */
 export function decodeSnapshot(bytes: Uint8Array, textBytesMax: number = TEXT_BYTES_MAX): ReadonlyState {
   let stored: StoredState | null;

@@ -1,6 +1,7 @@
 /**
- * The state of the control plane: what the journal's events fold into, nothing derived. `apply/` is its only writer, through the
- * form of `mutable-state.ts`; other rooms see `ReadonlyState`. Indexes that can be rebuilt from it live in `cluster/`.
+ * The state of the control plane: the journal's events folded into data, without anything derived. `apply/` is its only
+ * writer, through the form of `mutable-state.ts`; other rooms read `ReadonlyState`. Indexes that can be rebuilt from it
+ * live in `cluster/`.
  */
 import type { Account } from "../model/budget.ts";
 import type { ScheduleItem } from "../model/schedule.ts";
@@ -15,49 +16,52 @@ import type { Policy } from "../policy/policy.ts";
 import type { DemandMix } from "./demand-mix.ts";
 import type { CommandResult } from "../contract/replies.ts";
 
-/** A workload's place in the queue as the state sees it: an opaque reference that the queue owns. */
+/** A workload's place in the queue: an opaque reference that belongs to the queue. */
 export interface QueueMembership {
   readonly waitingAt: number;
 }
 
 export interface WorkloadEntity extends Workload {
-  /** Position in the order of ending; 0 while it has not ended. */
+  /** Position in the order of ended workloads; 0: the workload has not ended. */
   readonly endOrdinal: number;
-  /** The bucket of the queue in which it waits: index data, written by the queue, never stored or hashed. */
+  /** The queue bucket in which the workload waits. Index data: written by the queue, never stored or hashed. */
   placementClass: QueueMembership | null;
 }
 
 export interface ReadonlyState {
-  /** Time of the newest batch, ms since the epoch of the driver's clock. */
+  /** Time of the newest batch, in ms since the epoch of the driver's clock. */
   readonly nowMs: number;
-  /** Events folded so far = sequence of the newest. */
+  /** Number of events folded so far, which is the sequence of the newest event. */
   readonly sequence: number;
   /** Head of the journal's hash chain, 32 hex digits. */
   readonly chain: string;
   readonly policy: Policy;
   readonly sites: ReadonlyMap<SiteName, Site>;
-  /** Executors that registered, by id; empty in a simulation and in journals from before they registered. */
+  /** Registered executors by id; empty in a simulation and in journals from before executors registered. */
   readonly executors: ReadonlyMap<ExecutorId, ExecutorSpec>;
   readonly pools: ReadonlyMap<PoolName, Pool>;
   readonly nodes: ReadonlyMap<NodeId, Node>;
   readonly teams: ReadonlyMap<TeamName, Team>;
-  /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` that have; in order of submission. */
+  /** Every workload that has not ended, and the newest `ENDED_WORKLOADS_KEPT` ended ones; in order of submission. */
   readonly workloads: ReadonlyMap<WorkloadId, WorkloadEntity>;
-  /** Attempts that have not ended. */
+  /** Attempts that have not ended, by id. */
   readonly attempts: ReadonlyMap<AttemptId, Attempt>;
   /** Nominations, by the nominated attempt. */
   readonly nominations: ReadonlyMap<AttemptId, Nomination>;
   /** Calendar entries by name, in the order of definition. */
   readonly calendar: ReadonlyMap<string, CalendarItem>;
-  /** Fingerprints of declared entries of the calendar that are over, by name, the one over for longest first, at most `PAST_ENTRIES_KEPT`. */
+  /**
+   * Fingerprints of ended calendar entries by name, the entry that ended first at the front; at most
+   * `ENDED_ENTRIES_KEPT`.
+   */
   readonly endedEntries: ReadonlyMap<string, string>;
   /** Accounts of the teams with a budget. */
   readonly accounts: ReadonlyMap<TeamName, Account>;
   /** Usage history of teams and users in teams (`usageKey`), least recently updated first. */
   readonly decayedUsage: ReadonlyMap<string, DecayedUsage>;
-  /** How long work took lately, by kind (`usage/run-times.ts`); empty where no policy predicts by it. */
+  /** Recent run times by kind of work (`usage/run-times.ts`); empty while no policy predicts run times. */
   readonly runTimes: RunTimes;
-  /** By name, in the order of definition. */
+  /** Schedules by name, in the order of definition. */
   readonly schedules: ReadonlyMap<string, ScheduleItem>;
   /**
    * Workloads migrated by defragmentation, with the time of the last migration; those that may migrate again are
@@ -83,9 +87,15 @@ export interface Answer {
   readonly atMs: number;
 }
 
-/** Ended workloads stay readable until this many newer ones have ended; older ones are in the journal only. */
+/** Number of ended workloads kept in the state; older ones are in the journal only. */
 export const ENDED_WORKLOADS_KEPT = 10_000;
-/** Retries of a command come within minutes; this is hours at the promised peak of sustained use. */
+/**
+ * Maximum number of kept answers. Retries of a command come within minutes; this number covers hours at the stated peak
+ * of sustained load.
+ */
 export const ANSWERS_KEPT = 50_000;
-/** A bound for workloads of which nothing runs: submissions beyond it are refused, not lost in a control plane out of memory. */
+/**
+ * Maximum number of workloads without running attempts. Further submissions are refused, so that the control plane does
+ * not run out of memory.
+ */
 export const WAITING_WORKLOADS_MAX = 1_000_000;

@@ -1,4 +1,7 @@
-/** Entities without bookkeeping and with their maps as entries: the form in which they are hashed and stored. */
+/**
+ * Entities without bookkeeping fields and with their maps as lists of entries: the form in which they are hashed and
+ * stored.
+ */
 import type { Digested, WritableAttempt, WritableNode, WritableWorkload } from "./mutable-state.ts";
 
 type Entries = readonly (readonly [number, number])[];

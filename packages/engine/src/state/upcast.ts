@@ -1,8 +1,9 @@
 /**
- * The one place that reads journals of format 1. Format 2 changed names, not facts: kinds and fields took the terms of
- * `docs/glossary.md`. An event of format 1 is recognised by its retired kind, or by a version below the first one of format 2, and is
- * renamed field by field; its version stays, since it also says which facts the event carries. Snapshots of format 1 are renamed by
- * the same table. Runs after the hash chain was checked on the recorded text.
+ * Reads journals of format 1; no other code does. Format 2 changed names, not facts: kinds and fields took the terms of
+ * `docs/glossary.md`. An event of format 1 is recognised by its retired kind, or by a version below the first one of
+ * format 2, and is renamed field by field. Its version stays, because it also determines the facts that the event
+ * carries. Snapshots of format 1 are renamed by the same table. Upcasting runs after the hash chain was checked on the
+ * recorded text.
  */
 import type { Event } from "../contract/events.ts";
 import type { Input } from "../contract/inputs.ts";
@@ -19,7 +20,7 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["loanRelabelled", "opportunisticJobRelabelled"],
 ]);
 
-/** The first version of format 2 of every kind that has fields of other names in format 1. */
+/** For each kind with renamed fields, its first version in format 2. */
 const renamedSince: ReadonlyMap<string, number> = new Map([
   ["poolDefined", 3],
   ["teamDefined", 4],
@@ -52,7 +53,7 @@ const fields: ReadonlyMap<string, string> = new Map([
   ["pastEntries", "endedEntries"],
 ]);
 
-/** User-defined names are below these fields. */
+/** Fields whose keys are user-defined names, which are not renamed. */
 const ofUsers: ReadonlySet<string> = new Set([
   "env",
   "metrics",
@@ -66,7 +67,7 @@ const ofUsers: ReadonlySet<string> = new Set([
   "borrowingLimit",
 ]);
 
-/** Values with other names, by the field that holds them. */
+/** Renamed values, by the field that holds them. */
 const values: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ["phases", new Map([["refill", "rebalance"]])],
   [
@@ -90,14 +91,14 @@ const values: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** `field`: under which name the value is held. */
+/** `field`: the name of the field that holds the value. */
 function renamed(value: Json, field: string): Json {
   if (typeof value === "string") return values.get(field)?.get(value) ?? value;
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item: Json) => renamed(item, field));
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      // A budget's `over` is the action at its end; elsewhere it names a topology key.
+      // In a budget, `over` is the action at its end; elsewhere it names a topology key.
       const isLabel = name === "over" && ("maxPerDomain" in value || "set" in value);
       const to = isLabel ? "topologyKey" : (fields.get(name) ?? name);
       return [to, ofUsers.has(name) ? item : renamed(item, to)];
@@ -105,7 +106,7 @@ function renamed(value: Json, field: string): Json {
   );
 }
 
-/** The event in the names of format 2, with policies as they are now; the same object where nothing changed. */
+/** The event in the names of format 2, its policy upcast too; the same object if nothing changed. */
 export function upcastEvent(event: Event): Event {
   const renamedEvent = renameEvent(event);
   return renamedEvent.kind === "policySet" && renamedEvent.version < STRATEGY_SINCE
@@ -123,13 +124,16 @@ function renameEvent(event: Event): Event {
 /** The events of a group's recorded text, in the names of format 2. */
 export const readEvents = (text: string): readonly Event[] => (JSON.parse(text) as readonly Event[]).map(upcastEvent);
 
-/** The inputs of a recorded round, in the names of format 2: inputs have no version, and no new name is an old one of something else. */
+/**
+ * The inputs of a recorded round, in the names of format 2. Inputs have no version: no new name is the old name of
+ * another field, so renaming is safe for both formats.
+ */
 export const readInputs = (text: string): readonly Input[] =>
   (renamed(JSON.parse(text) as Json, "") as unknown as Input[]).map((input) =>
     input.kind === "setPolicy" ? { ...input, policy: upcastPolicy(input.policy) } : input,
   );
 
-/** The content of a snapshot of format 1, as format 2 names it. */
+/** The content of a snapshot of format 1, in the names of format 2. */
 export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;
 
 /** The first version of `policySet` whose policy names a strategy. */
@@ -152,8 +156,9 @@ interface Waiving {
 }
 
 /**
- * A policy with the rules of an imitated system as its strategy; the same content where it names one already. Every former preset keeps
- * its rules. Combinations of rules of several systems become the strategy of their victim search.
+ * Turns the rules of an imitated system into the policy's strategy; a policy that names a strategy stays unchanged.
+ * Every former preset keeps its rules. A combination of rules of several systems gets the strategy of its victim
+ * search.
  */
 export function upcastPolicy(policy: Policy): Policy {
   const { waivedInvariants: waived, ...former } = policy as Policy & Waiving;

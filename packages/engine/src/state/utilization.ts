@@ -1,4 +1,4 @@
-/** Summary of utilisation reports of an attempt's accelerators. */
+/** Summary of the utilisation reports of an attempt's accelerators. */
 import type { UtilizationReport } from "../contract/inputs.ts";
 import type { AttemptUtilization } from "../model/workload.ts";
 
@@ -9,7 +9,9 @@ interface ReportTimes {
   readonly startedAtMs: number | null;
 }
 
-/** `before`: all reports before this one; `undefined`: it is the first. */
+/**
+ * Adds a report to the summary. `before`: the summary of all earlier reports; `undefined`: this is the first report.
+ */
 export function addUtilization(
   before: AttemptUtilization | undefined,
   { accelerators, busyAccelerators, busyMilli, peakMemoryMib, capacityMib }: UtilizationReport,
