@@ -3,7 +3,6 @@ export const prosePending: readonly string[] = [
   "comment packages/perf/",
   "comment packages/server/",
   "comment packages/sim/",
-  "comment packages/spec/",
   "document ARCHITECTURE.md",
   "document docs/decisions/",
   "document docs/explanation/",

@@ -1,4 +1,4 @@
-/** `kind: maintenance`, `reservation` and `tariff`: what is planned for certain times. */
+/** `kind: maintenance`, `reservation` and `tariff`: entries of the calendar. */
 import { z } from "zod";
 import type { FieldProblem } from "./document-problem.ts";
 import { literal, optional, record, required, type WrittenFields } from "./encoding/field.ts";
@@ -123,7 +123,7 @@ export function windowProblems(written: WrittenWindow): FieldProblem[] {
   return problems;
 }
 
-/** One figure, or one for each step of a forecast. */
+/** A single figure, or a list with one figure for each step of a forecast. */
 function figures(one: notation.ScalarNotation<z.ZodInt>) {
   const pattern = one.editor["pattern"];
   const max = limits.SERIES_STEPS_MAX;
@@ -239,7 +239,7 @@ function tariffTimesOf({ cron, lasts, start, end, step, price, carbon }: Written
   };
 }
 
-/** The fields of the manifest, in the form of the wire. */
+/** The manifest's time fields of a tariff, with values in the form of the wire. */
 function tariffTimesText(when: TariffTimes): Readonly<Record<string, unknown>> {
   switch (when.kind) {
     case "once":

@@ -1,11 +1,11 @@
-/** What can be wrong between documents that are each fine: things named twice, teams that contain each other. */
+/** Problems between documents that are each valid: duplicate names, teams that contain each other. */
 import type { DocumentProblem } from "./document-problem.ts";
 import { levelProblems } from "./fabric-levels.ts";
 import type { HeadroomDocument } from "./read-manifest.ts";
 import type { WorkloadSpec } from "./workload/workload.ts";
 
 export interface CrossProblem extends DocumentProblem {
-  /** Index of the document it lies in. */
+  /** Index of the document that contains the problem. */
   readonly document: number;
 }
 
@@ -27,8 +27,8 @@ function duplicateProblems(documents: readonly HeadroomDocument[]): CrossProblem
 }
 
 /**
- * What is wrong with the levels of the fabric that workloads and schedules name. `sites`: the levels of each site of the fleet as it
- * is, from the widest down; those of sites among the documents come on top.
+ * Problems with fabric levels that workloads and schedules name. `sites`: the levels of each site of the present fleet,
+ * from the widest down; the levels of sites among the documents are added.
  */
 export function checkFabricLevels(
   documents: readonly HeadroomDocument[],
@@ -39,7 +39,7 @@ export function checkFabricLevels(
   );
   const problems = (spec: WorkloadSpec, at: readonly string[], document: number): CrossProblem[] =>
     levelProblems(spec, [...sites, ...declared]).map(({ path, message }) => {
-      // What the wire says of the gang, a document says of the workload.
+      // On the wire, anti-affinity is part of the gang; in a document it is a field of the workload.
       const written = path[1] === "antiAffinity" ? path.slice(1) : path;
       return { document, path: [...at, ...written], isAboutKey: false, message };
     });
@@ -90,7 +90,7 @@ function namesIn(document: HeadroomDocument): NamedDocument[] {
   }
 }
 
-/** Each circle is told once, at the team that comes first among the documents. */
+/** Each cycle is reported once, at its team that comes first among the documents. */
 function cycleProblems(documents: readonly HeadroomDocument[]): CrossProblem[] {
   const parents = new Map<string, { readonly parent: string | null; readonly index: number }>();
   for (const [index, document] of documents.entries()) {

@@ -1,4 +1,7 @@
-/** What is wrong with a document, and where: the path into it, which a file format turns into a line and a column. */
+/**
+ * A problem in a document and its place: the path into the document, which a file format turns into a line and a
+ * column.
+ */
 import type { z } from "zod";
 import { notAChoice } from "./encoding/read-values.ts";
 import { shown } from "./notation/reading.ts";
@@ -9,14 +12,14 @@ export interface FieldProblem {
 }
 
 export interface DocumentProblem extends FieldProblem {
-  /** Where the problem is a field's name and not its value: the last step of the path. */
+  /** True: the problem concerns a field's name, the last step of the path, and not its value. */
   readonly isAboutKey: boolean;
 }
 
-/** Kinds of the dialect that nothing runs yet. */
+/** Reserved kinds that no executor runs yet. */
 const laterKinds: readonly string[] = ["serve", "workspace"];
 
-/** Zod's issues as problems. One issue about several unknown fields becomes one problem for each. */
+/** Converts Zod's issues to problems. An issue about several unknown fields becomes one problem for each field. */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], document: unknown): DocumentProblem[] {
   return issues.flatMap((issue): DocumentProblem[] => {
     const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
@@ -54,7 +57,7 @@ function valueAt(document: unknown, path: readonly (string | number)[]): unknown
   return value;
 }
 
-/** `sites[0].pools[1].name`. Keys that are no plain names are quoted. */
+/** The path as text, such as `sites[0].pools[1].name`. Keys that are not plain names are quoted. */
 export function pathText(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === "number") return `${text}[${step}]`;

@@ -1,21 +1,25 @@
-/** What work asks of levels of the fabric and no fleet could give: levels that no site has, wishes that contradict each other. */
+/**
+ * Fabric levels that no fleet could satisfy: levels that no site has, and preferences that contradict a requirement.
+ */
 import type { TeamSpec } from "./team.ts";
 import type { WorkloadSpec } from "./workload/workload.ts";
 import { nearestName } from "./notation/nearest.ts";
 
-/** Every tree of the fabric ends in its nodes. */
+/** The last level of every fabric tree. */
 const NODE_LEVEL = "node";
 
-/** Accelerators that hang together inside a node: no level of the fabric, but what a team may own. */
+/** Accelerators connected to each other within a node: not a fabric level, but a level of reserved topology. */
 const GROUP_LEVEL = "group";
 
 export interface LevelProblem {
-  /** Into the spec. */
+  /** Path of the field in the spec. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** `sites`: the levels of each site, from the widest down, without the nodes that all of them end in. */
+/**
+ * Problems of a workload's levels. `sites`: the levels of each site, from the widest down, without the level `node`.
+ */
 export function levelProblems(
   { fabric, gang }: Pick<WorkloadSpec, "fabric" | "gang">,
   sites: readonly (readonly string[])[],
@@ -36,7 +40,7 @@ export function levelProblems(
     : constraints.flatMap((constraint) => tooWide(constraint.fabric, constraint.path, sites));
 }
 
-/** Cells of levels that no site has, which nobody could ever hold. Paths into the team. */
+/** Levels of a reserved topology that no site has: no team could ever use them. Paths start at the team. */
 export function shapeProblems(
   { reservedTopology = [] }: Pick<TeamSpec, "reservedTopology">,
   sites: readonly (readonly string[])[],
@@ -62,7 +66,7 @@ function levelsIn(fabric: WorkloadSpec["fabric"], path: NamedLevel["path"]): Nam
   ];
 }
 
-/** It would wait for ever, or wish for nothing. */
+/** A required level that no site has would keep the work waiting for ever; a preferred one would have no effect. */
 function unknownLevels(named: readonly NamedLevel[], levels: readonly string[]): LevelProblem[] {
   return named.flatMap(({ level, path }) => {
     if (level === undefined || levels.includes(level)) return [];
@@ -72,7 +76,7 @@ function unknownLevels(named: readonly NamedLevel[], levels: readonly string[]):
   });
 }
 
-/** A preferred level is one below the required one, at some site at least that has both. */
+/** A preferred level must not be wider than the required one at every site that has both. */
 function tooWide(
   fabric: WorkloadSpec["fabric"],
   path: LevelProblem["path"],

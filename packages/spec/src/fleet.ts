@@ -1,4 +1,6 @@
-/** `kind: fleet`: sites, pools, and for simulated pools the nodes. Live pools find their nodes themselves. */
+/**
+ * `kind: fleet`: sites, pools, and for simulated pools their nodes. Executors of other pools report nodes themselves.
+ */
 import { z } from "zod";
 import type { FieldProblem } from "./document-problem.ts";
 import { defaulted, listOf, literal, optional, record, required, type WrittenFields } from "./encoding/field.ts";
@@ -9,10 +11,10 @@ import * as names from "./names.ts";
 import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 import { dataRule, datasets, labels, readLabel } from "./workload/placement.ts";
 
-/** Devices whose division into MIG slices is known. */
+/** Devices with a known division into MIG slices. */
 const migDevice = z.enum(["A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H200-141GB", "B200-180GB"]);
 
-/** Widest level first. A last level `node` is what every tree ends in and is not kept. */
+/** Levels of the fabric, the widest first. A last level `node` is dropped, because every fabric tree ends in it. */
 function readFabric(value: unknown): Reading<string[]> {
   if (!Array.isArray(value)) return refuse(`must be a list of levels, widest first, got ${shown(value)}`);
   const list: readonly unknown[] = value.at(-1) === "node" ? value.slice(0, -1) : value;
@@ -35,7 +37,7 @@ const fabricLevels = notation.scalar({
   read: readFabric,
 });
 
-/** One node's labels; the first that is wrong is told with its name. */
+/** Labels of one node; the first invalid label is reported with its name. */
 function readNodeLabels(node: string, value: unknown): Reading<Record<string, string>> {
   const name = readName(node, names.nodeName);
   if (!name.ok) return name;
@@ -91,7 +93,7 @@ const siteFields = {
   data: optional(placeData, { description: "Data rules and data sets of all its pools." }),
 };
 
-/** What both encodings say of a pool. */
+/** Fields of a pool in both encodings. */
 const poolFields = {
   name: required(notation.name(names.poolName), { description: "Unique over all sites." }),
   executor: defaulted(notation.name(names.executorId), "local", {
@@ -145,7 +147,7 @@ const poolFields = {
   data: optional(placeData, { description: "Data rules and data sets of the pool." }),
 };
 
-/** Of simulated pools; the wire has their nodes one by one. */
+/** Size of a simulated pool; the wire has its nodes one by one. */
 const sizeFields = {
   nodes: optional(notation.integer(1, 100_000), { wire: null, description: "Nodes; only for simulated pools." }),
   perNode: optional(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), {
@@ -231,7 +233,7 @@ export const fleet = record({
   ),
 });
 
-/** The like nodes of one simulated pool; all of them lie in one domain of each fabric level, named after the pool. */
+/** Equal nodes of one simulated pool. All of them lie in one domain of each fabric level, named after the pool. */
 export interface SimulatedNodes {
   readonly pool: string;
   readonly nodeCount: number;
@@ -284,7 +286,10 @@ export function fleetProblems({ sites: written }: WrittenFleet): FieldProblem[] 
   return problems;
 }
 
-/** A live pool's nodes are found, not declared: numbers that nothing would look at are refused. */
+/**
+ * Size fields are refused for other pools: their nodes are reported by an executor, so the numbers would have no
+ * effect.
+ */
 function sizeProblems(one: WrittenPool): { readonly field: string; readonly message: string }[] {
   if (isSimulated(one) && one.nodes === null) return [{ field: "nodes", message: "is required for a simulated pool" }];
   if (isSimulated(one)) {
@@ -309,7 +314,7 @@ const nodesOf = (one: WrittenPool, nodeCount: number): SimulatedNodes => ({
   memoryMib: one.memory ?? limits.MEMORY_MIB_MAX,
 });
 
-/** The document that reads back as this fleet. */
+/** Converts a fleet to the document that reads back as the same fleet. */
 export function fleetDocument(declared: FleetFromDocument): Record<string, unknown> {
   const poolsOf = (siteName: string) => declared.pools.filter((each) => each.site === siteName);
   const written = declared.sites.map((each) => ({

@@ -1,7 +1,8 @@
 /**
- * What users declare: one declaration for each field, with two encodings. The wire is the JSON of the API; a manifest is what people
- * write in YAML files. Pure: no YAML, files or lines; a problem carries its path, the CLI knows the place. Start with
- * `workload/gang.ts` for fields, `encoding/field.ts` for what a field is, `read-manifest.ts` for the kinds of documents.
+ * Resources that users declare: one declaration for each field, with two encodings. The wire is the JSON of the API; a
+ * manifest is the YAML that people write. This package is pure: it has no YAML, files or lines. A problem carries its
+ * path, and the CLI maps it to a line. Start with `workload/gang.ts` for fields, `encoding/field.ts` for the definition
+ * of a field, `read-manifest.ts` for the kinds of documents.
  */
 export * as limits from "./limits.ts";
 export * as names from "./names.ts";

@@ -1,4 +1,4 @@
-/** The JSON Schema that editors use for completion and checking; the same definitions as the reader's. */
+/** The JSON Schema that editors use for completion and validation, generated from the reader's definitions. */
 import { z } from "zod";
 import { documentSchema } from "./read-manifest.ts";
 

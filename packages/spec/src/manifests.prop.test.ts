@@ -82,14 +82,14 @@ const constraints = {
   ),
 };
 const requiredKeys = Object.keys(common) as (keyof typeof common)[];
-/** An elastic gang, a gang of shares or parts, or a plain one. */
+/** An elastic gang, a gang with fractions or MIG profiles, or a plain gang. */
 const anyGang = (spec: WorkloadSpec, least: number, isShared: boolean): WorkloadSpec => {
   const { gang } = spec;
   if (isShared && least % 3 === 0) return { ...spec, gang: { ...gang, accelerators: 1, profile: "1g.10gb" } };
   if (isShared && least % 3 === 1) return { ...spec, gang: { ...gang, accelerators: 1, acceleratorMemoryMib: least } };
   if (isShared) return { ...spec, gang: { ...gang, accelerators: 1, shareMilli: Math.min(999, least) } };
   if (spec.kind !== "train" || least >= gang.workers) return spec;
-  // Every other curve is known; so many sizes are few enough to be named.
+  // Every other gang has a throughput curve. Gangs with more sizes than a curve may name have none.
   const sizes = gang.workers % 2 === 0 && gang.workers <= 1024 ? gang.workers : 0;
   const curve = Array.from({ length: sizes }, (_, index) => (index + 1) * 1000 - ((index * least) % 997));
   return { ...spec, gang: { ...gang, minWorkers: least, ...(sizes > 0 ? { throughputMilli: curve } : {}) } };
@@ -126,7 +126,7 @@ const anyGroups = fc.uniqueArray(
   { minLength: 1, maxLength: 4, selector: (group) => group.name },
 );
 
-/** The same work in groups; a batch is not elastic, and slices are a group's own. */
+/** The same workload with task groups. A batch is not elastic, and slices are stated for each group. */
 function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: readonly TaskGroup[]): WorkloadSpec {
   const { slices: _slices, ...together } = fabric ?? {};
   const whole = groups.map(({ minWorkers: _least, ...group }) => group);
@@ -137,7 +137,7 @@ function inGroups({ fabric, onNodeLoss: _loss, ...spec }: WorkloadSpec, groups: 
   };
 }
 
-/** The same in slices of which there are so many whole ones. */
+/** The same workload with slice sizes that divide the gang. */
 function inWholeSlices({ fabric, ...spec }: WorkloadSpec): WorkloadSpec {
   if (fabric?.slices === undefined) return fabric === undefined ? spec : { ...spec, fabric };
   let whole = commonDivisor(spec.gang.workers, spec.gang.minWorkers ?? spec.gang.workers);

@@ -1,6 +1,6 @@
 /**
- * The names that people choose. They end up in URLs, tables, file names and environment variables, so they are plain: no
- * spaces, no control characters, nothing that a shell or a terminal would interpret.
+ * Names that users choose. Names appear in URLs, tables, file names and environment variables, so they are plain: no
+ * spaces, no control characters, no characters that a shell or terminal interprets.
  */
 import { z } from "zod";
 import * as limits from "./limits.ts";
@@ -8,7 +8,7 @@ import * as limits from "./limits.ts";
 const plainName = (charsMax: number): RegExp => new RegExp(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,${charsMax - 1}})$`);
 const plainRule = "letters, digits, '.', '_' and '-', starting with a letter or digit";
 
-/** Text that holds no NUL: neither argv nor the environment of a process can carry one. */
+/** Text without NUL: neither the arguments nor the environment of a process can contain one. */
 // oxlint-disable-next-line no-control-regex -- refusing it is the point.
 const withoutNul = /^[^\u0000]*$/;
 
@@ -46,7 +46,7 @@ export const dataset = z
   .regex(withoutNul, "must not contain a NUL character")
   .meta({ description: "A data set by the name under which people know it, e.g. `s3://corpus/v7`." });
 
-/** Why somebody does something, for people. */
+/** The reason of a command, for people. */
 export const reason = z
   .string()
   .min(1)
@@ -62,7 +62,7 @@ export const calendarName = z.string().max(63).regex(plainName(63), `must be at 
 
 /**
  * Vendors put spaces into product names (`NVIDIA H200 NVL`), so single spaces inside are allowed. Types are keys of
- * records, so the names that every record inherits (`constructor`) are not.
+ * records, so names that every record inherits (`constructor`) are refused.
  */
 export const acceleratorType = z
   .string()
@@ -72,7 +72,10 @@ export const acceleratorType = z
     "must be at most 64 letters, digits, '.', '_', '+', '-', '/' and single spaces",
   );
 
-/** As systems name accounts: `alice`, `_runner`, `alice@example.org`. The engine joins it with other text by spaces and ends of lines. */
+/**
+ * User names as systems name accounts: `alice`, `_runner`, `alice@example.org`. The engine joins a user name with other
+ * text by spaces and line ends, so it contains neither.
+ */
 export const userName = z
   .string()
   .regex(
@@ -80,7 +83,7 @@ export const userName = z
     `must be 1 to ${limits.USER_CHARS_MAX} letters, digits, '.', '_', '@', '+' and '-', starting with a letter, digit or '_'`,
   );
 
-/** An id as a client hands it back: opaque, bounded, printable. */
+/** An id that a client sends back: opaque, bounded, printable. */
 export const opaqueId = z
   .string()
   .min(1)
@@ -101,7 +104,7 @@ export const absolutePath = z
   .regex(/^\//, "must be an absolute path")
   .regex(withoutNul, "must not contain NUL");
 
-/** `__proto__` is refused because a record that holds it as a key is not a plain object any more. */
+/** `__proto__` is refused because a record with that key is no longer a plain object. */
 export const environmentName = z
   .string()
   .max(256)
@@ -114,10 +117,10 @@ export const environmentValue = z
 /** A domain of the fabric or one of its levels. */
 export const fabricName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 
-/** A node's id, as a key of a record: none of the names that every record inherits. */
+/** A node id as a key of a record: names that every record inherits are refused. */
 export const nodeName = opaqueId.regex(/^(?!__proto__$|constructor$|toString$|valueOf$|hasOwnProperty$)/);
 
-/** A node's labels: what selectors ask for and spreading tells apart. */
+/** Name of a node label, used by selectors and as a topology key. */
 export const labelName = z
   .string()
   .max(128)
@@ -136,12 +139,12 @@ export const labels = z
   .record(labelName, labelValue)
   .refine(labelCount, { message: `must have at most ${limits.LABELS_MAX} entries` });
 
-/** What work produces; it becomes part of the name of an environment variable. */
+/** Name of an artifact; it becomes part of the name of an environment variable. */
 export const artifactName: z.ZodString = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, {
   message: "must begin with a letter and have at most 63 letters, digits, - and _",
 });
 
-/** As NVIDIA names parts of a divided accelerator: sevenths of its compute, and memory. */
+/** NVIDIA's name of a MIG profile: sevenths of the compute, and memory. */
 export const migProfile = z
   .string()
   .regex(

@@ -1,4 +1,4 @@
-/** One document of a manifest, from plain data (the parsed YAML or JSON) to what the API takes. */
+/** Reads one document of a manifest: from plain data (the parsed YAML or JSON) to the form that the API takes. */
 import { z } from "zod";
 import {
   calendarEntryOf,
@@ -30,7 +30,7 @@ export type HeadroomDocument =
   | {
       readonly kind: "workload";
       readonly spec: WorkloadSpec;
-      /** What it trains, for a check before it is submitted; no part of what is submitted. */
+      /** The model that the workload trains, for a check before the submission; not part of the submission. */
       readonly model?: ModelRequest | undefined;
     }
   | { readonly kind: "schedule"; readonly schedule: Schedule }
@@ -38,7 +38,7 @@ export type HeadroomDocument =
   | { readonly kind: "team"; readonly team: TeamSpec }
   | { readonly kind: "fleet"; readonly fleet: FleetFromDocument };
 
-/** A kind of document: its fields, what must hold between them, and what the API takes. */
+/** A kind of document: its fields, the rules between them, and its conversion to the form of the API. */
 interface Kind<F extends Fields> {
   readonly notation: RecordNotation<F, z.ZodType>;
   problems(written: WrittenFields<F>): readonly FieldProblem[];
@@ -57,7 +57,7 @@ const entryOf = (written: Parameters<typeof calendarEntryOf>[0]): HeadroomDocume
   entry: calendarEntryOf(written),
 });
 
-/** Every kind of document, in the order of messages, of the JSON Schema and of the reference. */
+/** Every kind of document, in the order of messages, JSON Schema and reference. */
 export const kinds = {
   train: kindOf({ notation: train, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
   batch: kindOf({ notation: batch, problems: (written) => workloadProblems(written), documentOf: workloadDocumentOf }),
@@ -81,7 +81,7 @@ export const kinds = {
   }),
 };
 
-/** `z.toJSONSchema` makes the editors' schema out of the same definitions. */
+/** The schema of every kind of document; `z.toJSONSchema` generates the editors' schema from it. */
 export const documentSchema = z.discriminatedUnion(
   "kind",
   Object.values(kinds).map(({ notation }) => notation.schema) as never,
@@ -97,7 +97,7 @@ export type DocumentReading =
   | { readonly ok: true; readonly document: HeadroomDocument }
   | { readonly ok: false; readonly problems: readonly DocumentProblem[] };
 
-/** Never throws. Either the whole document is fine, or every problem that can be told at once is told. */
+/** Reads a document and never throws. An invalid document gives all problems that can be found at once. */
 export function readDocument(value: unknown): DocumentReading {
   const outcome = documentSchema.safeParse(value);
   if (!outcome.success) return { ok: false, problems: problemsOf(outcome.error.issues, value) };

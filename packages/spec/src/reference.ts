@@ -1,9 +1,12 @@
-/** The reference of what users declare, as Markdown: a page for each group of kinds, made of the declarations of their fields. */
+/**
+ * Generates the reference of the declared resources as Markdown: one page for each group of kinds, from the
+ * declarations of their fields.
+ */
 import type { Fields } from "./encoding/field.ts";
 import { kinds } from "./read-manifest.ts";
 
 export interface ReferencePage {
-  /** File name in `docs/reference/`. */
+  /** Name of the page's file in `docs/reference/`. */
   readonly file: string;
   readonly text: string;
 }
@@ -69,7 +72,7 @@ const fallbackOf = ({ fallback, info }: Fields[string]): string =>
 const exampleOf = (examples: readonly unknown[] | undefined): string =>
   examples === undefined ? "" : ` For example ${examples.map((each) => `\`${exampleText(each)}\``).join(", ")}.`;
 
-/** As YAML on one line. */
+/** An example as YAML on one line. */
 function exampleText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(exampleText).join(", ")}]`;
   if (typeof value !== "object" || value === null) return String(value);

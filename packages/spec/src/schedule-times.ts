@@ -1,4 +1,4 @@
-/** When something is due again and again: a cron expression, as the engine has it. */
+/** Recurring due times: a cron expression in the engine's form. */
 import { z } from "zod";
 import * as notation from "./encoding/notation.ts";
 import { integer } from "./limits.ts";

@@ -1,4 +1,4 @@
-/** `kind: schedule`: work that is submitted at times of the clock. */
+/** `kind: schedule`: workloads that are submitted at recurring times. */
 import { z } from "zod";
 import type { FieldProblem } from "./document-problem.ts";
 import { defaulted, literal, record, required, type WrittenFields } from "./encoding/field.ts";
@@ -32,7 +32,7 @@ const submitted = z.discriminatedUnion("kind", [train.schema as never, batch.sch
     issue.code === "invalid_union" ? undefined : `must be a workload with its kind, got ${shown(issue.input)}`,
 }) as unknown as z.ZodType<WrittenWorkload>;
 
-/** A whole workload inside; what counts from when it was due goes beside it on the wire. */
+/** A nested workload. Its times relative to the schedule's due time are fields of the schedule on the wire. */
 const workload: notation.Notation<WrittenWorkload, typeof scheduledSpec> = {
   wire: scheduledSpec,
   kind: "document of kind `train` or `batch`",
@@ -121,6 +121,6 @@ export const scheduleProblems = (written: WrittenSchedule): FieldProblem[] =>
 
 export const scheduleOf = (written: WrittenSchedule): Schedule => scheduleManifest.toWire(written) as Schedule;
 
-/** The document that reads back as this schedule. */
+/** Converts a schedule to the document that reads back as the same schedule. */
 export const scheduleDocument = (declared: Schedule): Record<string, unknown> =>
   scheduleManifest.toManifest(declared) as Record<string, unknown>;

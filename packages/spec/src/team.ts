@@ -19,12 +19,15 @@ import * as names from "./names.ts";
 import * as quantities from "./notation/quantities.ts";
 import { read, refuse, shown, type Reading } from "./notation/reading.ts";
 
-/** Resources that teams state beside accelerator types: all types together, thousandths of a core, MiB. */
+/**
+ * Names of resources other than accelerator types. Units on the wire: accelerators of all types, thousandths of a core,
+ * MiB.
+ */
 export const resourceNames = { allAccelerators: "accelerators", cores: "cores", memory: "memory" } as const;
 
 const amountRange = { min: 0, max: limits.AMOUNT_MAX };
 
-/** In the unit of the wire: accelerators, thousandths of a core, MiB. */
+/** Reads an amount in the unit of the wire: accelerators, thousandths of a core, MiB. */
 function readAmount(resource: string, value: unknown): Reading<number> {
   if (resource === resourceNames.cores) return quantities.readCores(value, amountRange);
   if (resource === resourceNames.memory) return quantities.readMemory(value, amountRange);
@@ -46,7 +49,7 @@ function amountFault(resource: string, amount: number): string | null {
   if (resource === resourceNames.cores || resource === resourceNames.memory)
     return Number.isInteger(amount) ? null : "must be a whole number";
   if (amount > limits.ACCELERATOR_LIMIT_MAX) return `must be between 0 and ${limits.ACCELERATOR_LIMIT_MAX}`;
-  // Thousandths of what a person wrote: a double is nearer to them than this, whatever its size here.
+  // The tolerance exceeds the rounding error of a double for every allowed amount.
   const milli = amount * 1000;
   return Math.abs(milli - Math.round(milli)) < 1e-4 ? null : "must be a whole number of thousandths";
 }
@@ -253,7 +256,7 @@ export type TeamSpec = z.output<typeof teamSpec>;
 export const team = record({ kind: literal("team", "A node of the quota tree."), ...fields }, { meant });
 export type WrittenTeam = WrittenFields<typeof team.parts>;
 
-/** The parent that a path implies, or `null` where the name is no path. */
+/** The parent that a team's path implies; `null`: the name is not a path. */
 function impliedParent(name: string): string | null {
   const slash = name.lastIndexOf("/");
   return slash < 0 ? null : name.slice(0, slash);
@@ -270,7 +273,7 @@ export const teamOf = (written: WrittenTeam): TeamSpec => {
   return spec.toWire(implied) as TeamSpec;
 };
 
-/** The document that reads back as this team. */
+/** Converts a team to the document that reads back as the same team. */
 export const teamDocument = (declared: TeamSpec): Record<string, unknown> => ({
   kind: "team",
   ...(spec.toManifest(declared) as object),

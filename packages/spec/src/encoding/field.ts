@@ -1,6 +1,7 @@
 /**
- * Fields and records: each field of a resource is declared once, with its notation, its meaning and what it is when it is left out.
- * The wire's schema, the manifest's reader and writer, the JSON Schema and the reference are made from that.
+ * Fields and records: each field of a resource is declared once, with its notation, its description and its default.
+ * The wire's schema, the manifest's reader and writer, the JSON Schema and the reference are generated from the
+ * declarations.
  */
 import { z } from "zod";
 import type { Notation } from "./notation.ts";
@@ -8,14 +9,14 @@ import { fields as mapping, type UnknownFieldNotes } from "./read-values.ts";
 
 export interface FieldInfo {
   readonly description: string;
-  /** Its name on the wire; left out: as in a manifest; `null`: the wire has no such field. */
+  /** The field's name on the wire; absent: the same as in a manifest; `null`: the wire has no such field. */
   readonly wire?: string | null;
   readonly examples?: readonly unknown[];
-  /** How the reference says what holds when it is left out, where no value does. */
+  /** The reference's text for an omitted field that has no default value. */
   readonly otherwise?: string;
 }
 
-/** Its name on the wire, by what is said of it. */
+/** The type of the field's name on the wire, from its declaration. */
 type NameOf<Info> = Info extends { readonly wire: infer Name extends string | null } ? Name : undefined;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of fields holds fields of any values.
@@ -28,18 +29,18 @@ export interface Field<Written, Wire extends z.ZodType, Name extends string | nu
   readonly manifest: z.ZodType<Written>;
   readonly info: FieldInfo;
   readonly notation: Pick<Notation<unknown, z.ZodType>, "kind" | "unit"> & Partial<Parts>;
-  /** For the reference, as a manifest writes it; absent where there is none, or it is required. */
+  /** Default for the reference, in the manifest's notation; absent: the field is required or has no default. */
   readonly fallback?: unknown;
   readonly isRequired: boolean;
-  /** Its fields lie beside it on the wire. */
+  /** True: the value's own fields appear on the wire in place of this field. */
   readonly isFlat: boolean;
-  /** `undefined`: left out on the wire. */
+  /** `undefined`: the field is omitted on the wire. */
   toWire(written: Written): unknown;
-  /** `undefined`: left out of the manifest. */
+  /** `undefined`: the field is omitted in the manifest. */
   toManifest(wire: unknown): unknown;
 }
 
-/** A value that is itself made of fields, or a list of such. */
+/** Declared fields of a value that is a mapping, or a list of mappings. */
 interface Parts {
   readonly parts: Fields;
   readonly isList: boolean;
@@ -62,7 +63,7 @@ const hintOf = ({ description, examples }: FieldInfo, fallback?: unknown) => ({
   ...(examples === undefined ? {} : { examples: [...examples] }),
 });
 
-/** A schema with a name of its own keeps that, and its own description. */
+/** Adds the description. A schema that is registered by name keeps its name and its own description. */
 function described<Wire extends z.ZodType>(wire: Wire, { description }: FieldInfo, unit: string | undefined): Wire {
   if (z.globalRegistry.get(wire)?.id !== undefined) return wire;
   return wire.meta({ description: unit === undefined ? description : `${description} ${unit}` });
@@ -81,7 +82,7 @@ export function required<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** Left out, there is nothing on the wire. */
+/** An optional field: if it is omitted, the wire has no such field. */
 export function optional<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -94,7 +95,7 @@ export function optional<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** Left out, it is `null` on the wire. */
+/** An optional field: if it is omitted, the wire has `null`. */
 export function nullable<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -107,7 +108,7 @@ export function nullable<Written, Wire extends z.ZodType, const Info extends Fie
   };
 }
 
-/** Left out, it has this value on the wire; `inManifest`: where a manifest means another one. */
+/** An optional field with a default on the wire. `inManifest`: the default of a manifest, if it differs. */
 export function defaulted<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   value: z.output<Wire>,
@@ -127,7 +128,7 @@ export function defaulted<Written, Wire extends z.ZodType, const Info extends Fi
   };
 }
 
-/** A mapping of fields with defaults of their own, which are there when the whole is left out. */
+/** A mapping whose fields have defaults; the defaults also apply if the whole mapping is omitted. */
 export function nested<Written, Wire extends z.ZodType, const Info extends FieldInfo>(
   notation: AnyNotation<Written, Wire>,
   info: Info,
@@ -144,11 +145,11 @@ export function nested<Written, Wire extends z.ZodType, const Info extends Field
   };
 }
 
-/** A mapping that says nothing is left out. */
+/** An empty mapping is omitted. */
 export const unlessEmpty = (text: unknown): unknown =>
   typeof text === "object" && text !== null && Object.keys(text).length === 0 ? undefined : text;
 
-/** Always this value: what tells kinds apart. */
+/** A field with a fixed value, such as `kind`. */
 export function literal<const Value extends string>(
   value: Value,
   description: string,
@@ -167,7 +168,7 @@ export function literal<const Value extends string>(
   };
 }
 
-/** A mapping whose fields lie beside it on the wire: name them there with `wireShape`. */
+/** A mapping whose fields appear on the wire beside it; include them there with `wireShape`. */
 export function flat<F extends Fields>(
   notation: RecordNotation<F, z.ZodType>,
   info: FieldInfo,
@@ -195,7 +196,7 @@ const basics = <Written, Wire extends z.ZodType, Info extends FieldInfo>(
   toManifest: (wire: unknown): unknown => (wire === null ? undefined : notation.toManifest(wire as z.output<Wire>)),
 });
 
-/** The wire's schemas of these fields, by their names there. */
+/** Schemas of the fields on the wire, by their names there. */
 export function wireShape<F extends Fields>(fields: F): WireShape<F> {
   const shape = Object.entries(fields).flatMap(([name, { wireName, wire }]) =>
     wireName === null ? [] : [[(wireName as string | undefined) ?? name, wire as z.ZodType]],
@@ -205,7 +206,7 @@ export function wireShape<F extends Fields>(fields: F): WireShape<F> {
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** What was written, in the form of the wire. */
+/** A written mapping in the form of the wire. */
 function wireFields(fields: Fields, written: Mapping): Record<string, unknown> {
   const wire: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -217,7 +218,7 @@ function wireFields(fields: Fields, written: Mapping): Record<string, unknown> {
   return wire;
 }
 
-/** What reads back as `wire`, without what is left out anyway. */
+/** The mapping that reads back as `wire`, without fields that have their default. */
 function manifestFields(fields: Fields, wire: Mapping): Record<string, unknown> {
   const written: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -236,18 +237,18 @@ export interface RecordNotation<F extends Fields, Wire extends z.ZodType>
 }
 
 interface RecordRule<F extends Fields, Wire extends z.ZodType> extends UnknownFieldNotes {
-  /** The wire's schema; left out, the fields of the wire and no others. */
+  /** The schema on the wire; absent: exactly the declared fields. */
   readonly wire?: (shape: WireShape<F>) => Wire;
-  /** What must hold between fields of the manifest that are each fine. */
+  /** Checks a rule between fields that are each valid; returns the problem. */
   readonly check?: (written: WrittenFields<F>) => string | undefined;
-  /** Where the wire's fields do not follow one by one from the manifest's. */
+  /** Converts the fields if the wire's fields do not correspond one to one to the manifest's. */
   readonly toWire?: (wire: Record<string, unknown>, written: WrittenFields<F>) => unknown;
   readonly toManifest?: (written: Record<string, unknown>, wire: z.output<Wire>) => unknown;
 }
 
 type PlainWire<F extends Fields> = z.ZodObject<WireShape<F>, z.core.$strict>;
 
-/** A mapping of fields. */
+/** Notation of a mapping with declared fields. */
 export function record<F extends Fields, Wire extends z.ZodType = PlainWire<F>>(
   fields: F,
   rule: RecordRule<F, Wire> = {},
@@ -285,7 +286,7 @@ export function record<F extends Fields, Wire extends z.ZodType = PlainWire<F>>(
   };
 }
 
-/** `error`: what is said of something that is no list. */
+/** Notation of a list of mappings. `error`: the message for a value that is not a list. */
 export function listOf<F extends Fields, Wire extends z.ZodType>(
   item: RecordNotation<F, Wire>,
   rule: { readonly min?: number; readonly max: number; readonly error: (value: unknown) => string },

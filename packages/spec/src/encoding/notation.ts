@@ -1,6 +1,7 @@
 /**
- * Notations: how one value is written, in the JSON of the API (the wire) and in a manifest. A notation has the wire's schema, reads
- * a manifest's value into the wire's form and writes it back. Fields (`field.ts`) combine a notation with a name and a meaning.
+ * Notations: the form of one value in the JSON of the API (the wire) and in a manifest. A notation has the wire's
+ * schema, converts a manifest's value to the wire and converts it back. Fields (`field.ts`) combine a notation with a
+ * name and a description.
  */
 import { z } from "zod";
 import * as limits from "../limits.ts";
@@ -19,23 +20,23 @@ import {
   readText,
 } from "./read-values.ts";
 
-/** JSON Schema keywords of a manifest's value, for editors; the reader alone decides. */
+/** JSON Schema keywords of a manifest's value, for editors; only the reader validates. */
 export type EditorHint = Readonly<Record<string, unknown>>;
 
-/** `Written`: as a manifest's reader leaves it, before it takes the wire's form. */
+/** `Written`: the value as a manifest's reader returns it, before the conversion to the wire. */
 export interface Notation<Written, Wire extends z.ZodType> {
   readonly wire: Wire;
-  /** What the wire counts in, as a sentence: "Milliseconds."; absent: as in a manifest. */
+  /** Unit on the wire as a sentence, such as "Milliseconds."; absent: the same as in a manifest. */
   readonly unit?: string | undefined;
   /** The kind of value, for the reference: `duration`, `whole number`. */
   readonly kind: string;
-  /** Values that have no parts say how editors see them; values with parts have a schema of their own. */
+  /** JSON Schema keywords for editors. Mappings and lists have schemas of their own instead. */
   readonly editor: EditorHint;
   required(hint: EditorHint & { readonly description: string }): z.ZodType<Written>;
   optional(hint: EditorHint & { readonly description: string }): z.ZodType<Written | null>;
-  /** `undefined`: nothing to say on the wire. */
+  /** `undefined`: omitted on the wire. */
   toWire(written: Written): unknown;
-  /** `undefined`: nothing to write. Reads back as `wire`. */
+  /** The manifest's text, which reads back as `wire`; `undefined`: omitted in the manifest. */
   toManifest(wire: z.output<Wire>): unknown;
 }
 
@@ -50,7 +51,7 @@ interface Scalar<Wire extends z.ZodType> {
 
 export type ScalarNotation<Wire extends z.ZodType> = Notation<z.output<Wire>, Wire> & Pick<Scalar<Wire>, "read">;
 
-/** A value without parts that a manifest writes as one YAML value. */
+/** A single value that a manifest writes as one YAML scalar. */
 export function scalar<Wire extends z.ZodType>(source: Scalar<Wire>): ScalarNotation<Wire> {
   const { editor, read: readValue, write = (wire) => wire } = source;
   return {
@@ -126,7 +127,7 @@ export const cores = (max: number): ScalarNotation<z.ZodInt> =>
     write: quantities.writeCores,
   });
 
-/** A part of `noun`, above 0 and below 1, in thousandths. */
+/** A fraction of `noun`, above 0 and below 1, in thousandths. */
 export const share = (noun: string, whole: string): ScalarNotation<z.ZodInt> =>
   scalar({
     wire: limits.integer(1, 999),
@@ -140,7 +141,7 @@ export const share = (noun: string, whole: string): ScalarNotation<z.ZodInt> =>
     write: (milli) => milli / 1000,
   });
 
-/** Dollars for an hour. */
+/** A price in dollars per hour. */
 export const hourPrice: ScalarNotation<z.ZodInt> = scalar({
   wire: limits.integer(0, limits.PRICE_MICRO_USD_MAX),
   unit: "Micro-dollars an hour.",
@@ -177,7 +178,7 @@ export const instant: ScalarNotation<z.ZodInt> = scalar({
   write: writeInstant,
 });
 
-/** A name by the wire's own rule for it. */
+/** A name under the same rule as on the wire. */
 export const name = (rule: z.ZodString): ScalarNotation<z.ZodString> =>
   scalar({ wire: rule, kind: "name", editor: { type: "string" }, read: (value) => readName(value, rule) });
 
@@ -200,14 +201,14 @@ export const choice = <const Choices extends readonly [string, ...string[]]>(
     read: (value) => readChoice(value, choices) as Reading<z.output<z.ZodEnum<z.core.util.ToEnum<Choices[number]>>>>,
   });
 
-/** `true`, or left out; a manifest may also write `false`. */
+/** `true`, or omitted; a manifest may also write `false`. */
 export const flag: Notation<boolean, z.ZodLiteral<true>> = {
   ...scalar({ wire: z.boolean(), kind: "`true`, `false`", editor: { type: "boolean" }, read: readBoolean }),
   wire: z.literal(true),
   toWire: (written) => (written ? true : undefined),
 };
 
-/** The times of a cron expression. */
+/** Due times as a cron expression. */
 export const cron = <Wire extends z.ZodType<Parameters<typeof writeCron>[0]>>(wire: Wire): ScalarNotation<Wire> =>
   scalar({
     wire,
@@ -220,16 +221,16 @@ export const cron = <Wire extends z.ZodType<Parameters<typeof writeCron>[0]>>(wi
 interface ListRule {
   readonly max: number;
   readonly min?: number;
-  /** "types", "domains": completes "must name at most 16 …". */
+  /** Noun such as "types" or "domains"; completes "must name at most 16 …". */
   readonly noun: string;
   /** Completes "must be a list like …". */
   readonly example: string;
-  /** A single value may stand for a list of one. */
+  /** True: a single value may stand for a list of one. */
   readonly orSingle?: boolean;
   readonly mayRepeat?: boolean;
 }
 
-/** A list of values without parts. An entry that is wrong refuses the list. */
+/** A list of scalar values. One invalid entry makes the whole list invalid. */
 export function list<Wire extends z.ZodType>(
   item: ScalarNotation<Wire>,
   rule: ListRule,
@@ -262,7 +263,7 @@ export function list<Wire extends z.ZodType>(
   });
 }
 
-/** A mapping whose keys are the user's own; every entry that is wrong is told at its place. Without entries it is left out. */
+/** A mapping with user-defined keys. Every invalid entry is reported at its place. An empty mapping is omitted. */
 export function entriesOf<Wire extends z.ZodType<Record<string, unknown>>>(source: {
   readonly wire: Wire;
   readonly kind: string;

@@ -1,4 +1,4 @@
-/** Priorities as people write them: three words for the usual ones, any whole number for the others. */
+/** Priorities in manifests: three words for the usual ones, any whole number for others. */
 import { scalar } from "./notation.ts";
 import { readInteger } from "./read-values.ts";
 import * as limits from "../limits.ts";

@@ -1,19 +1,19 @@
 /**
- * The parts from which the documents' schemas are made. A schema carries three things at once: how a value is read, what
- * a person is told when it cannot be, and what the JSON Schema for editors says about it.
+ * Building blocks of the documents' schemas. A schema defines three things at once: how a value is read, the message
+ * for an invalid value, and the JSON Schema for editors.
  */
 import { z } from "zod";
 import { nearestName } from "../notation/nearest.ts";
 import { read, refuse, shown, type Reading } from "../notation/reading.ts";
 import type { Range } from "../notation/quantities.ts";
 
-/** What an editor shows and checks; the reader alone decides. */
+/** JSON Schema keywords for editors; only the reader validates. */
 interface DescribedHint {
   readonly description: string;
   readonly [keyword: string]: unknown;
 }
 
-/** One value without parts. `readValue` sees whatever the file holds there, `undefined` where it holds nothing. */
+/** A scalar value. `readValue` gets the value of the file; a missing value is reported as required. */
 export function leaf<Value>(hint: DescribedHint, readValue: (value: unknown) => Reading<Value>) {
   return z
     .unknown()
@@ -26,7 +26,7 @@ export function leaf<Value>(hint: DescribedHint, readValue: (value: unknown) => 
     });
 }
 
-/** A field that may be left out; `fallback` is then what it means. */
+/** An optional scalar value; `fallback` is the value of an omitted field. */
 export function optionalLeaf<Value>(
   hint: DescribedHint,
   fallback: Value,
@@ -44,7 +44,10 @@ export function optionalLeaf<Value>(
     });
 }
 
-/** A mapping whose keys are the user's own; every bad entry is told, each at its place. Left out, it is empty. */
+/**
+ * A mapping with user-defined keys. Every invalid entry is reported at its place. If the mapping is omitted, it is
+ * empty.
+ */
 export function entries<Value>(
   hint: DescribedHint,
   entriesMax: number,
@@ -84,11 +87,11 @@ export function readInteger(value: unknown, range: Range): Reading<number> {
 
 interface TextRule {
   readonly lengthMax: number;
-  /** Completes "must be …" for a value that is no text, or a blank one. */
+  /** Completes "must be …" for a value that is not text, or blank. */
   readonly form: string;
 }
 
-/** Text that a process can be given: well-formed, bounded, without NUL, and not blank. */
+/** Text that can be passed to a process: well-formed, bounded, without NUL, and not blank. */
 export function readText(value: unknown, { lengthMax, form }: TextRule): Reading<string> {
   if (typeof value !== "string" || value.trim() === "")
     return refuse(`must be ${form}, got ${shown(value)}${quoteHint(value)}`);
@@ -101,7 +104,7 @@ function quoteHint(value: unknown): string {
   return typeof value === "number" || typeof value === "boolean" ? " (put it in quotes)" : "";
 }
 
-/** A name by the wire's own rule for it. */
+/** Reads a name under the same rule as on the wire. */
 export function readName(value: unknown, rule: z.ZodType<string>): Reading<string> {
   if (typeof value !== "string") return refuse(`must be a name, got ${shown(value)}${quoteHint(value)}`);
   const outcome = rule.safeParse(value);
@@ -127,15 +130,20 @@ export function notAChoice(value: unknown, choices: readonly string[]): string {
   return `must be ${list}, got ${shown(value)}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
 }
 
-/** What is said of fields that the schema does not have. */
+/** Messages for fields that the schema does not have. */
 export interface UnknownFieldNotes {
-  /** Fields of the dialect that nothing honours today: refused, because a file must not promise what does not happen. */
+  /**
+   * Planned fields without any effect today. They are refused, because a file must not promise an effect that it does
+   * not have.
+   */
   readonly later?: readonly string[];
-  /** What people of other systems write, and the field that means it here. */
+  /** Field names of other systems, and the field of the same meaning here. */
   readonly meant?: Readonly<Record<string, string>>;
 }
 
-/** A mapping with fixed fields. Zod reports all unknown fields in one issue: its message has one line for each of them. */
+/**
+ * A mapping with fixed fields. Zod reports all unknown fields in one issue, so its message has one line for each field.
+ */
 export function fields<Shape extends z.ZodRawShape>(shape: Shape, notes: UnknownFieldNotes = {}) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {

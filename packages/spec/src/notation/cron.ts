@@ -1,6 +1,6 @@
 /**
- * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as POSIX's crontab has them with steps and
- * names besides: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
+ * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as in POSIX crontab, extended by steps
+ * and names: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
  */
 import type { ScheduleTimes } from "../schedule-times.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
@@ -10,7 +10,7 @@ interface CronField {
   readonly noun: string;
   readonly min: number;
   readonly max: number;
-  /** Names from `min` on. */
+  /** Names of the values, in order from `min`. */
   readonly names: readonly string[];
 }
 
@@ -58,7 +58,7 @@ function readField(text: string, field: CronField): Reading<number[]> {
   return read([...found].toSorted((left, right) => left - right));
 }
 
-/** A star, `5` or `1-5`, each with a step as in `8-18/2`; `5/10` goes on to the end. */
+/** Reads `*`, `5` or `1-5`, each optionally with a step as in `8-18/2`; `5/10` extends to the end of the range. */
 function readPart(part: string, field: CronField): Reading<number[]> {
   const { noun, min, max } = field;
   const [range = "", step, ...furtherSteps] = part.split("/");
@@ -73,7 +73,7 @@ function readPart(part: string, field: CronField): Reading<number[]> {
         : step === undefined
           ? from
           : Math.max(max, from ?? max);
-  // Sunday is 7, too.
+  // Sunday is 0 or 7.
   const greatest = field.key === "daysOfWeek" ? max + 1 : max;
   const isWithin = (value: number | null): value is number => value !== null && value >= min && value <= greatest;
   if (!isWithin(from) || !isWithin(to) || furtherEnds.length > 0)
@@ -93,7 +93,7 @@ function valueOf(text: string, { names, min }: CronField): number | null {
   return /^\d{1,2}$/.test(text) ? Number(text) : null;
 }
 
-/** The shortest of what reads back as these times. */
+/** The shortest expression that reads back as these times. */
 export function writeCron(times: ScheduleTimes): string {
   return cronFields
     .map(({ key, min, max }) => (times[key].length === max - min + 1 ? "*" : rangesText(times[key])))

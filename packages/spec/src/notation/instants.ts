@@ -1,6 +1,6 @@
 /**
- * Instants as people write them (RFC 3339, `2027-03-01T08:00:00+01:00`) and as the engine holds them: milliseconds since
- * 1970 in UTC. Read by arithmetic on the proleptic Gregorian calendar, because a pure package has no clock to ask.
+ * Instants as people write them (RFC 3339, `2027-03-01T08:00:00+01:00`) and as the engine stores them: milliseconds
+ * since 1970 in UTC. Read by arithmetic on the proleptic Gregorian calendar, because a pure package has no Date.
  */
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
@@ -12,10 +12,13 @@ const parts =
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** From the first of March of the year 0 to 1970. */
+/** Days from 1 March of the year 0 to 1 January 1970. */
 const DAYS_BEFORE_EPOCH = 719_468;
 
-/** Milliseconds since 1970; seconds may be left out, the offset may not: without one nobody knows which instant is meant. */
+/**
+ * Reads an instant as milliseconds since 1970. Seconds are optional; the offset is required, because without it the
+ * instant is ambiguous.
+ */
 export function readInstant(value: unknown): Reading<number> {
   const found = typeof value === "string" ? parts.exec(value.trim()) : null;
   if (found === null) return refuse(`${instantHelp}, got ${shown(value)}`);
@@ -31,10 +34,10 @@ export function readInstant(value: unknown): Reading<number> {
   return instantMs < 0 ? refuse(`must not lie before 1970, got ${shown(value)}`) : read(instantMs);
 }
 
-/** The last instant that four digits of a year can say. */
+/** The last instant of the year 9999, the largest with four digits. */
 export const INSTANT_MS_MAX: number = daysSinceEpoch(9999, 12, 31) * DAY_MS + DAY_MS - 1;
 
-/** `2027-03-01T07:00:00Z`, with milliseconds only where there are some. */
+/** Writes `2027-03-01T07:00:00Z`, with milliseconds only if they are not 0. */
 export function writeInstant(instantMs: number): string {
   const [year, month, day] = dateOf(Math.floor(instantMs / DAY_MS));
   const ofDayMs = instantMs % DAY_MS;
@@ -55,7 +58,7 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-/** Years that begin in March have their odd day at the end, so that days can be counted without a table. */
+/** Counts years from March, so that the leap day is the last day of a year and no table is needed. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month > 2 ? year : year - 1;
   const dayOfYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -65,7 +68,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
 
 function dateOf(days: number): readonly [year: number, month: number, day: number] {
   const sinceZero = days + DAYS_BEFORE_EPOCH;
-  // The guess is never too late; what is left shrinks by more than a hundredfold with every step.
+  // The guess is never too late, and each step shrinks the remaining days by more than a hundredfold.
   let year = Math.floor(sinceZero / 366);
   while (daysSinceEpoch(year + 1, 3, 1) <= days)
     year += Math.max(1, Math.floor((days - daysSinceEpoch(year + 1, 3, 1)) / 366));

@@ -1,4 +1,4 @@
-/** Which of the known names somebody meant. */
+/** Finds the known name that a misspelt name probably means. */
 
 /** Letters that must be inserted, removed, replaced or swapped with their neighbour (Damerau's restricted distance). */
 function distance(left: string, right: string): number {
@@ -23,7 +23,7 @@ function distance(left: string, right: string): number {
 
 const COMPARED_LENGTH_MAX = 64;
 
-/** The known name closest to `name`, or undefined where none is close enough to be meant; ties: the first of them. */
+/** The known name closest to `name`; `undefined`: none is close enough. Ties go to the first. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > COMPARED_LENGTH_MAX) return undefined;
   const allowed = name.length <= 3 ? 1 : Math.ceil(name.length / 3);

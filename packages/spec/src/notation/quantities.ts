@@ -1,7 +1,7 @@
 /**
- * Amounts as people write them (`1h30m`, `900GiB`, `0.5` cores, `2.10 USD/h`) and as the engine holds them: integers of
- * milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: what does not come out as a whole number
- * of the base unit is refused, never rounded. Every writer's text reads back as the same amount.
+ * Amounts as people write them (`1h30m`, `900GiB`, `0.5` cores, `2.10 USD/h`) and as the engine stores them: integers
+ * of milliseconds, MiB, thousandths of a core and micro-dollars. Reading is exact: an amount that is not a whole number
+ * of the base unit is refused, never rounded. Every written text reads back as the same amount.
  */
 import * as limits from "../limits.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
@@ -13,7 +13,7 @@ export interface Range {
 
 const decimalPattern = /^(\d{1,16})(?:\.(\d{1,12}))?$/;
 
-/** `text` times `unit`, exactly, or undefined where that is no whole number or not a decimal at all. */
+/** `text` times `unit`, exactly; `undefined`: the product is not a whole number, or `text` is not a decimal. */
 function scaled(text: string, unit: bigint): bigint | undefined {
   const found = decimalPattern.exec(text);
   if (found === null) return undefined;
@@ -39,7 +39,7 @@ const durationUnits = [
 const durationHelp = "write a duration like 500ms, 90s, 12h or 1h30m (units w, d, h, m, s, ms)";
 export const durationPattern = "^(\\d+(\\.\\d+)?(w|d|h|ms|m|s))+$";
 
-/** `1h30m` in milliseconds. Units come largest first, each at most once. */
+/** Reads `1h30m` as milliseconds. Units come largest first, each at most once. */
 export function readDuration(value: unknown, range: Range): Reading<number> {
   if (typeof value === "number") return refuse(`needs a unit: ${durationHelp}, got ${shown(value)}`);
   if (typeof value !== "string") return refuse(`${durationHelp}, got ${shown(value)}`);
@@ -64,7 +64,7 @@ export function readDuration(value: unknown, range: Range): Reading<number> {
   return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
 }
 
-/** Milliseconds as `1d2h`, with as few units as say it exactly; weeks are read but never written. */
+/** Writes milliseconds as `1d2h`, with as few units as state it exactly. Weeks are read but never written. */
 export function writeDuration(ms: number): string {
   let rest = BigInt(ms);
   let text = "";
@@ -82,7 +82,7 @@ const memoryUnits = [
 ] as const;
 const memoryHelp = "write memory like 512MiB, 900GiB or 1.5TiB";
 export const memoryPattern = "^\\d+(\\.\\d+)? ?(MiB|GiB|TiB)$";
-/** Spellings of other systems. `GB` is decimal and no whole number of MiB; the others mean what is suggested. */
+/** Spellings of other systems, and the suggested unit. `GB` is decimal and not a whole number of MiB. */
 const memoryLookalikes: ReadonlyMap<string, string> = new Map([
   ["k", "MiB"],
   ["m", "MiB"],
@@ -90,7 +90,7 @@ const memoryLookalikes: ReadonlyMap<string, string> = new Map([
   ["t", "TiB"],
 ]);
 
-/** `900GiB` in MiB. */
+/** Reads `900GiB` as MiB. */
 export function readMemory(value: unknown, range: Range): Reading<number> {
   if (typeof value === "number") return refuse(`needs a unit: ${memoryHelp}, got ${shown(value)}`);
   if (typeof value !== "string") return refuse(`${memoryHelp}, got ${shown(value)}`);
@@ -110,7 +110,7 @@ export function readMemory(value: unknown, range: Range): Reading<number> {
   return reading.ok ? reading : refuse(`${reading.message}, got ${shown(value)}`);
 }
 
-/** MiB in the largest unit that says it without a fraction. */
+/** Writes MiB in the largest unit that needs no fraction. */
 export function writeMemory(mib: number): string {
   const amount = BigInt(mib);
   const unit = memoryUnits.find((each) => amount >= each.mib && amount % each.mib === 0n);
@@ -118,20 +118,20 @@ export function writeMemory(mib: number): string {
 }
 
 interface Thousandths {
-  /** In thousandths. */
+  /** Allowed range, in thousandths. */
   readonly range: Range;
   /** Completes "thousandths of …". */
   readonly noun: string;
-  /** What is said of something that is no decimal. */
+  /** The message for a value that is not a decimal. */
   readonly help?: string;
 }
 
-/** `0.5` of a whole in thousandths, from a number or its text. */
+/** Reads `0.5`, a number or its text, as thousandths. */
 export function readThousandths(
   value: unknown,
   { range, noun, help = "write a number like 0.5" }: Thousandths,
 ): Reading<number> {
-  // The shortest text of a double is what was written, as long as that had at most 15 digits.
+  // The shortest text of a double equals the written text, if that had at most 15 digits.
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") return refuse(`${help}, got ${shown(value)}`);
   if (text.startsWith("-")) return refuse(`must be between ${range.min / 1000} and ${range.max / 1000}, got ${text}`);
@@ -144,7 +144,7 @@ export function readThousandths(
   return refuse(`${isDecimal ? `must be a whole number of thousandths of ${noun}` : help}, got ${shown(value)}`);
 }
 
-/** `0.5` in thousandths of a core. */
+/** Reads `0.5` cores as thousandths of a core. */
 export function readCores(value: unknown, range: Range): Reading<number> {
   return readThousandths(value, { range, noun: "a core", help: "write cores as a number like 4 or 0.5" });
 }
@@ -160,7 +160,7 @@ export const energyPricePattern = "^-?\\d+(\\.\\d{1,6})? USD/kWh$";
 const carbonHelp = "write carbon like 120 g/kWh";
 export const carbonPattern = "^\\d+ g/kWh$";
 
-/** `2.10 USD/h` in micro-dollars an hour. */
+/** Reads `2.10 USD/h` as micro-dollars per hour. */
 export function readPrice(value: unknown, range: Range): Reading<number> {
   const found = typeof value === "string" ? /^(\S+)\s*USD\/h$/.exec(value.trim()) : null;
   return readMicroUsd(value, found, { range, help: priceHelp, write: writePrice });
@@ -168,14 +168,14 @@ export function readPrice(value: unknown, range: Range): Reading<number> {
 
 const energyPriceRange = { min: limits.MICRO_USD_PER_KWH_MIN, max: limits.MICRO_USD_PER_KWH_MAX };
 
-/** `0.08 USD/kWh` in micro-dollars for a kilowatt-hour; less than nothing where whoever takes it is paid. */
+/** Reads `0.08 USD/kWh` as micro-dollars per kilowatt-hour; a negative price pays the consumer. */
 export function readEnergyPrice(value: unknown): Reading<number> {
   const found = typeof value === "string" ? /^-?(\S+)\s*USD\/kWh$/.exec(value.trim()) : null;
   const sign = found?.[0].startsWith("-") === true ? -1n : 1n;
   return readMicroUsd(value, found, { range: energyPriceRange, help: energyPriceHelp, write: writeEnergyPrice, sign });
 }
 
-/** `120 g/kWh` in grams of carbon dioxide for a kilowatt-hour. */
+/** Reads `120 g/kWh` as grams of carbon dioxide per kilowatt-hour. */
 export function readCarbon(value: unknown, range: Range): Reading<number> {
   const found = typeof value === "string" ? /^(\d{1,9})\s*g\/kWh$/.exec(value.trim()) : null;
   if (found === null) return refuse(`${carbonHelp}, got ${shown(value)}`);

@@ -1,4 +1,4 @@
-/** What comes of reading one value that a person wrote: the exact value, or what is wrong with it, as the end of a sentence. */
+/** Result of reading one written value: the exact value, or a message that completes a sentence about it. */
 export type Reading<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly message: string };
@@ -13,7 +13,7 @@ export function refuse(message: string): { readonly ok: false; readonly message:
 
 const SHOWN_LENGTH_MAX = 60;
 
-/** A value as it may be quoted in a message: on one line, bounded, without control characters. */
+/** A value quoted in a message: on one line, bounded, without control characters. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "an empty value";
@@ -25,7 +25,8 @@ export function shown(value: unknown): string {
 
 function quoted(text: string): string {
   const line = JSON.stringify(text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text);
-  // What JSON leaves as it is, and a terminal would obey: DEL, the C1 controls, line separators and direction marks.
+  // Characters that JSON does not escape but a terminal interprets: DEL, the C1 controls, line separators and direction
+  // marks.
   return line.replaceAll(/[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (sign) => {
     return `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });

@@ -1,8 +1,8 @@
-/** Reading as tests look at it. */
+/** Reading of documents, for tests. */
 import { pathText, readDocument } from "../index.ts";
 import type { HeadroomDocument } from "../index.ts";
 
-/** Each problem as `path: message`, the way a user sees it but for the line. */
+/** Each problem as `path: message`, as a user sees it apart from the line number. */
 export function problemsIn(value: unknown): string[] {
   const reading = readDocument(value);
   return reading.ok ? [] : reading.problems.map(({ path, message }) => `${pathText(path)}: ${message}`);
@@ -14,5 +14,5 @@ export function documentIn(value: unknown): HeadroomDocument {
   return reading.document;
 }
 
-/** The least that a workload needs, and more. */
+/** A minimal `train` document with additional fields. */
 export const train = (fields: object): object => ({ kind: "train", name: "a", run: "true", ...fields });

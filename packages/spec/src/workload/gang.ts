@@ -1,4 +1,4 @@
-/** A gang: workers that start together or not at all, all alike or in groups. */
+/** A gang: workers that start together or not at all, either all alike or in task groups. */
 import { z } from "zod";
 import {
   defaulted,
@@ -19,7 +19,7 @@ import { antiAffinity, elastic, fabric, type Elastic, type Fabric } from "./plac
 
 const workers = notation.integer(1, limits.WORKERS_MAX);
 
-/** Types that will do, in order of preference. */
+/** Accepted accelerator types, in order of preference. */
 export const acceleratorTypes = notation.list(notation.name(names.acceleratorType), {
   max: limits.ACCELERATOR_TYPES_MAX,
   noun: "types",
@@ -27,12 +27,12 @@ export const acceleratorTypes = notation.list(notation.name(names.acceleratorTyp
   orSingle: true,
 });
 
-/** Amounts that a worker asks of its node. A further one is declared here, and nowhere else outside the engine. */
+/** Amounts of a worker on its node. A new amount is declared here, and nowhere else outside the engine. */
 const amountFields = {
   accelerators: defaulted(notation.integer(0, limits.ACCELERATORS_PER_NODE_MAX), 0, {
     description: "Accelerators for each worker, all on one node.",
   }),
-  // One core, so that an array of tasks that says nothing does not start all at once.
+  // One core by default in a manifest, so that an array without stated cores does not start all tasks at once.
   cores: defaulted(notation.cores(limits.CORES_MILLI_MAX), 0, {
     wire: "coresMilli",
     inManifest: 1_000,
@@ -51,7 +51,7 @@ const amountFields = {
   }),
 };
 
-/** A worker that has a part of one accelerator. */
+/** Fields of a worker that holds a fraction or slice of one accelerator. */
 const partFields = {
   share: optional(notation.share("an accelerator", "whole accelerators"), {
     wire: "shareMilli",
@@ -104,7 +104,7 @@ interface CountedGang {
 const partsStated = ({ shareMilli, acceleratorMemoryMib, profile }: CountedGang): number =>
   [shareMilli, acceleratorMemoryMib, profile].filter((stated) => stated !== undefined).length;
 
-/** What must hold of any workers on the wire. */
+/** Adds the rules between the worker fields to a schema of the wire. */
 const checked = <Wire extends z.ZodType<CountedGang>>(wire: Wire): Wire =>
   wire
     .refine((gang) => partsStated(gang) === 0 || gang.accelerators === 1, {
@@ -143,7 +143,8 @@ const taskGroup = record(
     meant: { ...meant, minWorkers: "min" },
     wire: (shape) => checked(z.strictObject(shape)).meta({ id: "TaskGroup" }),
     toWire: ({ minWorkers, ...wire }, written) => {
-      // A group that says only its least number has that many, and one that is its size is not elastic.
+      // A group that states only its minimum has that number of workers; a minimum equal to the size is dropped,
+      // because the group is not elastic.
       const size = written.workers ?? written.min ?? 1;
       const least = minWorkers === undefined || minWorkers === size ? {} : { minWorkers };
       return { ...wire, workers: size, ...least, ...oneAccelerator(written) };
@@ -158,7 +159,7 @@ interface WrittenWorker {
   readonly profile: string | null;
 }
 
-/** A part of an accelerator is a part of one. */
+/** A share, memory amount or profile implies one accelerator. */
 const oneAccelerator = ({ accelerators, share, acceleratorMemory, profile }: WrittenWorker) =>
   accelerators === null && (share !== null || acceleratorMemory !== null || profile !== null)
     ? { accelerators: 1 }
@@ -175,7 +176,7 @@ export interface GangSpec extends WorkerShape {
   antiAffinity?: z.output<typeof antiAffinity.wire> | undefined;
 }
 
-/** The gang of these groups: the sum of their workers, and the most that any worker needs. */
+/** The gang of these task groups: the sum of their workers, and the largest amounts of any worker. */
 export function gangOfGroups(groups: TaskGroup[]): GangSpec {
   const sum = (of: (group: TaskGroup) => number): number => groups.reduce((total, group) => total + of(group), 0);
   const all = sum((group) => group.workers);
@@ -247,7 +248,7 @@ export const gang = record(
 export const gangSpec = gang.wire;
 export type WrittenGang = WrittenFields<typeof gang.parts>;
 
-/** Workers and, where it is elastic, the least of them and their curve. */
+/** Number of workers and, for an elastic gang, the minimum and the throughput curve. */
 export function elasticSize({ workers: most }: WrittenGang, bounds: Elastic | null) {
   const size = bounds?.max ?? most ?? bounds?.min ?? 1;
   const least = bounds?.min ?? (bounds === null ? size : (most ?? 1));
@@ -266,7 +267,9 @@ interface SizedWorkload {
   readonly onNodeLoss: string | null;
 }
 
-/** What is wrong between fields of the gang, and between them and what the workload says of all its workers. */
+/**
+ * Problems between fields of the gang, and between the gang and fields of the workload that apply to all its workers.
+ */
 export function gangProblems(written: SizedWorkload): FieldProblem[] {
   const { gang: all, elastic: bounds, fabric: levels } = written;
   if (all.taskGroups !== null) return groupProblems(written, all.taskGroups);
@@ -324,7 +327,10 @@ const sliceProblems = (levels: Fabric | null, counts: Parameters<typeof sliceFau
     message: fault.message,
   }));
 
-/** What is said of all workers where each group says it of its own. */
+/**
+ * Problems of a gang with task groups: fields for all workers that each group must state itself, and problems of single
+ * groups.
+ */
 function groupProblems(written: SizedWorkload, groups: NonNullable<WrittenGang["taskGroups"]>): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const say = (path: Path, message: string): void => void problems.push({ path, message });

@@ -1,4 +1,7 @@
-/** `model`: what a workload trains, so that memory, plan and speed are known before it is submitted. The wire has no such field. */
+/**
+ * `model`: the model that a workload trains, so that memory, parallel plan and speed are known before submission. The
+ * wire has no such field.
+ */
 import { z } from "zod";
 import { defaulted, listOf, nullable, record, required } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
@@ -68,7 +71,7 @@ const storageTier = record(
   },
 );
 
-/** As `POST /v1/sizing` takes them. */
+/** Number formats as `POST /v1/sizing` takes them. */
 const formats = ["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4", "int4"] as const;
 
 export const model = record(
@@ -127,7 +130,10 @@ export const model = record(
   },
 );
 
-/** What a workload says of its model; `null`: not stated. Paths are as written: the reader of the file knows where it lies. */
+/**
+ * Statements of a workload about its model; `null`: not stated. Paths are not resolved here: the file's reader knows
+ * its directory.
+ */
 export type ModelRequest = z.output<typeof model.wire>;
 
 interface WithModel {
@@ -139,7 +145,7 @@ interface WithModel {
   readonly model: { readonly preset: string | null; readonly config: string | null } | null;
 }
 
-/** What is wrong between fields that are each fine. */
+/** Problems between fields that are each valid. */
 export function modelProblems({ gang, model: named }: WithModel): FieldProblem[] {
   if (named === null) return [];
   const problems: FieldProblem[] = [];

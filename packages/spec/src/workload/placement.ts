@@ -1,4 +1,4 @@
-/** Where a gang may lie, how its size may change, and which data it reads. */
+/** Placement constraints of a gang, its behaviour when its size changes, and the data that it reads. */
 import { z } from "zod";
 import { defaulted, listOf, optional, record, required, unlessEmpty, type WrittenFields } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
@@ -22,7 +22,7 @@ const throughput = notation.scalar({
   write: (milli) => milli / 1000,
 });
 
-/** On the wire its fields are the gang's. */
+/** Bounds of an elastic gang. On the wire they are fields of the gang. */
 export const elastic = record(
   {
     min: optional(workers, {
@@ -99,7 +99,7 @@ export const spread = record(
   { meant: { label: "topologyKey", over: "topologyKey", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
 );
 
-/** A label's value. YAML reads `rack: 7` as a number; labels are text. */
+/** Reads a label's value. YAML reads `rack: 7` as a number, but labels are text. */
 export function readLabel(key: string, value: unknown): Reading<string> {
   const name = readName(key, names.labelName);
   return name.ok ? readName(value, names.labelValue) : name;
@@ -152,7 +152,7 @@ const exclusive = notation.scalar({
   write: () => "node",
 });
 
-/** On the wire a field of the gang. */
+/** Anti-affinity of a gang. On the wire it is a field of the gang. */
 export const antiAffinity = record(
   {
     sets: optional(notation.list(set, { max: limits.SETS_MAX, noun: "sets", example: "[chat]" }), {

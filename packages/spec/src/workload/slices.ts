@@ -1,14 +1,14 @@
-/** Slices are whole: a gang, and what it runs with at least, is made of so many of them, and a wider slice of narrower ones. */
+/** Slices are whole: a gang, its minimum, and each wider slice consist of a whole number of slices. */
 import type { WorkloadSpec } from "./workload.ts";
 
 interface CountedWorkers {
-  /** The field that says how many workers there are. */
+  /** Name of the field that states the number of workers. */
   readonly field: string;
   readonly workers: number;
 }
 
 export interface SliceFault {
-  /** From the list of slices on. */
+  /** Path from the list of slices. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -26,7 +26,7 @@ export function sliceFaults(slices: Slices, counts: readonly CountedWorkers[]): 
   });
 }
 
-/** The same of work as the API takes it; paths from the spec on. */
+/** Slice problems of a workload in the form of the API; paths start at the spec. */
 export function sliceFaultsIn({ gang, fabric }: Pick<WorkloadSpec, "gang" | "fabric">): SliceFault[] {
   const under = (path: SliceFault["path"], faults: readonly SliceFault[]): SliceFault[] =>
     faults.map((fault) => ({ ...fault, path: [...path, "fabric", "slices", ...fault.path] }));

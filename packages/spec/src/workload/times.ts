@@ -1,4 +1,4 @@
-/** When work may start, what it waits for, and under which terms it may be preempted. */
+/** Start times, dependencies and preemptibility of a workload. */
 import { z } from "zod";
 import { listOf, optional, record, type WrittenFields } from "../encoding/field.ts";
 import * as notation from "../encoding/notation.ts";
@@ -13,7 +13,7 @@ import { read, shown, type Reading } from "../notation/reading.ts";
 const span = notation.duration(0, limits.DURATION_MS_MAX);
 const time = notation.duration(1, limits.DURATION_MS_MAX);
 
-/** An instant, or in a schedule a time after it was due. */
+/** An instant; in a schedule also a duration after the due time. */
 export interface Moment {
   readonly kind: "instant" | "fromDue";
   readonly ms: number;
@@ -30,7 +30,7 @@ const writeMoment = ({ kind, ms }: Moment): string =>
 
 const momentEditor = { type: "string", pattern: `${instantPattern}|${quantities.durationPattern}` };
 
-/** On the wire an instant; what counts from when a schedule was due is the schedule's (`fromDueOf`). */
+/** On the wire an instant. A duration after a schedule's due time is a field of the schedule (`fromDueOf`). */
 const moment: notation.Notation<Moment, z.ZodInt> = {
   wire: notation.instant.wire,
   unit: notation.instant.unit,
@@ -103,7 +103,7 @@ const eitherPreemptible = z.union([z.boolean(), aboveGuarantee, preemptibleTerms
     `must be true, false, aboveGuarantee or a mapping like { minRuntime: 30m }, got ${shown(input)}`,
 });
 
-/** Yes, no, or yes with terms, which are fields of their own on the wire. */
+/** Preemptibility on the wire; the terms of a manifest are separate fields there. */
 const wirePreemptible = z.union([z.boolean(), aboveGuarantee]);
 
 const preemptible: notation.Notation<Preemptible, typeof wirePreemptible> = {
@@ -230,11 +230,11 @@ export const timeFields = {
 
 type Times = WrittenFields<typeof timeFields>;
 
-/** `preemptible: { minRuntime }` and `minRuntime` are two places for one field. */
+/** The minimum runtime, which a manifest may write as `minRuntime` or as `preemptible: { minRuntime }`. */
 export const minRuntimeOf = (written: Times): number | null =>
   (typeof written.preemptible === "object" ? written.preemptible?.minRuntime : null) ?? written.minRuntime;
 
-/** `isScheduled`: instants may count from when it was due. */
+/** Problems between time fields. `isScheduled`: durations after the due time are allowed. */
 export function timeProblems(written: Times, isScheduled: boolean): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const say = (path: FieldProblem["path"], message: string): void => void problems.push({ path, message });
@@ -267,7 +267,10 @@ const momentsOf = ({ notBefore, deadline, startWindow: window }: Times) =>
     { path: ["startWindow", "latestStart"], wire: "latestStartMs", said: window?.latestStart ?? null },
   ] as const;
 
-/** By their names on the wire, what counts from when a schedule was due; `undefined`: nothing does. */
+/**
+ * Durations in ms after a schedule's due time, by the fields' names on the wire; `undefined`: the field has no such
+ * duration.
+ */
 export type FromDue = Partial<Record<"notBeforeMs" | "deadlineMs" | "latestStartMs", number | undefined>>;
 
 export function fromDueOf(written: Times): FromDue | undefined {
@@ -275,7 +278,7 @@ export function fromDueOf(written: Times): FromDue | undefined {
   return counted.length === 0 ? undefined : (Object.fromEntries(counted) as FromDue);
 }
 
-/** The same fields of a manifest with what counts from when a schedule was due. */
+/** Adds the durations after a schedule's due time to the workload's manifest fields. */
 export function withFromDue(manifest: Record<string, unknown>, fromDue: FromDue): Record<string, unknown> {
   const { notBeforeMs, deadlineMs, latestStartMs } = fromDue;
   const window = manifest["startWindow"] as Readonly<Record<string, unknown>> | undefined;

@@ -1,4 +1,6 @@
-/** `kind: train` and `kind: batch`: what is submitted. On the wire every field is there after parsing, as the engine has it. */
+/**
+ * `kind: train` and `kind: batch`: workloads to submit. After parsing, the wire form has every field, as in the engine.
+ */
 import { z } from "zod";
 import {
   defaulted,
@@ -28,12 +30,21 @@ import { antiAffinity, elastic, fabric, labels, spread, workloadData } from "./p
 import { minRuntimeOf, timeFields, timeProblems, withFromDue, type FromDue } from "./times.ts";
 
 export const DEFAULT_TEAM = "default";
-/** As Kubernetes' `terminationGracePeriodSeconds`: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/. */
+/**
+ * Default of Kubernetes' `terminationGracePeriodSeconds`:
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/.
+ */
 export const DEFAULT_GRACE_TIMEOUT_MS = 30_000;
-/** Three tries in all, a second away at first: enough for a flaky node, too few to hide a broken program. */
+/**
+ * Default of the longest wait before a retry, in ms. With the other defaults (three tries, a first wait of one second)
+ * retries outlast a short fault of a node but do not hide a broken program.
+ */
 const BACKOFF_MAX_MS = 300_000;
 
-/** Set by the executor for every worker; a file that sets them too would break the rendezvous or the checkpoints. */
+/**
+ * Variables that the executor sets for every worker. Setting them in a manifest would break the rendezvous or the
+ * checkpoints.
+ */
 const reservedEnv: readonly string[] = [
   "RANK",
   "WORLD_SIZE",
@@ -85,7 +96,7 @@ const environment = notation.entriesOf({
   readEntry: readEnvValue,
 });
 
-/** A path on the nodes: absolute on the wire, as written in a manifest. */
+/** A path on the nodes: absolute on the wire; a manifest may write it relative. */
 const nodePath = notation.scalar({
   wire: names.absolutePath,
   kind: "path",
@@ -116,7 +127,7 @@ const retries = record(
   {
     meant: { limit: "max", count: "max", delay: "backoff" },
     wire: (shape) => z.strictObject(shape).meta({ id: "RetrySpec" }),
-    // A first wait above the default longest one raises it: nobody should have to write both.
+    // A first wait above the default maximum raises the maximum, so that a user need not write both.
     toWire: (wire, { backoff, maxBackoff: longest }) =>
       longest === null ? { ...wire, backoffMaxMs: Math.max(backoff ?? 0, BACKOFF_MAX_MS) } : wire,
     toManifest: (written, { backoffMs, backoffMaxMs }) =>
@@ -313,7 +324,7 @@ const notes = {
 
 type WrittenCommon = WrittenFields<typeof common>;
 
-/** On the wire, elastic bounds and anti-affinity are the gang's. */
+/** On the wire, elastic bounds and anti-affinity are fields of the gang. */
 function toWire(wire: Record<string, unknown>, written: WrittenCommon): unknown {
   const least = minRuntimeOf(written);
   const away = written.antiAffinity === null ? {} : { antiAffinity: antiAffinity.toWire(written.antiAffinity) };
@@ -339,7 +350,7 @@ function toManifest(written: Record<string, unknown>, { gang: spec }: GangOnWire
   };
 }
 
-/** On the wire alone, beside what a manifest says. */
+/** Fields of the wire that manifests do not have. */
 const wireOnly = {
   ...wireShape(checkpoint.parts),
   hold: z.literal(true).optional().meta({ description: "Held: not started until it is released." }),
@@ -376,7 +387,7 @@ export const batch = record(
   },
 );
 
-/** Without what is asked of when it must start at the latest, which a schedule may say in another way. */
+/** The spec without the check of its latest start, which a schedule may state as a duration. */
 const specWithoutEnd = z
   .discriminatedUnion("kind", [train.wire, batch.wire])
   .refine((spec) => spec.gang.taskGroups === undefined || spec.fabric?.slices === undefined, {
@@ -399,10 +410,13 @@ export const needsEnd = {
   message: "must have a latest start or a deadline: the cheapest or cleanest time is that before it",
 };
 
-/** The parsed form has every field and equals the engine's `WorkloadSpec`. */
+/** The stored spec: after parsing it has every field and equals the engine's `WorkloadSpec`. */
 export const workloadSpec = specWithoutEnd.refine(hasEnd, needsEnd).meta({ id: "WorkloadSpec" });
 
-/** What may be submitted: answers also hold work that was accepted before slices had to be whole. */
+/**
+ * The spec of a submission, which must have whole slices. Answers use `workloadSpec`, because workloads accepted before
+ * that rule may break it.
+ */
 export const submittedSpec = specWithoutEnd
   .refine(hasEnd, needsEnd)
   .check(({ value, issues }) => {
@@ -411,18 +425,18 @@ export const submittedSpec = specWithoutEnd
   })
   .meta({ id: "SubmittedSpec" });
 
-/** What a schedule submits: when it must start at the latest it may say in another way. */
+/** The spec inside a schedule: its latest start may be a field of the schedule instead. */
 export const scheduledSpec = specWithoutEnd.meta({ id: "ScheduledSpec" });
 
-/** As the control plane keeps it: every field is there. */
+/** A spec with every field, as the control plane stores it. */
 export type WorkloadSpec = z.output<typeof workloadSpec>;
-/** As it may be submitted. */
+/** A spec as it may be submitted. */
 export type WorkloadSpecInput = z.input<typeof workloadSpec>;
 export type WorkloadKind = WorkloadSpec["kind"];
 
 export type WrittenWorkload = WrittenFields<typeof train.parts> | WrittenFields<typeof batch.parts>;
 
-/** What is wrong between fields of one workload that are each fine. `isScheduled`: it is what a schedule submits. */
+/** Problems between fields of one workload that are each valid. `isScheduled`: a schedule submits the workload. */
 export function workloadProblems(written: WrittenWorkload, isScheduled = false): FieldProblem[] {
   const isElasticBatch = written.kind === "batch" && written.elastic !== null;
   const message = "is for kind: train only; the tasks of a batch are independent of each other already";
@@ -437,14 +451,17 @@ export function workloadProblems(written: WrittenWorkload, isScheduled = false):
   ];
 }
 
-/** The workload as the API takes it; paths as written: the reader of the file knows where it lies. */
+/** The workload in the form of the API. Paths are not resolved here: the file's reader knows its directory. */
 export const workloadOf = (written: WrittenWorkload): WorkloadSpec =>
   (written.kind === "batch" ? batch.toWire(written) : train.toWire(written)) as WorkloadSpec;
 
 export const modelOf = ({ model: written }: WrittenWorkload): ModelRequest | undefined =>
   written === null ? undefined : (model.toWire(written) as ModelRequest);
 
-/** The document that reads back as this workload, without what is the default anyway; `fromDue`: in a schedule. */
+/**
+ * Converts a workload to the document that reads back as the same workload, without default values. `fromDue`:
+ * durations of the schedule that contains it.
+ */
 export function workloadDocument(workload: WorkloadSpec, fromDue: FromDue = {}): Record<string, unknown> {
   const manifest = workload.kind === "batch" ? batch.toManifest(workload) : train.toManifest(workload);
   return withFromDue(manifest as Record<string, unknown>, fromDue);
