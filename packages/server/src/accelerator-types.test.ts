@@ -1,4 +1,7 @@
-/** Accelerator types by all of their names, against a control plane that finds its accelerators with a stand-in `nvidia-smi`. */
+/**
+ * Accelerator types under each of their names, with a control plane that detects its accelerators through a stub of
+ * `nvidia-smi`.
+ */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { siteName, poolName } from "@headroom/engine";
@@ -22,7 +25,10 @@ afterEach(() => {
   removeHome(home);
 });
 
-/** Cards as `nvidia-smi --query-gpu=index,name` lists them; none: the driver is not loaded. */
+/**
+ * Output of the stub for `nvidia-smi --query-gpu=index,name`, one card per argument; without arguments the driver
+ * counts as not loaded.
+ */
 function cards(...names: readonly string[]): void {
   const tool = path.join(home, "bin", "nvidia-smi");
   const lines = names.map((name, index) => `echo '${index}, ${name}'`);
@@ -111,7 +117,7 @@ describe("accelerator types", () => {
     expect(slip.problem.detail).toContain("nearest in the catalogue: H100");
     const { workloadId } = await client.submitWorkload({ ...spec, waitForType: true });
     expect((await client.getWorkload(workloadId)).phase).toBe("pending");
-    // A pool of that type which is declared with the work is enough.
+    // It is enough that the same document declares a pool of that type.
     const pool = {
       name: poolName("soon"),
       site: siteName("local"),
@@ -210,7 +216,7 @@ describe("accelerator types", () => {
     await expect.poll(async () => (await client.getWorkload(running)).phase).toBe("running");
     const { workloadId: late } = await client.submitWorkload(train("late", "H100", { waitForType: true }));
     cards("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3");
-    // The inventory is taken whenever a pool is defined.
+    // Defining a pool triggers a new inventory.
     const other = { name: poolName("other"), site: siteName("local"), executor: "local", acceleratorType: "" };
     await client.apply({ pools: [{ ...other, priceMicroUsdPerHour: 0 }] });
     await expect.poll(async () => (await client.fleet()).pools[0]?.acceleratorType).toBe("H100-SXM-80GB");

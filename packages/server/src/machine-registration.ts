@@ -11,7 +11,10 @@ import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
 import { OperationalError } from "@headroom/platform";
 
-/** Hardware rarely changes: a minute is soon enough, and asking costs a process on machines with accelerators. */
+/**
+ * Interval of inventories in ms. Hardware rarely changes, and an inventory starts a process on machines with
+ * accelerators.
+ */
 const INVENTORY_INTERVAL_MS = 60_000;
 
 /**
@@ -49,7 +52,7 @@ async function register(driver: Driver, inventory: Inventory): Promise<void> {
 
 type AcceleratorsSeen = Extract<Observation, { readonly kind: "acceleratorsSeen" }>;
 
-/** Pools whose type belongs to a family that they do not record: declared by an earlier version. */
+/** Reports for pools declared by an earlier version, which did not record the family of their type. */
 function withoutFamily({ pools }: ReadonlyState): readonly AcceleratorsSeen[] {
   return [...pools.values()].flatMap(({ name, acceleratorType, acceleratorFamily }) => {
     const family = familyOfType(acceleratorType);
@@ -58,7 +61,10 @@ function withoutFamily({ pools }: ReadonlyState): readonly AcceleratorsSeen[] {
   });
 }
 
-/** Pools of which the tools find other accelerators than are recorded: another card, or a driver that was not loaded before. */
+/**
+ * Reports for pools where the vendors' tools find another accelerator than is recorded: another card, or a driver that
+ * was not loaded before.
+ */
 function otherAccelerators(
   { pools: known }: ReadonlyState,
   { pools, detectedPools = [] }: Inventory,
@@ -72,7 +78,7 @@ function otherAccelerators(
   });
 }
 
-/** Repeats the inventory periodically, and when a pool was declared; returns a function that stops it. */
+/** Repeats the inventory on a timer and whenever a pool is defined; returns a function that stops it. */
 export function watchInventory(driver: Driver, executors: readonly Executor[], log: DriverLog): () => void {
   const stopped = new AbortController();
   const look = async (): Promise<void> => {
@@ -93,7 +99,10 @@ export function watchInventory(driver: Driver, executors: readonly Executor[], l
   };
 }
 
-/** The labels of a pool's nodes are declared with the pool. Ends with the signal, or with the driver. */
+/**
+ * Repeats the inventory after each definition of a pool, because the pool's definition contains its nodes' labels. Ends
+ * with the signal or the driver.
+ */
 async function lookAtEachPool(driver: Driver, look: () => Promise<void>, signal: AbortSignal): Promise<void> {
   const { sequence } = driver.status();
   for await (const { event } of driver.events(sequence + 1, signal)) {
@@ -109,8 +118,8 @@ function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inv
 }
 
 /**
- * Reports only differences: an unchanged inventory leaves no event. `otherPools`: their accelerators were just reported, and a read may
- * come before the engine has decided on that.
+ * Reports only nodes that changed: an unchanged inventory leaves no event. `otherPools`: pools whose accelerators were
+ * just reported; all their nodes are reported again, because the state may not show the change yet.
  */
 async function observeChanges(driver: Driver, { nodes }: Inventory, otherPools: ReadonlySet<PoolName>): Promise<void> {
   const changed = await driver.read(({ state }) =>

@@ -1,6 +1,6 @@
 /**
- * Assembles the control plane: journal, driver, executor, API. A failed start throws an `OperationalError` that says
- * what to do, and leaves nothing behind; closing leaves the work running.
+ * Assembles the control plane: journal, driver, executor, API. A failed start throws an `OperationalError` that states
+ * the remedy, and leaves nothing behind. Closing leaves work running.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -42,36 +42,36 @@ import type { TelemetryRules } from "./telemetry/telemetry-messages.ts";
 export interface ControlPlaneOptions {
   /** The state directory: journal, token, attempts. */
   readonly home: string;
-  /** Default `127.0.0.1`. */
+  /** Address to listen on; default `127.0.0.1`. */
   readonly host?: string;
-  /** Default 7070; 0 takes any free one. */
+  /** Port to listen on; default 7070, 0 takes any free port. */
   readonly port?: number;
-  /** `off`: no authentication; loopback only. Default `token`. */
+  /** `off`: no authentication, on loopback only. Default `token`. */
   readonly auth?: "token" | "off";
-  /** Further names by which browsers reach this server, e.g. behind a proxy. */
+  /** Further names under which browsers reach this server, for example behind a proxy. */
   readonly hostNames?: readonly string[];
   /** Options of the local fleet, such as declared slots. */
   readonly local?: Omit<LocalExecutorOptions, "homeDir">;
   /** Folder of the built console; default: none. */
   readonly consoleDir?: string | null;
-  /** A preset to activate; default: the previous policy, or for a new journal the preset `default`. */
+  /** The preset to activate; default: the present policy, or for a new journal the preset `default`. */
   readonly policy?: string;
-  /** Retention of ended attempts (logs, exit codes); default: the newest 2,000, 30 days. */
+  /** Retention of ended attempts (logs, exit codes); default: the newest 2,000 of the last 30 days. */
   readonly retention?: Partial<RetentionRules>;
-  /** For how long, and in how many bytes, what attempts report is kept; default: 30 days, 1 GiB. */
+  /** Retention of the telemetry of attempts by age and bytes; default: 30 days, 1 GiB. */
   readonly telemetry?: Partial<TelemetryRules>;
-  /** How often, and over which times, steps are measured; default: every minute, 5 s at least. */
+  /** Interval and minimum duration of step measurements; default: every minute, at least 5 s. */
   readonly measuredRuns?: Partial<MeasuredRunRules>;
-  /** Start although the journal lost its end, or its recorded inputs are damaged; default: refuse. */
+  /** Starts even if the journal lost its end or its recorded inputs are damaged; default: refuse. */
   readonly acceptsJournalLoss?: boolean;
-  /** Which events are sent to whom; default: none. */
+  /** Notification rules; default: none. */
   readonly notifications?: readonly NotificationRule[];
   /** For tests: pauses between attempts to deliver a notification. */
   readonly notificationPausesMs?: readonly number[];
   readonly log?: DriverLog;
-  /** The journal failed: end the process. Default: exits with 1. */
+  /** Called when the journal failed: the process must end. Default: exits with 1. */
   readonly onFatal?: (error: Error) => void;
-  /** For tests: time between two readings of the accelerators. Default: 15 s. */
+  /** For tests: time in ms between two readings of the accelerators; default 15 s. */
   readonly readingsEveryMs?: number;
   /** For tests and benchmarks: options of the embedded journal. */
   readonly journal?: Partial<Omit<SqliteOptions, "directory">>;
@@ -82,9 +82,9 @@ export interface ControlPlaneOptions {
 }
 
 export interface RunningControlPlane {
-  /** `http://127.0.0.1:7070`. */
+  /** URL such as `http://127.0.0.1:7070`. */
   readonly url: string;
-  /** `null` if `auth` is off. */
+  /** The bearer token; `null` if `auth` is off. */
   readonly token: string | null;
   readonly driver: Driver;
   /**
@@ -225,7 +225,7 @@ function running({ home, url, token, plane, api, executors, notifier, stopWatchi
     plane.capacity.close();
     await plane.accelerators.close();
     await api.close();
-    // Only while the directory is locked: afterwards the file may belong to another process.
+    // Removed only while the directory is locked: afterwards the file may belong to another process.
     rmSync(path.join(home, SERVER_FILE), { force: true });
     await Promise.all([plane.driver.close(), plane.sizing.close(), plane.forecast.close(), plane.replays.close()]);
     await plane.telemetry.close();
@@ -247,10 +247,12 @@ function refuseExposure(host: string, auth: "token" | "off"): void {
   );
 }
 
-/** Bits of a mode by which users other than the owner can write. */
+/** Mode bits that let users other than the owner write. */
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** Makes the state directory, or refuses one in which other users could replace the token, the journal or a record. */
+/**
+ * Creates the state directory, or refuses one in which other users could replace the token, the journal or a record.
+ */
 function prepareHome(home: string): void {
   try {
     makeDirectory(home, 0o700);
@@ -304,7 +306,7 @@ async function listen({ app }: Api, host: string, port: number): Promise<string>
   return `http://${shown.includes(":") ? `[${shown}]` : shown}:${address.port}`;
 }
 
-/** File by which the CLI finds the control plane of a directory; written atomically. */
+/** Writes the file by which the CLI finds the control plane of a directory; written atomically. */
 function announce(home: string, url: string): void {
   const file = path.join(home, SERVER_FILE);
   const draft = `${file}.${process.pid}`;
@@ -317,7 +319,7 @@ function productVersion(): string {
   return (manifest as { readonly version: string }).version;
 }
 
-/** Time for the answers to requests in flight to reach their sockets. Nothing is decided any more meanwhile. */
+/** Time in ms for answers of requests in flight to reach their sockets. No decisions are made during it. */
 const LAST_ANSWERS_MS = 1_000;
 
 function exitSoon(error: Error): void {

@@ -1,6 +1,7 @@
 /**
- * Access to routes: every request has a principal; every route is on the list of open routes or declares a permission;
- * all other routes are closed. Decided on the route that the router matched, never on the text of the URL.
+ * Access to routes. Every request has a principal. A route is either on the list of open routes or requires a
+ * permission; any other route is closed. The decision uses the route that the router matched, never the text of the
+ * URL.
  */
 import { InvariantError } from "@headroom/engine";
 import { operations, refuse } from "@headroom/protocol";
@@ -18,7 +19,7 @@ export type Access = Permission | "authenticated";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before a handler runs. */
+    /** Set before any handler runs. */
     principal: Principal;
   }
   interface FastifyContextConfig {
@@ -26,7 +27,7 @@ declare module "fastify" {
   }
 }
 
-/** An unauthenticated request to an open route: it has no name and no permission. */
+/** Principal of an unauthenticated request to an open route: no name and no permissions. */
 const nobody: Principal = { actor: "", permissions: new Set() };
 
 export function addAccess(app: FastifyInstance, gate: Pick<Gate, "misdirected" | "principal">): void {
@@ -72,7 +73,10 @@ function resourceOf({ routeOptions, params }: FastifyRequest): Resource {
   return { kind, name: id ?? name ?? null };
 }
 
-/** Further permissions of an operation whose body contains several kinds of resource: one for each kind present. */
+/**
+ * Checks further permissions of an operation whose body contains several kinds of resources: one permission for each
+ * kind present.
+ */
 export function requirePartPermissions(principal: Principal, { partPermissions }: Operation, body: unknown): void {
   for (const [part, permission] of Object.entries(partPermissions)) {
     const items = (body as Readonly<Record<string, unknown>>)[part];

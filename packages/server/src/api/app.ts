@@ -1,6 +1,6 @@
 /**
- * The HTTP edge: routes from the protocol's table of operations, validated by its schemas, every failure a problem document.
- * It holds no state of its own beside open streams and counters.
+ * The HTTP server: routes from the protocol's table of operations, requests validated by its schemas, every failure a
+ * problem document. Its only own state are open streams and counters.
  */
 import type { IncomingMessage } from "node:http";
 import type { Event } from "@headroom/engine";
@@ -25,19 +25,19 @@ import type { StreamPiece, StreamWanted } from "./stream-reply.ts";
 
 export interface ApiOptions {
   readonly plane: ControlPlane;
-  /** Folder of the built console; `null`: there is none. */
+  /** Folder of the built console; `null`: the console is not built. */
   readonly consoleDir: string | null;
 }
 
-/** Timeout for receiving a complete request, so that slow clients do not occupy connections. */
+/** Timeout for receiving a complete request, in ms, so that slow clients do not occupy connections. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
+/** In ms; longer than the usual proxy's 60 s, so that the proxy closes first and no request is lost in between. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Maximum wait for requests in flight at a shutdown; their clients retry. */
+/** Maximum wait for requests in flight at a shutdown, in ms; clients retry afterwards. */
 const CLOSE_PATIENCE_MS = 3_000;
 /** Maximum number of sockets; file descriptors are bounded, and a console needs a handful. */
 const CONNECTIONS_MAX = 4_096;
-/** The longest parameter is a team's path, each of whose characters may be percent-encoded. */
+/** Longest parameter of a path: a team's path with every character percent-encoded. */
 const PARAM_CHARS_MAX = 1_200;
 
 type AnyCall = Parameters<(typeof handlers)[keyof typeof handlers]>[1] & Parameters<(typeof streamHandlers)["logs"]>[1];
@@ -60,7 +60,7 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     requestIdHeader: false,
-    // The gate refuses a request without a Host header, in the form of every other refusal.
+    // The gate refuses requests without a Host header, in the same form as other refusals.
     http: { requireHostHeader: false },
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     clientErrorHandler: answerRawProblem,
@@ -88,9 +88,9 @@ export function createApi({ plane, consoleDir }: ApiOptions): Api {
   };
 }
 
-/** How often new events are counted: each count reads the state once. */
+/** Interval between counts of new events in ms; each count reads the state once. */
 const COUNT_EVERY_MS = 1_000;
-/** Events that are kept for the next count; what exceeds it is not counted. */
+/** Maximum number of events that wait for the next count; further events are not counted. */
 const COUNTED_EVENTS_MAX = 50_000;
 
 async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, signal: AbortSignal): Promise<void> {
@@ -104,7 +104,7 @@ async function countEvents({ driver, log }: ControlPlane, metrics: Metrics, sign
       .read((engine) => {
         for (const event of events) metrics.fleet.observe(event, engine);
       })
-      // The control plane is ending.
+      // The control plane is closing.
       .catch(() => undefined);
   };
   try {
@@ -132,7 +132,7 @@ declare module "fastify" {
     arrivedAtMs: number;
   }
   interface FastifyContextConfig {
-    /** The name under which the request is counted. */
+    /** Operation name under which the request is counted. */
     operation?: string;
   }
 }
@@ -171,7 +171,7 @@ function addOperation(app: FastifyInstance, bound: Bound): void {
   });
 }
 
-/** Validates a request with the schemas of its operation, compiled once. */
+/** Returns a function that validates a request by the operation's schemas, which are compiled once. */
 function reader(operation: Operation): (request: FastifyRequest) => AnyCall {
   const params = compileIfAny(operation.params);
   const query = compileIfAny(operation.query);
@@ -221,7 +221,7 @@ function answerRoute({ plane, name }: Bound, operation: Operation) {
   }
 }
 
-/** The connection closed before the answer. */
+/** Aborts if the connection closes before the answer is complete. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => controller.abort());
@@ -264,7 +264,7 @@ function streamRoute({ plane, streams, name }: Bound, operation: Operation) {
   };
 }
 
-/** A browser's `EventSource` sends its last position in a header. */
+/** A browser's `EventSource` sends the last event it received in a header (`Last-Event-ID`). */
 function resumed(call: AnyCall, { headers }: IncomingMessage): AnyCall {
   const last = headers["last-event-id"];
   if (typeof last !== "string" || !/^[0-9]{1,15}$/.test(last)) return call;
@@ -288,7 +288,7 @@ function addPlainRoutes(app: FastifyInstance, { plane, streams, metrics }: Plain
       .headers(jsonHeaders)
       .send(JSON.stringify({ status: health }));
   });
-  // Scrapers ask for /metrics by default; the address under /v1 is that of the other operations.
+  // Scrapers request /metrics by default; /v1/metrics is the address of the operation.
   for (const url of ["/metrics", "/v1/metrics"])
     app.get(url, { config: { operation: "metrics", access: "status.read" } }, async (request, reply) => {
       try {

@@ -3,7 +3,7 @@ import type { WorkerAllocation } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** The executor of the attempt's pool; `null` where this control plane does not have it. */
+/** The executor of the attempt's pool; `null`: this control plane does not run that executor. */
 export async function executorOf(
   { driver, executors }: ControlPlane,
   workers: readonly WorkerAllocation[],

@@ -14,7 +14,7 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Bodies that would be accepted with authentication, so that a bypass would leave an event. */
+/** Bodies that are valid for authenticated requests, so that a bypass of the authentication would record an event. */
 const bodies: Readonly<Partial<Record<OperationName, object>>> = {
   submitWorkload: { kind: "train", name: "bypass", run: "true", gang: { accelerators: 99 } },
   apply: { teams: [{ name: "bypass" }] },
@@ -37,7 +37,7 @@ const sameRoute: Readonly<Record<string, (path: string) => string>> = {
   "in absolute form, encoded": (path) => live.url + percentEncoded(path),
 };
 
-/** Targets that some URL parsers treat like `path`; they must not run anything either. */
+/** Targets that some URL parsers treat like `path`; these must not run an operation either. */
 const otherRoute: Readonly<Record<string, (path: string) => string>> = {
   "in capitals": (path) => path.toUpperCase(),
   "with a capital": (path) => path.replace("/v1", "/V1"),
@@ -87,7 +87,7 @@ describe("every operation", () => {
     const answers = await Promise.all(
       operationNames.map(async (name) => ({ name, ...(await send(name, form(pathOf(name)))) })),
     );
-    // Every other address answers a GET with the console's page.
+    // A GET of any other address is answered with the console's page.
     const run = answers.filter(({ status, text }) => status < 400 && !text.includes("content-type: text/html"));
     expect(run.map(({ name, status }) => `${name} ${status}`)).toEqual([]);
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);

@@ -1,9 +1,9 @@
-/** Large binary answers, bounded in number. */
+/** Large binary answers, limited in number. */
 import { refuse, snapshotHeaders } from "@headroom/protocol";
 import type { Snapshot } from "@headroom/protocol";
 import type { FastifyReply } from "fastify";
 
-/** An answer stays in memory until its client has received it. */
+/** Maximum number of answers sent at once: an answer stays in memory until its client has received it. */
 const HELD_MAX = 4;
 
 const headers = {
@@ -18,7 +18,7 @@ export class ByteReplies {
   async send(reply: FastifyReply, take: () => Promise<Snapshot>): Promise<void> {
     if (this.#heldCount >= HELD_MAX)
       throw refuse("overloaded", `${HELD_MAX} others are taking the state already; try again in a moment.`);
-    // Its client disconnected before any work was done.
+    // The client disconnected before the answer was computed.
     if (reply.raw.closed) return;
     this.#heldCount += 1;
     reply.raw.once("close", () => {

@@ -1,4 +1,4 @@
-/** The console's files, read once at start: only built files are served, and no path of a request reaches the disk. */
+/** The console's files, read once at start. Only built files are served, and no path of a request reaches the disk. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
@@ -24,11 +24,11 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** A larger build contains something unexpected. */
+/** Maximum size of the build in bytes; a larger build contains something unexpected. */
 const CONSOLE_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Scripts and styles only from this server, no embedding in frames, no requests elsewhere. Canvas and charts set styles
+ * Scripts, styles and requests only from and to this server, and no embedding in frames. Canvas and charts set styles
  * by script only.
  */
 export const consoleSecurityPolicy = [
@@ -45,7 +45,7 @@ export const consoleSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** By URL path; empty without a build. */
+/** The built files by URL path; empty without a build. */
 export function loadConsole(directory: string | null): ReadonlyMap<string, ConsoleFile> {
   const files = new Map<string, ConsoleFile>();
   if (directory === null || !existsSync(path.join(directory, "index.html"))) return files;
@@ -61,14 +61,14 @@ export function loadConsole(directory: string | null): ReadonlyMap<string, Conso
       bytes,
       contentType: contentTypes[path.extname(entry)] ?? "application/octet-stream",
       etag: `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`,
-      // Vite puts a hash of the content into the names below assets/.
+      // Vite puts a content hash into the names below assets/.
       cacheControl: urlPath.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache",
     });
   }
   return files;
 }
 
-/** The file for a path; the page itself for every other path without an extension. */
+/** The file for a path. Every other path without an extension gets the console's page. */
 export function consoleFile(files: ReadonlyMap<string, ConsoleFile>, urlPath: string): ConsoleFile | null {
   const exact = files.get(urlPath);
   if (exact !== undefined) return exact;

@@ -1,4 +1,4 @@
-/** What the API stands on: everything that a handler may reach. */
+/** Everything that an API handler may use. */
 import type { ExecutorId } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
 import type { Gate } from "../auth/gate.ts";
@@ -25,9 +25,9 @@ export interface ControlPlane {
   readonly replays: ReplayService;
   readonly log: DriverLog;
   readonly version: string;
-  /** When this process started. */
+  /** Start time of this process. */
   readonly startedAtMs: number;
-  /** `http://127.0.0.1:7070`; empty until the server listens. */
+  /** URL such as `http://127.0.0.1:7070`; empty until the server listens. */
   address(): string;
   nowMs(): number;
 }

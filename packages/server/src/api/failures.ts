@@ -1,4 +1,4 @@
-/** Converts every failure of a request, before, in and after its handler, to a problem document (RFC 9457). */
+/** Converts every failure of a request (before, in and after its handler) to a problem document (RFC 9457). */
 import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
@@ -10,16 +10,16 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import { mapProblem } from "./problem-mapping.ts";
 
 const PROBLEM_TYPE = "application/problem+json; charset=utf-8";
-/** `Retry-After` for temporary problems. */
+/** `Retry-After` of temporary problems, in seconds. */
 const RETRY_AFTER_S = 1;
-/** How long a client may continue to send after "too large" before its connection is closed. */
+/** Time in ms that a client may continue to send after "too large" before its connection is closed. */
 const LINGER_MS = 3_000;
 
 export function addFailureHandlers(app: FastifyInstance, log: DriverLog): void {
   app.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, log));
   app.setNotFoundHandler((request, reply) => {
     const allowed = allowedMethods(request.url);
-    // Includes routing errors: a parameter is longer than any valid one.
+    // This error also stands for a parameter that is longer than any valid one.
     if (allowed.length === 0 || allowed.includes(request.method)) {
       return sendProblem(
         request,
@@ -65,13 +65,13 @@ interface RoutePattern {
   readonly methods: readonly string[];
 }
 
-/** The methods of an address; the framework itself answers 404 to a wrong method. */
+/** Paths and their methods; the framework itself answers 404 to a wrong method. */
 const routePatterns: readonly RoutePattern[] = Object.values<Operation>(operations).map(({ path, method, stream }) => ({
   pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`),
   methods: method === "GET" && !stream ? ["GET", "HEAD"] : [method],
 }));
 
-/** Of the decoded path, as the router matches it. */
+/** Methods of the decoded path, as the router matches it. */
 function allowedMethods(url: string): string[] {
   const path = decodedPath(url);
   const methods = routePatterns.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods);
@@ -109,7 +109,7 @@ export function refuseUnroutable(server: Server): void {
   });
 }
 
-/** Bytes that are not an HTTP request never reach a route; the answer has the same form. */
+/** Answers input that is not an HTTP request, and so never reaches a route, in the form of other problems. */
 export function answerRawProblem(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -118,7 +118,7 @@ export function answerRawProblem(error: Error & { readonly code?: string }, sock
   const [code, detail] =
     rawProblems[error.code ?? ""] ?? (["invalidRequest", "This is not a valid HTTP request."] as const);
   const problem = problemOf(code, detail);
-  // An unreadable request is not well-formed, whatever its contents: 400.
+  // Unreadable input is malformed whatever it contains, so the status is 400.
   endRaw(socket, code === "invalidRequest" ? { ...problem, status: 400 } : problem);
 }
 

@@ -121,11 +121,11 @@ const drawn = fc.constantFrom(...operationNames, "submitWorkload" as const).chai
   }),
 );
 
-/** Most other operations need accepted work: one request in twenty is valid. */
+/** Most operations need submitted workloads, so one request in twenty is a valid submission. */
 const right = fc.constant({ name: "submitWorkload" as const, params: [], query: {}, key: null, body: spec });
 const request = fc.oneof({ weight: 19, arbitrary: drawn }, { weight: 1, arbitrary: right });
 
-/** Lone surrogates cannot be written in a URL at all. */
+/** A URL cannot contain lone surrogates. */
 const encoded = (value: string): string => encodeURIComponent(value.toWellFormed());
 
 describe("requests made at random from the schemas", () => {
@@ -154,7 +154,7 @@ describe("requests made at random from the schemas", () => {
       { numRuns: 1_500 },
     );
     expect(live.complaints).toEqual([]);
-    // Without accepted requests this would only test the first check.
+    // Without accepted requests the test would cover the first check only.
     expect(statuses.get(200)).toBeGreaterThan(50);
     expect(statuses.get(422)).toBeGreaterThan(50);
     const created = statuses.get(201) ?? 0;

@@ -68,13 +68,15 @@ export interface Call<Name extends OperationName> {
   readonly idempotencyKey: string | null;
 }
 
-/** The schema's type, with read-only lists of pages, because a handler need not own the list that it returns. */
+/**
+ * Type of the answer by its schema, with read-only lists of pages: a handler need not copy the list that it returns.
+ */
 type Answer<Name extends OperationName> = WithReadonlyItems<z.output<Operations[Name]["response"]>>;
 type WithReadonlyItems<T> = T extends { items: (infer Item)[] }
   ? Omit<T, "items"> & { readonly items: readonly Item[] }
   : T;
 
-/** Aborts when the client disconnects, for expensive work. */
+/** Returns a signal that aborts when the client disconnects, for expensive work. */
 export type Gone = () => AbortSignal;
 
 export type Handlers = {
@@ -85,7 +87,7 @@ export type Handlers = {
   ) => Promise<Answer<Name>> | Answer<Name>;
 };
 
-/** Refusals are thrown before the stream begins, so that they are answered with their status. */
+/** Handlers of streams. Refusals are thrown before the stream begins, so that they get their own status. */
 export type StreamHandlers = {
   readonly [Name in StreamName]: (
     plane: ControlPlane,
@@ -101,7 +103,7 @@ type Wanted = CommandRequest extends infer Request
     : never
   : never;
 
-/** Sends a command and gives its result, or throws what the engine refused. */
+/** Sends a command and returns its result; throws the engine's refusal. */
 async function command<Kind extends CommandResult["kind"]>(
   { driver }: ControlPlane,
   { actor, idempotencyKey }: Caller,
@@ -124,7 +126,7 @@ const noWorkload = (id: string): ProblemError =>
   refuse("unknownWorkload", `There is no workload ${id}; it may have ended long ago.`);
 const noNode = (id: string): ProblemError => refuse("unknownNode", `There is no node ${id}.`);
 
-/** "No such team" is 404 if the team is the resource of the request. */
+/** Turns "no such team" into 404 if the team is the resource of the request. */
 function aboutTeam(error: unknown): unknown {
   if (!(error instanceof ProblemError) || error.code !== "unknownTeam") return error;
   return refuse("unknownTeamName", error.problem.detail);
@@ -139,7 +141,7 @@ async function checkLevels(
   if (refusal !== null) throw refusal;
 }
 
-/** The spec by the fleet's names of accelerator types, after all checks. */
+/** Checks a submission and returns its spec with the fleet's names of accelerator types. */
 async function accepted(plane: ControlPlane, spec: WorkloadSpec): Promise<WorkloadSpec> {
   await checkLevels(plane, [{ pointer: "", spec }]);
   return plane.driver.read(({ state }) => withTypesOfFleet(state, spec, catalogue));
@@ -150,7 +152,7 @@ export const handlers: Handlers = {
     driver.read((engine) => workloadList(engine, query, telemetry.newest)),
   submitWorkload: async (plane, call) => {
     const spec = engineSpec(await accepted(plane, call.body));
-    // Before it is recorded: afterwards the team's holdings may contain it.
+    // Read before the submission is recorded: afterwards the team's usage may include it.
     const notices = await plane.driver.read((engine) => submissionNotices(engine, { spec, actor: call.actor }));
     const { workloadId } = await command(plane, call, { kind: "submitWorkload", spec }, "workloadSubmitted");
     return { workloadId, ...withNotices(notices) };
@@ -179,7 +181,7 @@ export const handlers: Handlers = {
   },
   explainWorkload: (plane, { params: { id } }) => found(plane, (engine) => verdictView(engine, id), noWorkload(id)),
   startingChanges: async (plane, { params: { id }, actor }, gone) => {
-    // Of ended work the answer costs nothing; the pool is for work that waits.
+    // For ended work the answer is immediate; only waiting work needs the thread pool.
     const { endedAtMs } = await found(
       plane,
       ({ state }) => state.workloads.get(id as WorkloadId) ?? null,
@@ -258,7 +260,7 @@ export const handlers: Handlers = {
     const { signal } = new AbortController();
     const events = ({ from }: { readonly from?: number | "next" } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(plane.driver.events(Number(from), signal));
-    // Attempts of the workload are named after it: all of its events contain this text.
+    // Attempt ids contain the workload's id, so all events of the workload contain this text.
     const mentions = ({ from = 1 }: { readonly from?: number } = {}): AsyncIterable<Answer<"events">> =>
       envelopes(plane.driver.mentions(from, `"${id}`));
     return readHistory({ events, mentions }, past);
@@ -382,7 +384,10 @@ export const streamHandlers: StreamHandlers = {
     framed(await openLogs(plane, id, query, signal), format),
 };
 
-/** A client with a later sequence has seen another journal and would wait for ever. */
+/**
+ * Refuses a sequence beyond the journal's head: a client with a later sequence has seen another journal and would wait
+ * for ever.
+ */
 function notRecordedYet(from: number, next: number): ProblemError {
   const message = `must be at most ${next}, the sequence of the next event`;
   const detail = `The journal has no event ${from - 1} to go on from: it is not the one that was read before. ?from: ${message}.`;

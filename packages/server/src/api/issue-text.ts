@@ -1,4 +1,4 @@
-/** Validation errors as the end of a sentence about the field, for cases without a message in the schema. */
+/** Texts of validation errors that complete a sentence about the field, where the schema has no message. */
 import type { z } from "zod";
 
 const nouns: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const nouns: Readonly<Record<string, string>> = {
   string: "text",
 };
 
-/** An error map of zod's; `undefined`: zod's own words. */
+/** An error map of Zod; `undefined`: Zod's own text. */
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":

@@ -1,6 +1,6 @@
 /**
- * Finds where a text stops being JSON. V8 reports the position of some errors only; people need line and column for all
- * of them. Runs only after `JSON.parse` has failed; it uses no recursion, so that deep nesting is harmless.
+ * Finds the place where a text stops being JSON. V8 reports the position of some errors only, but users need line and
+ * column for all. It runs only after `JSON.parse` has failed and uses no recursion, so that deep nesting is harmless.
  */
 
 type Expected = "value" | "valueOrEnd" | "keyOrEnd" | "key" | "colon" | "commaOrEnd" | "nothing";
@@ -11,11 +11,11 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** The expected text there, in words. */
+  /** Expected text at the place, in words. */
   readonly expected: string;
 }
 
-/** `null`: the text is valid JSON. */
+/** Finds the first fault; `null`: the text is valid JSON. */
 export function jsonFault(text: string): JsonFault | null {
   const open: ("{" | "[")[] = [];
   let expected: Expected = "value";
@@ -40,7 +40,10 @@ const wording: Readonly<Record<Expected, string>> = {
   nothing: "the end of the text",
 };
 
-/** The tokens allowed after one that begins with `first`; `null`: it is not allowed here. Tracks brackets. */
+/**
+ * The tokens allowed after a token that begins with `first`; `null`: that token is not allowed here. Keeps track of
+ * brackets.
+ */
 function after(first: string, expected: Expected, open: ("{" | "[")[]): Expected | null {
   const isValuePlace = expected === "value" || expected === "valueOrEnd";
   switch (first) {

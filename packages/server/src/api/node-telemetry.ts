@@ -1,4 +1,4 @@
-/** The newest readings of a node's accelerators, and their course from the telemetry store. */
+/** The newest readings of a node's accelerators, and their history from the telemetry store. */
 import type { NodeId } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT, refuse } from "@headroom/protocol";
 import type { NodeTelemetry, NodeTelemetryQuery } from "@headroom/protocol";
@@ -12,7 +12,7 @@ export async function nodeTelemetry(
   const node = await driver.read(({ state }) => state.nodes.get(id as NodeId));
   if (node === undefined) throw refuse("unknownNode", `There is no node ${id}.`);
   const history = await telemetry.readings({ node: id, points, fromMs, toMs });
-  // Accelerators that the node no longer has may still be in the store.
+  // The store may still contain accelerators that the node no longer has.
   const present = history.filter(({ index }) => index < node.acceleratorCount);
   return { readings: accelerators.readings.of(id), history: present };
 }

@@ -7,17 +7,17 @@ import type { FastifyError } from "fastify";
 import type { z } from "zod";
 import { issueText } from "./issue-text.ts";
 
-/** Places reported of one request; whoever has more to fix starts with these. */
+/** Maximum number of places reported for one request. */
 const PLACES_MAX = 50;
 
-/** Codes of `OperationalError` (the driver's and the executors') that clients can tell apart. */
+/** Problem codes of the `OperationalError` codes that clients can tell apart (from the driver and the executors). */
 const operationalCodes: Readonly<Record<string, ProblemCode>> = {
   overloaded: "overloaded",
   closing: "closing",
   unknownAttempt: "unknownAttempt",
 };
 
-/** Fastify's own refusals: https://fastify.dev/docs/latest/Reference/Errors/. */
+/** Problems of Fastify's own refusals: https://fastify.dev/docs/latest/Reference/Errors/. */
 const frameworkProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ["bodyTooLarge", "The body may have at most 1 MiB. Split it over several requests."],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupportedMediaType", "Send JSON, with Content-Type: application/json."],
@@ -28,7 +28,7 @@ const frameworkProblems: Readonly<Record<string, readonly [ProblemCode, string]>
 
 export interface MappedProblem {
   readonly problem: Problem;
-  /** A bug: it belongs in the log with its stack. */
+  /** True: a bug, which is logged with its stack. */
   readonly isBug: boolean;
 }
 
@@ -45,19 +45,19 @@ export function mapProblem(error: unknown): MappedProblem {
   return { problem: problemOf("internal", detail), isBug: true };
 }
 
-/** Any other client error of the framework is no bug of this program. */
+/** Problem of an error of the framework. Any other client error that it reports is not a bug of this program. */
 function frameworkProblem(error: unknown): Problem | null {
   const { code = "", statusCode = 500, message = "" } = error as Partial<FastifyError>;
   const known = frameworkProblems[code];
   if (known !== undefined) return problemOf(...known);
-  // Node's own error for a body that broke off: https://nodejs.org/api/http.html#event-aborted
+  // Node's own error for a request body that was cut off: https://nodejs.org/api/http.html#event-aborted
   if (code === "ECONNRESET" && message === "aborted")
     return problemOf("invalidRequest", "The connection closed before the whole request had arrived.");
   if (!code.startsWith("FST_") || statusCode < 400 || statusCode >= 500) return null;
   return problemOf("invalidRequest", `The request cannot be read: ${message}`);
 }
 
-/** Parses with a schema; on failure every place is named by a pointer that starts with `root`. */
+/** Parses a value with a schema. A failure names every place by a JSON pointer that starts with `root`. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, root: "" | "?"): z.output<Schema> {
   if (root === "?") refuseRepeated(value);
   const result = schema.safeParse(value, { error: issueText });
@@ -65,7 +65,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown,
   throw invalid(result.error, root);
 }
 
-/** The query parser makes a list of repeated parameters; no parameter is a list. */
+/** Refuses repeated query parameters, which the parser turns into lists: no parameter is a list. */
 function refuseRepeated(parameters: unknown): void {
   const [repeated] = Object.entries(parameters ?? {}).filter(([, value]) => Array.isArray(value));
   if (repeated === undefined) return;
@@ -111,7 +111,7 @@ function placesOf(issue: Issue, above: readonly PropertyKey[]): ProblemPlace[] {
   }
 }
 
-/** The union's alternative with the fewest errors gives the best message. */
+/** For a union, the alternative with the fewest errors gives the best message. */
 function unionPlaces(issue: Issue & { readonly code: "invalid_union" }, path: readonly PropertyKey[]): ProblemPlace[] {
   const nearest = issue.errors.reduce<readonly Issue[]>(
     (best, errors) => (best.length === 0 || (errors.length > 0 && errors.length < best.length) ? errors : best),
@@ -123,7 +123,7 @@ function unionPlaces(issue: Issue & { readonly code: "invalid_union" }, path: re
   return [{ pointer: pointerOf(path), message }];
 }
 
-/** RFC 6901. */
+/** A path as a JSON pointer (RFC 6901). */
 function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }

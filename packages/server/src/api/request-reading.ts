@@ -1,11 +1,11 @@
-/** Reads bodies and headers: JSON only, bounded, with the place of a syntax error in the answer. */
+/** Reads bodies and headers. Bodies are JSON and bounded; the answer states the place of a syntax error. */
 import type { IncomingHttpHeaders } from "node:http";
 import { idempotencyKey, refuse } from "@headroom/protocol";
 import type { ProblemError } from "@headroom/protocol";
 import type { FastifyInstance } from "fastify";
 import { jsonFault } from "./json-fault.ts";
 
-/** Replaces Fastify's parsers, which would accept text and report no position of a JSON error. */
+/** Replaces Fastify's parsers, which accept plain text and do not report the position of a JSON error. */
 export function readJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
@@ -28,7 +28,7 @@ function notJson(text: string): ProblemError {
   });
 }
 
-/** `null`: the header is missing. */
+/** The idempotency key of a request; `null`: the header is missing. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
   const given = headers["idempotency-key"];
   if (given === undefined) return null;

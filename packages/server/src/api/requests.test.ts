@@ -21,7 +21,7 @@ const post = (body: unknown, headers: Readonly<Record<string, string>> = json): 
     headers,
   });
 
-/** The problem in an answer, after a check of its form. */
+/** Checks that an answer is a problem document, and returns the problem. */
 async function problemIn(
   response: Response,
 ): Promise<{ status: number; code: string; detail: string; pointers: string[] }> {

@@ -1,7 +1,7 @@
 /**
- * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client slows down only
- * its own source: it is paused with one piece in its buffer. A client that reads nothing for a minute is disconnected,
- * earlier if another one needs its place; it resumes after the last event it received. Closing the server ends every
+ * Streams to clients: NDJSON, or server-sent events for clients that accept nothing else. A slow client pauses only its
+ * own source, with one piece in its buffer. A client that reads nothing for a minute is disconnected, earlier if
+ * another client needs its place; it can resume after the last event that it received. Closing the server ends every
  * stream.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,13 +10,16 @@ import { LoopTurns } from "../driver/loop-turns.ts";
 import type { EventFormat } from "@headroom/journal";
 import { mapProblem } from "./problem-mapping.ts";
 
-/** Maximum number of open streams, over all clients: each costs a position and a few timers. */
+/** Maximum number of open streams over all clients: each costs a position and a few timers. */
 export const STREAMS_MAX = 256;
-/** Heartbeat: detects clients that disappeared, and keeps proxies from closing a quiet stream. */
+/**
+ * Interval of heartbeats in ms. A heartbeat detects clients that are gone, and keeps proxies from closing an idle
+ * stream.
+ */
 const HEARTBEAT_MS = 15_000;
-/** A client that reads nothing for this long is gone or stuck. */
+/** Time in ms after which a client that reads nothing is disconnected as gone or stuck. */
 const STALLED_MS = 60_000;
-/** With all places taken, a client that has read nothing for this long is replaced by a new one. */
+/** If all places are taken, a new client replaces one that has read nothing for this time in ms. */
 const GIVES_WAY_MS = 5_000;
 
 /** Request and response of the stream. */
@@ -34,7 +37,7 @@ export interface StreamWanted {
 /** Whole frames, as text or bytes. */
 export type StreamPiece = string | Uint8Array;
 
-/** The bounds, which tests reduce. */
+/** Bounds of streams; tests reduce them. */
 export interface StreamLimits {
   readonly openMax: number;
   readonly givesWayMs: number;
@@ -43,7 +46,7 @@ export interface StreamLimits {
 interface OpenStream {
   readonly controller: AbortController;
   readonly response: ServerResponse;
-  /** Since when the client has not read the written data; `null`: it keeps up. */
+  /** Time since which the client has not read the written data; `null`: it has read all of it. */
   stalledSinceMs: number | null;
 }
 
@@ -60,7 +63,10 @@ export class Streams {
     return this.#open.size;
   }
 
-  /** `source` may refuse by throwing: then nothing was written yet and the caller answers with the problem. */
+  /**
+   * Sends a stream. `source` may refuse by throwing: then nothing has been written yet, and the caller answers with the
+   * problem.
+   */
   async send(
     target: StreamTarget,
     source: (wanted: StreamWanted) => Promise<AsyncIterable<StreamPiece>>,
@@ -87,13 +93,13 @@ export class Streams {
     }
   }
 
-  /** Every client gets the reason: a stream that just ended would look complete. */
+  /** Ends every stream with a reason, because a stream that ends without one looks complete. */
   closeAll(): void {
     const detail = "The control plane is shutting down; go on from here when it runs again.";
     for (const { controller } of this.#open) controller.abort(refuse("closing", detail));
   }
 
-  /** Disconnects the client that has been stalled for longest, if one has been for long enough. */
+  /** Disconnects the client that has been stalled for longest, if that is long enough; false: no client has. */
   #disconnectStalled(): boolean {
     const since = (stream: OpenStream): number => stream.stalledSinceMs ?? Infinity;
     const [longest] = [...this.#open].toSorted((left, right) => since(left) - since(right));
@@ -137,7 +143,7 @@ function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Time
     "content-type": format === "ndjson" ? "application/x-ndjson; charset=utf-8" : "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    // Prevents buffering by proxies, which would hold a live stream back.
+    // Keeps proxies from buffering, which would delay a live stream.
     "x-accel-buffering": "no",
   });
   response.flushHeaders();
@@ -146,7 +152,7 @@ function beginStream(response: ServerResponse, format: EventFormat): NodeJS.Time
   }, HEARTBEAT_MS);
 }
 
-/** Items without a sequence, framed one by one. */
+/** Frames items without a sequence one by one. */
 export async function* framed(items: AsyncIterable<object>, format: EventFormat): AsyncGenerator<string> {
   for await (const item of items) {
     const json = JSON.stringify(item);
@@ -159,7 +165,7 @@ function problemFrame(error: unknown, format: EventFormat): string {
   return format === "ndjson" ? `${json}\n` : `event: problem\ndata: ${json}\n\n`;
 }
 
-/** Resolves when the client has read the written data, or is gone. */
+/** Resolves when the client has read the written data, or is disconnected. */
 function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stalled = setTimeout(() => response.destroy(), STALLED_MS);

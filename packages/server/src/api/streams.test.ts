@@ -16,7 +16,7 @@ afterAll(async () => {
   removeHome(live.home);
 });
 
-/** Events up to the first of this kind. */
+/** Reads events up to the first one that matches. */
 async function eventsUntil(
   from: number | "next",
   isLast: (event: EventEnvelope["event"]) => boolean,
@@ -175,7 +175,7 @@ describe("logs", () => {
       }
     };
     await expect(read()).rejects.toThrow(/abort/i);
-    // The output may be read before the journal records that it runs.
+    // A client may read the output before the journal records the attempt's start.
     await eventsUntil(1, (event) => event.kind === "attemptStarted" && event.attemptId.startsWith(`${workloadId}.`));
     const usage = await live.client.usage(workloadId);
     expect(usage.attempts[0]?.workers.map(({ worker }) => worker)).toEqual([0]);
@@ -210,7 +210,7 @@ describe("closing", () => {
       }
       throw new Error("it ended as if there were nothing more to tell");
     })();
-    // Handled from the start, because the stream fails while `close` is awaited.
+    // The rejection is handled from the start, because the stream fails while `close` is awaited.
     reading.catch(() => {});
     const spec = { kind: "train", name: "kept", run: "true", gang: { accelerators: 99 } } as const;
     const accepted = await first.client.submitWorkload(spec, { idempotencyKey: "kept" });

@@ -1,6 +1,6 @@
 /**
- * A workload's output as one stream. An executor has the logs of one attempt; following a workload continues with the
- * next attempt until the workload has ended.
+ * A workload's output as one stream. An executor has the logs of single attempts; the stream of a workload continues
+ * with the next attempt until the workload has ended.
  */
 import type { AttemptId, ReadonlyState, WorkerAllocation, Workload, WorkloadId } from "@headroom/engine";
 import type { LogRequest } from "@headroom/executors";
@@ -17,13 +17,13 @@ interface Target {
 }
 
 interface Situation {
-  /** The newest attempt; `null` before the first. */
+  /** The newest attempt; `null`: no attempt has started yet. */
   readonly newest: Target | null;
   readonly hasEnded: boolean;
   readonly sequence: number;
 }
 
-/** Throws before anything is streamed if there is no such workload or attempt. */
+/** Opens the stream; throws before any output if the workload or attempt does not exist. */
 export async function openLogs(
   plane: ControlPlane,
   id: string,
@@ -83,7 +83,7 @@ async function* attemptChunks(
       yield { attemptId, worker, stream, atMs, text };
     }
   } catch (error) {
-    // Just placed and not launched yet, or removed since: there is no output.
+    // The attempt was just placed and not launched yet, or has been removed since: it has no output.
     if ((error as { code?: unknown }).code !== "unknownAttempt") throw error;
   }
 }
@@ -97,7 +97,7 @@ function situationOf({ driver }: ControlPlane, id: WorkloadId): Promise<Situatio
 }
 
 function newestAttempt(state: ReadonlyState, workload: Workload): Target | null {
-  // A launched attempt may have output; one that is only placed has none.
+  // A launched attempt may have output; an attempt that is only placed has none.
   const active = workload.activeAttempts.flatMap((attemptId) => state.attempts.get(attemptId) ?? []).at(-1);
   if (active !== undefined && active.startedAtMs !== null) {
     return { attemptId: active.id, workers: active.workers };

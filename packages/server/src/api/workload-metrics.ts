@@ -1,11 +1,11 @@
-/** What a workload's attempts reported, from the telemetry store. */
+/** Metrics that a workload's attempts reported, from the telemetry store. */
 import type { WorkloadId } from "@headroom/engine";
 import { METRICS_POINTS_DEFAULT, refuse } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { refusedCursor } from "@headroom/views";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** With series of 300 points a page is a megabyte at most. */
+/** Attempts on a page by default: with series of 300 points a page has a megabyte at most. */
 const ATTEMPTS_DEFAULT = 20;
 const ATTEMPTS_MAX = 100;
 
@@ -27,7 +27,7 @@ export async function workloadMetrics(
   });
 }
 
-/** Positions count up and are never given twice while later ones exist. */
+/** A page's position in the store. Positions increase and are never reused while later ones exist. */
 function positionOf(cursor: string): number {
   if (!/^[1-9][0-9]{0,14}$/.test(cursor)) throw refusedCursor(cursor);
   return Number(cursor);

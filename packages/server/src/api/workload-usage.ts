@@ -1,4 +1,4 @@
-/** Processor time and memory of a workload's running workers, as their executor sees them. */
+/** Processor time and memory of a workload's running workers, as reported by their executor. */
 import { ACTIVE_ATTEMPTS_SHOWN_MAX, refuse } from "@headroom/protocol";
 import type { AttemptUsage, WorkloadUsage } from "@headroom/protocol";
 import type { Attempt, WorkerAllocation, WorkloadId } from "@headroom/engine";
@@ -26,7 +26,7 @@ function placeOf(
   return { node: worker.node, ...(held === null || held.length === 0 ? {} : { accelerators: [...held] }) };
 }
 
-/** `null`: its executor does not report it, or not yet. */
+/** Usage of an attempt; `null`: its executor does not report usage, or has not yet. */
 async function attemptUsage(plane: ControlPlane, attempt: Attempt): Promise<AttemptUsage | null> {
   const executor = await executorOf(plane, attempt.workers);
   const usage = (await executor?.usage(attempt.id)) ?? null;

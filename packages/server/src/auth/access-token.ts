@@ -1,5 +1,6 @@
 /**
- * The bearer token: created at the first start and stored only beside the journal, readable by the directory's owner.
+ * The bearer token: created at the first start and stored only in the state directory, readable by the directory's
+ * owner.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
@@ -40,7 +41,7 @@ export function loadToken(home: string): string {
   return token;
 }
 
-/** Exclusive create, so that two concurrent starts agree on one token. */
+/** Creates the file exclusively, so that two concurrent starts agree on one token. */
 function create(file: string): string {
   const descriptor = openSync(file, "wx", 0o600);
   try {

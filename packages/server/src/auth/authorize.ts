@@ -7,7 +7,7 @@ import type { Operation, Permission } from "@headroom/protocol";
 
 /** The authenticated party of a request. */
 export interface Principal {
-  /** Recorded with every event that its commands cause. */
+  /** Actor of every event that the principal's commands cause. */
   readonly actor: string;
   readonly permissions: ReadonlySet<Permission>;
 }
@@ -22,7 +22,9 @@ export type Decision =
   | { readonly kind: "allowed" }
   | { readonly kind: "denied"; readonly permission: Permission; readonly resource: Resource };
 
-/** Today's one role: the holder of the token, and the users for whom the holder acts (decision 18). */
+/**
+ * Permissions of the only role so far: the holder of the token, and the users that the holder acts for (decision 18).
+ */
 export const allPermissions: ReadonlySet<Permission> = new Set(permissions);
 
 export function authorize(

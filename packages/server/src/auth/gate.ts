@@ -1,7 +1,6 @@
 /**
- * Authentication: a bearer token for programs, a signed cookie for browsers, and for both only requests addressed to
- * this server (its own names in `Host`, its own pages in `Origin`), so that other web pages cannot use a browser's
- * cookie.
+ * Authentication: a bearer token for programs, a signed cookie for browsers. Requests must be addressed to this server
+ * (one of its names in `Host`, one of its pages in `Origin`), so that other web pages cannot use a browser's cookie.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -12,18 +11,18 @@ import { allPermissions } from "./authorize.ts";
 import type { Principal } from "./authorize.ts";
 
 export interface GateOptions {
-  /** `null`: no authentication; only for loopback. */
+  /** The bearer token; `null`: no authentication, which is allowed on loopback only. */
   readonly token: string | null;
-  /** Further names of this server, beside loopback and plain addresses. */
+  /** Names of this server in addition to loopback names and plain IP addresses. */
   readonly hostNames: readonly string[];
   readonly nowMs: () => number;
 }
 
-/** Lifetime of a login link, which is used right after it was printed. */
+/** Lifetime of a login link in ms; a link is used right after it was printed. */
 const LOGIN_CODE_LIFETIME_MS = 10 * 60_000;
-/** Two working weeks, so that a browser stays signed in over a holiday weekend but not for ever. */
+/** Two weeks in ms: a browser stays signed in over a holiday weekend, but not for ever. */
 const SESSION_LIFETIME_MS = 14 * 24 * 3_600_000;
-/** Maximum number of unused links; the oldest is dropped. */
+/** Maximum number of unused login links; the oldest is dropped. */
 const LOGIN_CODES_MAX = 100;
 
 export interface LoginCode {
@@ -49,14 +48,15 @@ export class Gate {
   }
 
   /**
-   * The refusal of a request that names another host or comes from a page of another origin; `null`: neither.
-   * In absolute form (`GET http://host/path`) the target names the host, and the header `Host` does not count (RFC 9112 §3.2.2).
+   * The refusal of a request that names another host or comes from a page of another origin; `null`: the request is
+   * accepted. In absolute form (`GET http://host/path`) the target names the host, and the header `Host` does not count
+   * (RFC 9112 §3.2.2).
    */
   misdirected(headers: IncomingHttpHeaders, target: string): ProblemError | null {
     const { origin } = headers;
     const host = target.startsWith("/") ? headers.host : authorityOf(target);
     const name = hostName(host);
-    // DNS rebinding needs a name of the attacker's in `Host`; a plain address cannot be rebound.
+    // DNS rebinding needs a name of the attacker in `Host`; an IP address cannot be rebound.
     if (name === null || (isIP(name) === 0 && !this.#hostNames.has(name))) {
       return refuse(
         "forbiddenHost",
@@ -76,7 +76,7 @@ export class Gate {
   }
 
   /**
-   * The actor of a request; `null`: not authenticated. Throws if the header names a user whom the request may not act
+   * The actor of a request; `null`: not authenticated. Throws if the header names a user that the request may not act
    * for.
    */
   actor(headers: IncomingHttpHeaders): string | null {
@@ -91,7 +91,7 @@ export class Gate {
     });
   }
 
-  /** `asker`: the user who requested the link; the browser acts for this user, or as `console`. */
+  /** `asker`: the user who requested the link. The browser acts for this user, or as `console`. */
   newLoginCode(asker: string): LoginCode {
     for (const oldest of this.#codes.keys()) {
       if (this.#codes.size < LOGIN_CODES_MAX) break;
@@ -103,7 +103,7 @@ export class Gate {
     return { code, expiresAtMs };
   }
 
-  /** The `Set-Cookie` for an unused code; `null` for any other. */
+  /** The `Set-Cookie` header for an unused code; `null`: the code is unknown, used or expired. */
   redeem(code: string): string | null {
     const key = digestOf(code);
     const found = this.#codes.get(key);
@@ -123,8 +123,8 @@ export class Gate {
   }
 
   /**
-   * The actor of a cookie; `null`: not one of ours. The cookie is signed rather than stored, so that a restart signs
-   * nobody out; a new token signs everybody out.
+   * The actor of a cookie; `null`: the cookie has no valid signature. Cookies are signed and not stored, so that a
+   * restart keeps sessions; a new token ends all sessions.
    */
   #signedIn(cookie: string): string | null {
     for (const pair of cookie.split(";")) {
@@ -145,24 +145,24 @@ export class Gate {
   }
 }
 
-/** The user named by the request; `null`: none. */
+/** The user that the request names; `null`: none. */
 function declaredUser(headers: IncomingHttpHeaders): string | null {
   const given = headers[USER_HEADER.toLowerCase()];
-  // Node joins repeated headers by a comma, which no name contains.
+  // Node joins repeated headers with a comma, which no user name contains.
   return given === undefined ? null : checkedUser(String(given));
 }
 
-/** Looked up by digest, so that the time of a comparison reveals nothing about the code. */
+/** Codes are looked up by digest, so that the time of a comparison reveals nothing about the code. */
 function digestOf(code: string): string {
   return createHash("sha256").update(code).digest("hex");
 }
 
-/** The authority of a request target in absolute form; `undefined` for any other form. */
+/** The authority of a request target in absolute form; `undefined`: the target has another form. */
 function authorityOf(target: string): string | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
-/** The name in a `Host` header without its port, lower case; `null` where there is none. */
+/** The name in a `Host` header, without port and in lower case; `null`: there is none. */
 function hostName(host: string | undefined): string | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?$/i.exec(host ?? "");
   return match === null ? null : (match[1] ?? match[2] ?? "").toLowerCase();

@@ -1,4 +1,7 @@
-/** Samples the fleet on a timer and keeps the samples in a file of the state directory, so that a restart does not lose the day. */
+/**
+ * Samples the fleet's capacity on a timer and keeps the samples in a file of the state directory, so that a restart
+ * does not lose the day.
+ */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { capacityHistory } from "@headroom/protocol";
@@ -8,7 +11,7 @@ import type { DriverLog } from "../driver/batch-driver.ts";
 import type { Driver } from "../driver/driver.ts";
 
 const FILE = "capacity-history.json";
-/** Between two looks at the clock; the recorder decides whether a sample is due. */
+/** Interval of the timer in ms; the recorder decides whether a sample is due. */
 const LOOK_EVERY_MS = 60_000;
 
 interface CapacityServiceOptions {
@@ -45,13 +48,13 @@ export class CapacityService {
       const isNew = await driver.read((engine) => this.#recorder.sampleIfDue(engine, nowMs()));
       if (isNew) save(home, this.#recorder.history);
     } catch (error) {
-      // The chart is not worth a failed start, and the next sample tries again.
+      // A failed save must not fail the control plane; the next sample tries again.
       log.warn(`The capacity history was not saved: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 }
 
-/** None where there is no file, or none that can be read: the history then begins now. */
+/** Samples of an earlier process; empty if the file is missing or unreadable: the history then begins now. */
 function savedSamples(home: string): readonly CapacitySample[] {
   try {
     return capacityHistory.parse(JSON.parse(readFileSync(path.join(home, FILE), "utf8"))).samples;

@@ -1,6 +1,6 @@
 /**
- * The loop: inbox, batch, decide and apply, append and sync, advance, reply, effects, and again. One batch at a time;
- * while one is being synced the next one gathers.
+ * The driver's loop: inbox, batch, decide and apply, append and sync, advance, reply, effects, and again. One batch at
+ * a time; the next one gathers while a batch is synced.
  */
 import type { Effect, Engine, JournalGroup, Observation, Ready, Reply, Signal } from "@headroom/engine";
 import type { Executor } from "@headroom/executors";
@@ -34,32 +34,38 @@ export interface BatchDriverParts {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly executors: readonly Executor[];
-  /** Where reports of progress and utilization go. */
+  /** Store of progress and utilization reports. */
   readonly telemetry: TelemetrySink;
   readonly clock: SteadyClock;
   readonly log: DriverLog;
-  /** The journal failed or an invariant broke: the process must end and recovers by replay. Called once. */
+  /**
+   * Called once, when the journal failed or an invariant was violated: the process must end, and the next start
+   * recovers by replay.
+   */
   readonly onFatal: (error: Error) => void;
   readonly onPoint: FaultHook;
   readonly snapshots: SnapshotRules;
-  /** Record a digest of the state after this number of events; `null`: only when idle and when closing. */
+  /** A digest of the state is recorded after this number of events; `null`: only when idle and when closing. */
   readonly digestEveryEvents: number | null;
-  /** Record a digest after this time without an event, when its cost (a hash of all changes) delays no command. */
+  /**
+   * A digest is recorded after this time in ms without an event, because then its cost (a hash of all changes) delays
+   * no command.
+   */
   readonly digestQuietMs: number;
   readonly restoredSnapshotSequence: number;
   readonly recoveryMs: number;
 }
 
 /**
- * Maximum age of the round behind a read of budgets, spans and idle resources: nothing else may have happened for
- * hours.
+ * Maximum age in ms of the newest round when a read is answered: budgets, spans and idle times change with time even if
+ * nothing has happened for hours.
  */
 const READ_LAG_MS_MAX = 1_000;
 
-/** Sampling interval of the event-loop monitor; it is part of every sample it takes. */
+/** Sampling interval of the event-loop monitor in ms; every sample includes it. */
 const LOOP_SAMPLE_MS = 10;
 
-/** How often a paused driver looks at the clock again. */
+/** Interval in ms at which a paused driver checks the clock. */
 const CLOCK_CHECK_MS = 1_000;
 
 function clockJumped(jumpMs: number): OperationalError {
@@ -74,7 +80,7 @@ function clockJumped(jumpMs: number): OperationalError {
 export class BatchDriver implements Driver {
   readonly #parts: BatchDriverParts;
   readonly #engine: Engine;
-  /** The epoch of its appends: after a take-over nothing of it is recorded any more. */
+  /** Journal epoch of this driver's appends; after another process takes over the journal, its appends are refused. */
   readonly #epoch: number;
   readonly #inbox = new Inbox();
   readonly #gate: SignalGate;
@@ -93,9 +99,9 @@ export class BatchDriver implements Driver {
   #turn: "idle" | "gathering" | "deciding" = "idle";
   #gatheringSinceMs = 0;
   #isTickDue = false;
-  /** The jump of the clock for which decisions are paused; `null`: they are not. */
+  /** Jump of the clock in ms for which decisions are paused; `null`: not paused. */
   #pausedForMs: number | null = null;
-  /** The engine's time as of its newest round; 0: it has made none in this process. */
+  /** Time of the newest round; 0: no round in this process yet. */
   #decidedAtMs = 0;
   #isDigestDue = false;
   #durable: { readonly sequence: number; readonly chain: string };
@@ -138,7 +144,7 @@ export class BatchDriver implements Driver {
     this.#loopDelay.enable();
   }
 
-  /** After recovery: sets the timer and performs effects that a crash may have lost. */
+  /** Called after recovery: sets the timer and performs effects that a crash may have lost. */
   start(effects: readonly Effect[]): void {
     this.#perform(effects);
     this.#timer.set(this.#engine.nextWakeAtMs(), this.#parts.clock.nowMs());
@@ -146,7 +152,7 @@ export class BatchDriver implements Driver {
 
   command(command: CommandRequest): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      // Every event has an authenticated actor: a command without one bypassed authentication.
+      // Every event has an authenticated actor; a command without one has bypassed authentication.
       if (command.actor === "") reject(new InvariantError(`a command ${command.kind} without an actor`));
       else if (this.#phase !== "running") reject(this.#refusal());
       else if (this.#clockJump() !== null) reject(clockJumped(this.#clockJump() ?? 0));
@@ -175,7 +181,7 @@ export class BatchDriver implements Driver {
     });
   }
 
-  /** Whether the newest round is so old that a read must wait for another one, which records nothing. */
+  /** Whether the newest round is too old for a read. Then the read waits for another round, which records nothing. */
   #looksAgain(): boolean {
     if (this.#phase !== "running" || this.#clockJump() !== null) return false;
     if (this.#parts.clock.nowMs() - this.#decidedAtMs <= READ_LAG_MS_MAX) return false;
@@ -258,14 +264,14 @@ export class BatchDriver implements Driver {
     (hasWork ? this.#decide() : this.#recordQuietDigest()).then(this.#next, this.#fail);
   };
 
-  /** By how much the wall clock has jumped ahead: decisions are paused until it is corrected. */
+  /** Jump of the wall clock in ms for which decisions are paused until it is corrected; `null`: no jump. */
   #clockJump(): number | null {
     const { clock } = this.#parts;
     clock.nowMs();
     return clock.jumpMs;
   }
 
-  /** Leaves what has arrived in the inbox and looks at the clock again in a while. */
+  /** Whether the clock has jumped. If so, inputs stay in the inbox and the clock is checked again later. */
   #isPausedByClock(): boolean {
     const jumpMs = this.#clockJump();
     if ((jumpMs === null) !== (this.#pausedForMs === null)) {
@@ -342,7 +348,7 @@ export class BatchDriver implements Driver {
     return { ...batch, inputs: [...batch.inputs, { kind: "tick" }] };
   }
 
-  /** Returns without a turn of the event loop unless the hook returns a promise. */
+  /** Calls the fault hook; takes no turn of the event loop unless the hook returns a promise. */
   async #at(point: FaultPoint, applies: boolean): Promise<void> {
     const pause = applies ? this.#parts.onPoint(point) : undefined;
     if (pause !== undefined) await pause;
@@ -381,7 +387,7 @@ export class BatchDriver implements Driver {
     return { sequence, digest: this.#engine.digest() };
   }
 
-  /** Only the idle timer woke the loop. */
+  /** Records a digest if one is due and only the idle timer woke the loop. */
   async #recordQuietDigest(): Promise<void> {
     const { sequence } = this.#engine.state;
     const isDue = this.#isDigestDue && sequence > this.#digestSequence;
@@ -421,7 +427,7 @@ export class BatchDriver implements Driver {
         this.#snapshots.failed();
         if (this.#phase === "closed" || this.#phase === "closing") return;
         const isDamage = error instanceof OperationalError && UNTRUSTWORTHY.has(error.code);
-        // Acknowledging commands into a journal that cannot be restored would lose them at the next start.
+        // Commands acknowledged into a journal that cannot be restored would be lost at the next start.
         if (isDamage) this.#fail(error);
         else log.warn(`no snapshot: ${error instanceof Error ? error.message : String(error)}`);
       },
@@ -436,9 +442,9 @@ export class BatchDriver implements Driver {
         this.#whenIdle = resolve;
       });
     }
-    // The batch in flight has set the timers again; none may fire once the journal is closed.
+    // The batch in flight has set the timers again; none may fire after the journal is closed.
     this.#stopTimers();
-    // Accepted before a pause, and never decided: a retry with the same idempotency key is safe.
+    // Inputs accepted before a pause and never decided are rejected: a retry with the same idempotency key is safe.
     if (this.#inbox.length > 0 && !this.#hasFailed()) this.#inbox.rejectAll(this.#refusal());
     this.#feed.close();
     this.#loopDelay.disable();
@@ -461,7 +467,7 @@ export class BatchDriver implements Driver {
     return this.#phase === "failed";
   }
 
-  /** Writes unsynced rounds, the digest at the head and a snapshot, so that the next start folds nothing. */
+  /** Writes unsynced rounds, the digest at the head and a snapshot, so that the next start folds no events. */
   async #recordEnd(): Promise<void> {
     const { journal, log } = this.#parts;
     const { state } = this.#engine;
@@ -473,17 +479,17 @@ export class BatchDriver implements Driver {
         await journal.writeSnapshot(state.sequence, state.chain, digest, this.#engine.snapshot());
       }
     } catch (error) {
-      // All acknowledged events are synced already; the next start only folds more.
+      // All acknowledged events are already synced; the next start only folds more events.
       log.warn(`closing without a digest and a snapshot: ${error instanceof Error ? error.message : String(error)}`);
     }
     await journal.close();
   }
 }
 
-/** Copied field by field, because the engine formats a group's chain when it is read. */
+/** Copies the fields one by one, because the engine formats a group's chain when it is read. */
 function recorded({ firstSequence, count, text, chain }: JournalGroup, atMs: number): RecordedGroup {
   return { firstSequence, count, text, chain, atMs };
 }
 
-/** The journal and the state it stands for have parted. */
+/** Errors after which the journal no longer matches the state. */
 const UNTRUSTWORTHY: ReadonlySet<string> = new Set(["journalDamaged", "journalDigestMismatch"]);

@@ -161,7 +161,7 @@ describe("the driver", () => {
     const first = await opened();
     await first.driver.command(submit(testSpec("one")));
     await first.close();
-    // The memory is empty after a restart, so the first step of every reader reads the journal.
+    // After a restart the feed's memory is empty, so every reader first reads the journal.
     const { driver } = await opened();
     const steps = Array.from({ length: 8 }, () =>
       driver.events(1, new AbortController().signal)[Symbol.asyncIterator]().next(),
@@ -231,7 +231,7 @@ describe("the driver", () => {
     const { driver } = await opened({ digestQuietMs: 1 });
     await driver.command(submit(testSpec("one")));
     const { syncCount } = driver.status();
-    // The digest is the only append that nobody asked for.
+    // The digest is the only append without a command.
     while (driver.status().syncCount === syncCount) await new Promise(setImmediate);
     expect(verifyJournal(journalDirectory(home))).toMatchObject({ sequence: 1, digestCount: 1 });
   });

@@ -7,7 +7,7 @@ import type { EventFormat } from "@headroom/journal";
 
 type WithoutCommandId<T> = T extends unknown ? Omit<T, "commandId"> : never;
 
-/** A command without the correlation number, which the driver adds. */
+/** A command without its correlation number, which the driver adds. */
 export type CommandRequest = WithoutCommandId<Command>;
 
 export interface SequencedEvent {
@@ -24,65 +24,68 @@ export interface LatencySummary {
 }
 
 export interface DriverStatus {
-  /** `failed`: an append failed; the process is about to end and every call is refused. */
+  /** `failed`: an append failed; the process is about to end, and every call is refused. */
   readonly phase: "running" | "closing" | "closed" | "failed";
-  /** Why nothing is decided at the moment, and what to do; `null`: decisions are made. */
+  /** The reason why decisions are paused, and the remedy; `null`: not paused. */
   readonly paused: string | null;
   readonly startedAtMs: number;
-  /** Wall time from opening the journal to being ready for the first decision. */
+  /** Wall time in ms from opening the journal to being ready for the first decision. */
   readonly recoveryMs: number;
-  /** The durable head: sequence of the newest synced event and the hash chain there. */
+  /** The durable head of the journal: sequence of the newest synced event, and its hash chain. */
   readonly sequence: number;
   readonly chain: string;
   readonly journalId: string;
   readonly journalBytes: number;
-  /** Since the start of the process. */
+  /** Rounds since the start of the process. */
   readonly roundCount: number;
   readonly groupCount: number;
   readonly syncCount: number;
   readonly commandCount: number;
   readonly rejectedOverloadCount: number;
   readonly signalDroppedCount: number;
-  /** Commands answered by synced rounds, divided by those syncs. */
+  /** Commands answered per sync. */
   readonly commandsPerSync: number;
   readonly inboxLength: number;
   readonly inboxLimit: number;
   readonly sync: LatencySummary;
   /** Duration of `engine.receive`. */
   readonly decide: LatencySummary;
-  /** Delay of this process's event loop beyond its 10 ms sampling interval. */
+  /** Delay of this process's event loop beyond the monitor's 10 ms sampling interval. */
   readonly loopDelay: LatencySummary;
   readonly snapshot: { readonly sequence: number; readonly atMs: number } | null;
 }
 
 export interface Driver {
   /**
-   * Resolves with the engine's answer after the events behind it are durable. Rejects with `OperationalError`:
-   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal…` (the outcome is unknown; a retry with
-   * the same idempotency key after the restart finds it out).
+   * Resolves with the engine's answer after the command's events are durable. Rejects with `OperationalError`:
+   * `overloaded` (retryable; the inbox is full), `closing` (retryable), `journal…` (the outcome is unknown; after the
+   * restart, a retry with the same idempotency key returns it).
    */
   command(command: CommandRequest): Promise<Reply>;
   /**
-   * Takes the input and never throws. Facts are never dropped: when the inbox is full, the result is a promise, and the source
-   * sends nothing more until it resolves. Progress and utilization go to the telemetry store; of them the journal gets estimates and
-   * idle times, which are dropped, like checkpoints, when the inbox is full.
+   * Accepts an input and never throws. Facts are never dropped: when the inbox is full, the call returns a promise, and
+   * the source sends nothing more until it resolves. Progress and utilization go to the telemetry store. The journal
+   * gets estimates and idle times derived from them; like checkpoints, these are dropped when the inbox is full.
    */
   observe(input: Observation | Signal): Promise<void> | undefined;
-  /** Runs `query` on a durable state that is at most a second old. The engine must not be used after the call. */
+  /** Runs `query` on a durable state at most a second old. The engine must not be used after the call. */
   read<T>(query: (engine: Engine) => T): Promise<T>;
   /**
-   * Durable events in order, first the recorded ones from `fromSequence` on, then live ones, until `signal` aborts or the
-   * driver closes. Nothing is buffered per reader: a slow one falls back to reading the journal.
+   * Durable events in order: recorded events from `fromSequence` on, then live ones, until `signal` aborts or the
+   * driver closes. Nothing is buffered for a reader: a slow reader falls back to reading the journal.
    */
   events(fromSequence: number, signal: AbortSignal): AsyncIterable<SequencedEvent>;
   /**
-   * The recorded events from `fromSequence` to the head of now, in groups whose JSON contains `text`: all that name an id, with others
-   * that happened at the same instant.
+   * Recorded events from `fromSequence` to the present head, in groups whose JSON contains `text`: all events that name
+   * an id, with other events of the same groups.
    */
   mentions(fromSequence: number, text: string): AsyncIterable<SequencedEvent>;
-  /** The same as the bytes of an event stream, in pieces of whole events. Framed once for all readers of a format. */
+  /**
+   * The events of `events` as bytes of an event stream, in pieces of whole events. They are framed once for all readers
+   * of a format.
+   */
   eventFrames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncIterable<Uint8Array>;
   status(): DriverStatus;
-  /** Finishes what was accepted, records the state's digest and a snapshot, and releases the journal. Idempotent. */
+  /** Finishes accepted commands, records the state's digest and a snapshot, and releases the journal. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * The durable events for any number of readers. The newest ones are kept once, for all; a reader behind them reads the
- * journal page by page. A reader costs its position and at most one piece of a page, however slow it is.
+ * The durable events for any number of readers. The newest events are kept once for all readers; a reader further
+ * behind reads the journal page by page. A reader costs its position and at most one piece of a page, however slow it
+ * is.
  */
 import type { Event } from "@headroom/engine";
 import { eventsOf, framePage } from "@headroom/journal";
@@ -13,11 +14,11 @@ import { LoopTurns } from "./loop-turns.ts";
 
 /** Events kept in memory for readers that keep up: a few seconds of heavy use, a few MiB. */
 const RECENT_EVENTS_MAX = 8_192;
-/** Framing this number of recent events blocks the loop for less than a millisecond. */
+/** Maximum number of recent events framed at once; framing blocks the loop for less than a millisecond. */
 const RECENT_PAGE_EVENTS_MAX = 128;
-/** Bytes passed to a reader at a time, which bounds the unread data of a reader that does not read. */
+/** Maximum bytes passed to a reader at a time. They bound the unread data of a reader that does not read. */
 const PIECE_BYTES_MAX = 32 * 1024;
-/** Time after which a reader of parsed events yields the event loop. */
+/** Time in ms after which a reader of parsed events yields the event loop. */
 const SLICE_MS = 1;
 
 interface EventGroup {
@@ -41,7 +42,7 @@ export class EventFeed {
     this.#headSequence = headSequence;
   }
 
-  /** Called when the group is durable. */
+  /** Called when a group is durable. */
   publish(firstSequence: number, events: readonly Event[]): void {
     this.#recent.push({ firstSequence, events });
     this.#recentCount += events.length;
@@ -85,7 +86,7 @@ export class EventFeed {
     }
   }
 
-  /** The recorded events of the groups from `fromSequence` to the head of now whose text contains `text`. */
+  /** Recorded events from `fromSequence` to the present head, of groups whose text contains `text`. */
   async *mentions(fromSequence: number, text: string): AsyncGenerator<SequencedEvent> {
     const head = this.#headSequence;
     for (let from: number | null = fromSequence; from !== null && from <= head;) {
@@ -101,7 +102,7 @@ export class EventFeed {
     }
   }
 
-  /** The same events as bytes, in pieces of whole events that all readers of a format share. */
+  /** The events as bytes, in pieces of whole events that all readers of a format share. */
   async *frames(fromSequence: number, format: EventFormat, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     let next = Math.max(1, fromSequence);
     while (!signal.aborted && !this.#isClosed) {
@@ -119,7 +120,10 @@ export class EventFeed {
     }
   }
 
-  /** A read that the closing of the journal interrupted is the end of the stream, not a failure: `null`. */
+  /**
+   * The result of a journal read; `null`: closing the journal interrupted the read, which ends the stream without a
+   * failure.
+   */
   async #untilClosed<T>(read: () => Promise<T>): Promise<T | null> {
     try {
       return await read();
@@ -129,7 +133,7 @@ export class EventFeed {
     }
   }
 
-  /** At least the group that contains `sequence`, which is durable. */
+  /** Groups from the journal, at least the one that contains `sequence`, which is durable. */
   async #groupsFrom(sequence: number): Promise<readonly EventGroup[]> {
     const index = this.#recentIndex(sequence);
     if (index >= 0) return this.#recent.slice(index);
@@ -138,7 +142,7 @@ export class EventFeed {
     return groups.map((group) => ({ firstSequence: group.firstSequence, events: eventsOf(group) }));
   }
 
-  /** Searches from the newest group back, where a reader that keeps up finds its place at once. */
+  /** Searches the newest groups first: a reader that keeps up finds its place at once. */
   #recentIndex(sequence: number): number {
     return this.#recent.findLastIndex(({ firstSequence }) => firstSequence <= sequence);
   }

@@ -1,12 +1,12 @@
 /**
- * Pages shared by the readers of the event stream: each is read once, cached for a while and given to every reader that
- * needs it.
+ * Journal pages shared by the readers of the event stream: a page is read once, cached for a while and given to every
+ * reader that needs it.
  */
 import type { EventFormat, EventPage } from "@headroom/journal";
 
-/** Readers that catch up at the same time are within a few pages of each other. */
+/** Maximum number of cached pages: readers that catch up at the same time are within a few pages of each other. */
 const PAGES_KEPT_MAX = 64;
-/** A page holds about 300 KiB; single events of up to 1 MiB make larger ones. */
+/** Maximum bytes of cached pages. A page has about 300 KiB; single events of up to 1 MiB make larger ones. */
 const BYTES_KEPT_MAX = 32 * 1024 * 1024;
 
 interface Kept {
@@ -17,16 +17,16 @@ interface Kept {
 export class EventPages {
   readonly #load: (sequence: number, format: EventFormat) => Promise<EventPage>;
   readonly #loading = new Map<string, Promise<EventPage>>();
-  /** The oldest first. */
+  /** Cached pages, the oldest first. */
   readonly #kept: Kept[] = [];
   #bytesKept = 0;
 
-  /** `load` reads a page that holds the event with a sequence. */
+  /** `load` reads a page that contains the event with this sequence. */
   constructor(load: (sequence: number, format: EventFormat) => Promise<EventPage>) {
     this.#load = load;
   }
 
-  /** The cached page that contains the event, if any. */
+  /** The cached page that contains the event; `null`: none. */
   kept(sequence: number, format: EventFormat): EventPage | null {
     const found = this.#kept.findLast((kept) => kept.format === format && holds(kept.page, sequence));
     return found?.page ?? null;
@@ -41,7 +41,7 @@ export class EventPages {
     return page;
   }
 
-  /** Readers that need the same page while it is being read share one read. */
+  /** The page that contains the event. Readers that need the same page while it is read share one read. */
   async load(sequence: number, format: EventFormat): Promise<EventPage> {
     const key = `${format} ${sequence}`;
     const loading = this.#loading.get(key);
@@ -65,7 +65,7 @@ export interface PagePiece {
   readonly nextSequence: number;
 }
 
-/** The events of a page from `sequence` on, in pieces of whole events: at most `bytesMax`, or one event that is larger. */
+/** Events of a page from `sequence` on, in pieces of whole events: at most `bytesMax` bytes, or one larger event. */
 export function* piecesFrom(page: EventPage, sequence: number, bytesMax: number): Generator<PagePiece> {
   const { firstSequence, bytes, ends } = page;
   let index = sequence - firstSequence;

@@ -25,7 +25,7 @@ async function submitMany({ driver }: OpenHome, count: number): Promise<void> {
   }
 }
 
-/** Turns of the event loop that other jobs get while `work` runs. */
+/** Number of turns of the event loop that other jobs get while `work` runs. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
@@ -81,7 +81,7 @@ describe("readers that catch up together", () => {
     const live = await Promise.all(starts.map((from) => sequencesOf(first, format, from, EVENTS)));
     expect(live).toEqual(starts.map((from) => all.slice(from - 1)));
     await first.close();
-    // The memory is empty after a restart.
+    // After a restart the feed's memory is empty.
     const second = await opened();
     const recorded = await Promise.all(starts.map((from) => sequencesOf(second, format, from, EVENTS)));
     expect(recorded).toEqual(live);

@@ -1,20 +1,23 @@
 /**
- * Inputs that have arrived and are not decided yet, in order of arrival. Bounded: inputs that cannot be queued are
- * refused.
+ * Inputs that have arrived and are not decided yet, in order of arrival. The inbox is bounded: inputs beyond the bound
+ * are refused.
  */
 import { commandId } from "@headroom/engine";
 import type { Input, Observation, Reply, Signal } from "@headroom/engine";
 import { OperationalError } from "@headroom/platform";
 import type { CommandRequest } from "./driver.ts";
 
-/** Maximum waiting commands: half a second at the promised 8,000 a second. */
+/** Maximum number of waiting commands: half a second at the promised 8,000 a second. */
 export const INBOX_COMMANDS_MAX = 4_096;
-/** Estimates and checkpoints that may wait beside the commands; the next one of a kind replaces a dropped one. */
+/** Maximum number of waiting estimates and checkpoints; the next signal of a kind replaces a dropped one. */
 const INBOX_SIGNALS_MAX = 4_096;
-/** Maximum waiting facts. They are never dropped: their sources pause, and resume at half of it. */
+/** Maximum number of waiting facts. Facts are never dropped: their sources pause, and resume at half of this number. */
 export const INBOX_FACTS_MAX = 16_384;
 const FACTS_RESUME_AT = INBOX_FACTS_MAX / 2;
-/** Inputs decided together: keeps one `receive` within milliseconds, so that the loop is never blocked for long. */
+/**
+ * Maximum number of inputs decided together: it keeps one `receive` within milliseconds, so that the loop is never
+ * blocked for long.
+ */
 export const BATCH_INPUTS_MAX = 512;
 
 export interface Waiting {
@@ -37,10 +40,10 @@ export class Inbox {
   #commandCount = 0;
   #signalCount = 0;
   #factCount = 0;
-  /** Resolves when there is space for facts again; `null`: there is. */
+  /** Resolves when there is space for facts again; `null`: there is space. */
   #room: PromiseWithResolvers<void> | null = null;
   #lastCommandId = 0;
-  /** By correlation number: callers that wait for the answer. */
+  /** Callers that wait for an answer, by correlation number. */
   readonly #waiting = new Map<string, Waiting>();
   rejectedCount = 0;
   droppedCount = 0;
@@ -66,7 +69,7 @@ export class Inbox {
     return true;
   }
 
-  /** `false`: dropped; the next signal of its kind replaces it. */
+  /** Adds an input; `false`: it was dropped, and the next signal of its kind replaces it. */
   addObserved(input: Observation | Signal): boolean {
     if (isReplaceable(input)) {
       if (this.#signalCount >= INBOX_SIGNALS_MAX) {
@@ -79,7 +82,7 @@ export class Inbox {
     return true;
   }
 
-  /** Resolves when a source of facts may send the next one; `undefined`: at once. */
+  /** Resolves when a source of facts may send the next one; `undefined`: it may send at once. */
   factsHaveRoom(): Promise<void> | undefined {
     return this.#room?.promise;
   }
@@ -110,7 +113,7 @@ export class Inbox {
     this.#room = null;
   }
 
-  /** The driver closes: no further caller gets an answer. */
+  /** Rejects all waiting callers when the driver closes. */
   rejectAll(error: OperationalError): void {
     this.#entries = [];
     this.#commandCount = 0;
@@ -123,7 +126,7 @@ export class Inbox {
   }
 }
 
-/** Reports of a state that the next report repeats. */
+/** Whether the next report of the same kind repeats the reported state. */
 function isReplaceable({ kind }: Input): boolean {
   return kind === "estimatesReported" || kind === "checkpointReported" || kind === "idleChangesReported";
 }

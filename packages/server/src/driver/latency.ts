@@ -9,7 +9,7 @@ export class LatencyRecorder {
   readonly #histogram: RecordableHistogram = createHistogram();
 
   record(elapsedMs: number): void {
-    // The histogram takes integers from 1 on.
+    // The histogram takes integers from 1 on, so 0 ns counts as 1.
     this.#histogram.record(Math.max(1, Math.round(elapsedMs * NS_PER_MS)));
   }
 

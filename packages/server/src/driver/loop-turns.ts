@@ -1,10 +1,11 @@
 /**
- * Shares the event loop among long jobs: each continues in its turn, and together they take at most `TURN_MS` before
+ * Shares the event loop among long jobs. Jobs continue in turn, and together they take at most `TURN_MS` before
  * sockets, timers and the driver get the loop.
  */
 
 /**
- * Far below the promised loop delay (25 ms, p99): a round of the engine and a garbage collection must fit beside it.
+ * In ms; far below the promised loop delay (25 ms, p99), because a round of the engine and a garbage collection must
+ * fit beside it.
  */
 const TURN_MS = 2;
 
@@ -13,7 +14,7 @@ export class LoopTurns {
   #isScheduled = false;
   #turnEndsAtMs = 0;
 
-  /** Resolves when the caller may continue. The caller works for about a millisecond and asks again. */
+  /** Resolves when the caller may continue. The caller works for about a millisecond and calls again. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -35,7 +36,7 @@ export class LoopTurns {
       return;
     }
     resume();
-    // A tick queued by a microtask runs after all microtasks: the job has worked until it asked again or ended.
+    // A tick queued by a microtask runs after all microtasks: by then the job has called `next` again or ended.
     queueMicrotask(() => process.nextTick(this.#continue));
   };
 

@@ -1,6 +1,7 @@
 /**
- * Start: take the directory, fold the journal, ask every executor what really runs, hand the differences to the engine,
- * and only then take commands. Refuses with an `OperationalError` that says what to do; until then nothing was started.
+ * The start of a control plane: lock the directory, fold the journal, ask every executor which attempts really run,
+ * pass the differences to the engine, and only then accept commands. A refusal is an `OperationalError` that states the
+ * remedy; nothing has been started by then.
  */
 import { executorOf } from "@headroom/engine";
 import type { ReadonlyState } from "@headroom/engine";
@@ -23,12 +24,15 @@ import type { Clock } from "./steady-clock.ts";
 
 export interface OpenDriverOptions {
   readonly openJournal: OpenJournal;
-  /** Each with an id of its own; the caller closes them after the driver. */
+  /** Executors with different ids; the caller closes them after the driver. */
   readonly executors: readonly Executor[];
-  /** Default: reports are shown as long as the process lives, and not stored. */
+  /** Default: newest reports only, kept until the process ends and not stored. */
   readonly telemetry?: TelemetrySink;
   readonly log: DriverLog;
-  /** Called once, when going on would put acknowledged work at risk: end the process; the next start recovers by replay. */
+  /**
+   * Called once, when continuing would put acknowledged work at risk: end the process; the next start recovers by
+   * replay.
+   */
   readonly onFatal: (error: Error) => void;
   readonly snapshots?: Partial<SnapshotRules>;
   /** See `BatchDriverParts.digestEveryEvents`; default `null`. */
@@ -39,7 +43,9 @@ export interface OpenDriverOptions {
   readonly onPoint?: FaultHook;
 }
 
-/** Longer than the pauses of a system at work, shorter than the time in which somebody pulls the plug. */
+/**
+ * In ms; longer than the pauses of a busy system, shorter than the time until an operator switches an idle machine off.
+ */
 const DIGEST_QUIET_MS = 5_000;
 
 const noFaults: FaultHook = () => undefined;
@@ -79,7 +85,7 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
       restoredSnapshotSequence: snapshotSequence,
       recoveryMs,
     });
-    // At most one for each attempt and node: nobody decides yet, so there is nothing to wait for.
+    // At most one observation for each attempt and node. Their promises are not awaited, because no round runs yet.
     for (const observation of observations) void driver.observe(observation);
     for (const executor of executors)
       executor.watch((input) => {
@@ -97,7 +103,10 @@ export async function openDriver(options: OpenDriverOptions): Promise<Driver> {
   }
 }
 
-/** An executor that runs what another one should run, after a repair by hand say, must not end it there. */
+/**
+ * False for the report of an executor about an attempt of another executor, for example after a repair by hand: the
+ * report must not end the attempt there.
+ */
 function speaksFor(state: ReadonlyState, { id }: Executor, input: ExecutorInput): boolean {
   const attempt = "attemptId" in input ? state.attempts.get(input.attemptId) : undefined;
   return attempt === undefined || (executorOf(state, attempt) ?? id) === id;
@@ -111,7 +120,7 @@ function refuseSameIds(executors: readonly Executor[]): void {
   throw new OperationalError("executorIdTwice", `Two executors have the id ${twice}. ${advice}`);
 }
 
-/** What runs must be known before anything is decided; which nodes there are can also come later. */
+/** Running attempts must be known before the first decision; nodes can also be reported later. */
 async function report(executor: Executor, log: DriverLog): Promise<ExecutorReport> {
   const attempts = await executor.attempts();
   try {

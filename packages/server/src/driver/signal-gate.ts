@@ -1,6 +1,7 @@
 /**
- * Keeps telemetry out of the journal: every report of progress and utilization goes to the telemetry store, and what decisions read
- * goes on to the engine, gathered over all attempts: expected ends that moved, and accelerators that became idle or busy.
+ * Keeps telemetry out of the journal. Every report of progress and utilization goes to the telemetry store. The engine
+ * gets only the changes that decisions read, gathered over all attempts: expected ends that moved, and accelerators
+ * that became idle or busy.
  */
 import { isEstimateNews } from "@headroom/engine";
 import type {
@@ -16,13 +17,13 @@ import { NewestReports, isTelemetrySignal, sampleOf } from "@headroom/views";
 import type { NewestReport, TelemetrySample } from "@headroom/views";
 
 export interface TelemetrySink {
-  /** Whether its utilization is measured on its accelerators; absent: that of none is. */
+  /** Whether the attempt's utilization is measured on its accelerators; absent: for no attempt. */
   isMeasured?(id: AttemptId): boolean;
-  /** Gives the attempt's newest reports with this one. */
+  /** Records a sample and returns the attempt's newest reports. */
   record(attempt: Attempt, sample: TelemetrySample, state: ReadonlyState): NewestReport;
 }
 
-/** Keeps the newest reports alone, as long as the process lives. */
+/** Keeps only the newest reports, until the process ends. */
 export function newestOnly(): TelemetrySink {
   const newest = new NewestReports();
   return { record: ({ id }, sample, state) => newest.record(id, sample, state) };
@@ -32,17 +33,26 @@ export interface SignalGateSetup {
   readonly sink: TelemetrySink;
   state(): ReadonlyState;
   nowMs(): number;
-  /** Takes what the journal is to know. */
+  /** Passes a signal to the engine, which records it. */
   tell(signal: Signal): void;
 }
 
-/** News gathers for so long: each append costs pages of the journal, and no decision needs an end to the minute. */
+/**
+ * Changes are gathered for this time in ms: each append costs pages of the journal, and no decision needs an expected
+ * end to the minute.
+ */
 const GATHER_MS = 60_000;
-/** Attempts in one input: keeps a round within milliseconds. */
+/** Maximum number of attempts in one input; it keeps a round within milliseconds. */
 const ATTEMPTS_PER_INPUT = 2_000;
-/** The first reports of a run measure its start-up, and an estimate replaces an earlier one this soon at most. */
+/**
+ * Minimum interval between estimates of an attempt in ms. It also skips the first reports of a run, which measure its
+ * start-up.
+ */
 const ESTIMATE_EVERY_MS = 60_000;
-/** Accelerators are idle when none was busy for so long: work that pauses between steps is not recorded again and again. */
+/**
+ * Accelerators count as idle when none was busy for this time in ms, so that pauses between steps are not recorded
+ * again and again.
+ */
 const IDLE_AFTER_MS = 300_000;
 
 export class SignalGate {
@@ -55,7 +65,7 @@ export class SignalGate {
     this.#setup = setup;
   }
 
-  /** Whether the input was taken in here and does not go on to the engine. */
+  /** Whether the input is telemetry, which is handled here and does not go on to the engine. */
   takes(input: Observation | Signal): boolean {
     if (!isTelemetrySignal(input)) return false;
     const state = this.#setup.state();

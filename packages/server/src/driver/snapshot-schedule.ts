@@ -1,10 +1,10 @@
-/** Decides when to make a snapshot: often enough for a quick restart, seldom enough that folding costs little. */
+/** Decides when to make a snapshot: often enough for a quick restart, rarely enough that its cost stays small. */
 export interface SnapshotRules {
-  /** Maximum number of events that a restart folds; a fold runs at hundreds of thousands a second. */
+  /** Maximum number of events that a restart folds; it folds hundreds of thousands a second. */
   readonly everyEvents: number;
-  /** Minimum interval: on a busy system each snapshot costs a second of a core. */
+  /** Minimum interval in ms: on a busy system each snapshot costs a second of a core. */
   readonly pauseMinMs: number;
-  /** After this time any new event triggers a snapshot. */
+  /** After this time in ms, any new event triggers a snapshot. */
   readonly everyMs: number;
 }
 

@@ -1,10 +1,10 @@
 import { uptime } from "node:os";
 
 /**
- * Wall time in milliseconds that never goes back: when the wall clock is set back, or a restart finds it behind the
- * journal, time goes on from the last value at the pace of the monotonic clock until the wall clock has caught up.
- * A wall clock that jumps forward by more than `JUMP_MS_MAX` is not followed: every walltime would expire at once, and time
- * cannot be taken back once it is in the journal.
+ * Wall time in milliseconds that never goes back. If the wall clock is set back, or a restart finds it behind the
+ * journal, time continues from the last value at the pace of the monotonic clock until the wall clock has caught up. A
+ * wall clock that jumps forward by more than `JUMP_MS_MAX` is not followed: every walltime would expire at once, and
+ * time cannot be taken back once it is in the journal.
  */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -15,7 +15,10 @@ export interface Clock {
   bootMs(): number;
 }
 
-/** Further than time servers step a clock (chrony and ntpd by minutes at most), shorter than a usual walltime. */
+/**
+ * In ms; larger than the steps of time servers (chrony and ntpd step by minutes at most), smaller than a usual
+ * walltime.
+ */
 export const JUMP_MS_MAX = 3_600_000;
 
 export const systemClock: Clock = {
@@ -28,10 +31,13 @@ export class SteadyClock {
   readonly #clock: Clock;
   #lastMs: number;
   #lastMonotonicMs: number;
-  /** Of what the machine slept, the part that `#lastMs` contains. */
+  /** Time in ms that the machine had slept since boot when the wall clock was last followed over a sleep. */
   #sleptMs: number;
   #jumpMs: number | null = null;
-  /** The first reading of a process is taken as it is: nothing says for how long the control plane was down. */
+  /**
+   * The first reading of a process is always accepted, because the time for which the control plane was down is
+   * unknown.
+   */
   #isFirst = true;
 
   /** `floorMs`: the newest recorded time. */
@@ -42,7 +48,10 @@ export class SteadyClock {
     this.#sleptMs = this.#slept();
   }
 
-  /** By how much the wall clock is ahead of the time that has passed, where that is a jump; as of the newest `nowMs()`. */
+  /**
+   * Time in ms by which the wall clock is ahead of the elapsed time, as of the newest `nowMs()`; `null`: it has not
+   * jumped.
+   */
   get jumpMs(): number | null {
     return this.#jumpMs;
   }
@@ -57,7 +66,7 @@ export class SteadyClock {
       this.#lastMs = wallMs;
       this.#lastMonotonicMs = monotonicMs;
     } else if (elapsedMs > 0) {
-      // The fraction that was rounded down is added to the next difference.
+      // The fraction cut off here is part of the next difference.
       this.#lastMs += elapsedMs;
       this.#lastMonotonicMs += elapsedMs;
     }
@@ -67,7 +76,7 @@ export class SteadyClock {
   #jumpTo(wallMs: number, elapsedMs: number): number | null {
     const aheadMs = wallMs - this.#lastMs - elapsedMs;
     if (this.#isFirst || aheadMs <= JUMP_MS_MAX) return null;
-    // Asked for here alone: the uptime costs a read of a file on some systems.
+    // Read only here: on some systems the uptime costs a read of a file.
     const sleptMs = this.#slept();
     if (aheadMs - (sleptMs - this.#sleptMs) > JUMP_MS_MAX) return aheadMs;
     this.#sleptMs = sleptMs;

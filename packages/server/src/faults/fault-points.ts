@@ -1,9 +1,9 @@
 /**
- * Named crash points of the driver's loop. Production passes none; the crash tests pass a hook that kills the process
- * at one of them.
+ * Named crash points of the driver's loop. Production passes no hook; crash tests pass one that kills the process at a
+ * point.
  */
 export const faultPoints = [
-  /** Decided and applied in memory, nothing written. */
+  /** Decided and applied in memory; nothing is written. */
   "before-append",
   /** The writer has the group; any part of it may be on disk. */
   "in-append",
@@ -11,7 +11,7 @@ export const faultPoints = [
   "after-sync-before-advance",
   /** Durable and advanced; no command has been answered. */
   "after-append-before-reply",
-  /** Answered; no effect has been performed. */
+  /** Answered; no effect was performed. */
   "after-reply-before-launch",
   /** Effects were performed; no observation has arrived. */
   "after-launch-before-observation",

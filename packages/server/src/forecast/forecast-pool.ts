@@ -1,29 +1,29 @@
 /**
- * Questions about the time to come that are answered one after the other on a thread of their own, which starts with the first
- * of them. Principals take turns: one with many questions delays another by one answer at most, and by `SHARED_ANSWER_MS` at most.
- * A question whose client has left, or that takes too long, is given up, and its thread with it: a thread that computes
- * receives no message, so that the questions behind it could not be answered otherwise.
+ * Forecast questions, answered one after another on a separate thread that starts with the first question. Principals
+ * take turns: a principal with many questions delays another by one answer at most, and by `SHARED_ANSWER_MS` at most.
+ * A question whose client has disconnected, or that takes too long, is abandoned together with its thread: a computing
+ * thread receives no messages, so it would block the questions behind it.
  */
 import { refuse } from "@headroom/protocol";
 import type { Driver } from "../driver/driver.ts";
 import { ThreadCalls } from "@headroom/platform";
 import type { ForecastOutcome, ForecastQuestion, ForecastRequest, QuestionOfState } from "./forecast-question.ts";
 
-/** Maximum number of waiting questions. */
+/** Maximum number of waiting questions of all principals. */
 const WAITING_MAX = 16;
-/** Of one principal. */
+/** Maximum number of waiting questions of one principal. */
 const WAITING_OF_PRINCIPAL_MAX = 4;
-/** An answer that takes longer is given up when another principal waits. */
+/** Time in ms after which an answer is abandoned if another principal waits. */
 const SHARED_ANSWER_MS = 3_000;
 
 export interface ForecastPoolOptions {
   readonly driver: Pick<Driver, "read">;
   readonly nowMs: () => number;
-  /** A question that takes longer is given up, and one that has waited longer is not started. */
+  /** Maximum time in ms for an answer. A question that has waited longer is not started. */
   readonly answerMsMax: number;
 }
 
-/** One question: waiting for its turn, or being answered. */
+/** A question that waits for its turn or is being answered. */
 interface Turn {
   readonly actor: string;
   readonly begins: Promise<void>;
@@ -38,7 +38,7 @@ export class ForecastPool {
   readonly #options: ForecastPoolOptions;
   #thread: Thread | null = null;
   #answering: Turn | null = null;
-  /** By principal, in the order in which they were served least recently. */
+  /** Waiting questions by principal, the principal that was served least recently first. */
   readonly #waiting = new Map<string, Turn[]>();
   #waitingCount = 0;
   #isClosed = false;
@@ -47,7 +47,7 @@ export class ForecastPool {
     this.#options = options;
   }
 
-  /** `actor`: the principal that asks; `gone`: its connection has closed. */
+  /** `actor`: the asking principal; `gone`: aborts when its connection closes. */
   async ask(question: ForecastQuestion | QuestionOfState, actor: string, gone: AbortSignal): Promise<ForecastOutcome> {
     if (this.#isClosed) throw closing();
     const askedAtMs = performance.now();
@@ -57,7 +57,7 @@ export class ForecastPool {
       if (gone.aborted || performance.now() - askedAtMs > this.#options.answerMsMax) throw this.#tooLong();
       return await this.#answer(question, gone, turn);
     } catch (error) {
-      // Read again: the pool may have been closed while the answer was awaited.
+      // Checked again: the pool may have been closed while the answer was awaited.
       throw this.#wasClosed() ? closing() : error;
     } finally {
       this.#answering = null;
@@ -84,7 +84,7 @@ export class ForecastPool {
     return turn;
   }
 
-  /** The first question of the principal that was served least recently. */
+  /** Starts the first question of the principal that was served least recently. */
   #next(): void {
     const [first] = this.#waiting;
     if (first === undefined || this.#answering !== null) return;
@@ -99,7 +99,7 @@ export class ForecastPool {
     this.#share();
   }
 
-  /** Bounds the answer that is computed, once another principal waits. */
+  /** Limits the answer in progress once another principal waits. */
   #share(): void {
     const turn = this.#answering;
     if (turn === null || turn.limit !== undefined) return;
@@ -139,7 +139,7 @@ export class ForecastPool {
     return refuse("tookTooLong", `Looking ahead was given up after ${seconds} s. Try again later, or when less waits.`);
   }
 
-  /** A thread that died is replaced for the next question. */
+  /** The thread; one that ended is replaced for the next question. */
   #running(): Thread {
     if (this.#thread !== null) return this.#thread;
     const thread: Thread = new ThreadCalls(new URL("./forecast-thread.ts", import.meta.url), null);

@@ -22,9 +22,9 @@ export type ForecastQuestion =
   | { readonly kind: "whatIf"; readonly change: WhatIfChange; readonly horizonMs: number };
 
 export interface ForecastAnswers {
-  /** `null`: there is no such workload. */
+  /** `null`: the workload does not exist. */
   readonly changes: StartingChanges | null;
-  /** `null`: it does not wait to start. */
+  /** `null`: the workload does not wait to start. */
   readonly estimate: StartEstimate | null;
   /** `null`: the cursor is unknown. */
   readonly estimates: Page<ExpectedStart> | null;
@@ -34,10 +34,10 @@ export interface ForecastAnswers {
   readonly whatIf: WhatIfAnswer;
 }
 
-/** A question that is resolved against the state that is simulated: both come from one read. Throws refusals. */
+/** A question that depends on the simulated state, so that both come from one read. Throws refusals. */
 export type QuestionOfState<Question extends ForecastQuestion = ForecastQuestion> = (engine: Engine) => Question;
 
-/** A question with its state. */
+/** A question with the state that it is about. */
 export interface ForecastRequest {
   readonly question: ForecastQuestion;
   readonly snapshot: Uint8Array;

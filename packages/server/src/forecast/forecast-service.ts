@@ -1,12 +1,12 @@
 /**
- * Accepts forecast questions. Simulations of the future take longer, so they have a separate pool from trials on the
- * present state.
+ * Accepts forecast questions. Simulations of the future take longer, so they have another pool than counterfactual runs
+ * on the present state.
  */
 import type { Driver } from "../driver/driver.ts";
 import { ForecastPool } from "./forecast-pool.ts";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, QuestionOfState } from "./forecast-question.ts";
 
-/** Ten times the expected time of the slowest question. */
+/** In ms; ten times the expected time of the slowest question. */
 const ANSWER_MS_MAX = 30_000;
 
 export interface ForecastServiceOptions {
@@ -16,9 +16,9 @@ export interface ForecastServiceOptions {
 }
 
 export class ForecastService {
-  /** Changes that would start work now, and defragmentation. */
+  /** Questions about the present state: changes that would start work now, and defragmentation. */
   readonly #present: ForecastPool;
-  /** Start estimates and what-ifs. */
+  /** Questions about the future: start estimates and what-ifs. */
   readonly #future: ForecastPool;
 
   constructor({ driver, nowMs, answerMsMax = ANSWER_MS_MAX }: ForecastServiceOptions) {
@@ -26,7 +26,7 @@ export class ForecastService {
     this.#future = new ForecastPool({ driver, nowMs, answerMsMax });
   }
 
-  /** `gone`: the client has disconnected, and the question is given up. */
+  /** `gone`: aborts when the client disconnects; the question is then abandoned. */
   async ask<Kind extends ForecastQuestion["kind"]>(
     question: ForecastQuestion & { readonly kind: Kind },
     actor: string,
@@ -36,7 +36,7 @@ export class ForecastService {
     return answerIn<Kind>(await (isOfPresent ? this.#present : this.#future).ask(question, actor, gone));
   }
 
-  /** A what-if, whose change is resolved on the state that it simulates. */
+  /** Answers a what-if whose change depends on the simulated state. */
   async whatIf(
     question: QuestionOfState<ForecastQuestion & { readonly kind: "whatIf" }>,
     actor: string,
@@ -52,6 +52,6 @@ export class ForecastService {
 
 function answerIn<Kind extends ForecastQuestion["kind"]>(outcome: ForecastOutcome): ForecastAnswers[Kind] {
   if (outcome.kind === "failed") throw new Error(`looking ahead failed: ${outcome.message}`);
-  // The thread answers each kind of question with its kind of answer.
+  // The thread answers each kind of question with the answer type of that kind.
   return outcome.answer as ForecastAnswers[Kind];
 }

@@ -22,25 +22,25 @@ import {
 import type { StartEstimator } from "@headroom/views";
 import type { ForecastAnswers, ForecastOutcome, ForecastQuestion, ForecastRequest } from "./forecast-question.ts";
 
-/** Starts over with the thread. */
+/** Calibration of forecasts; it starts from nothing with each thread. */
 const calibration = new LiveCalibration();
 
 const rangesAt = (engine: Engine, nowMs: number, past = engine.state): readonly EstimatedStart[] =>
   estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: calibration.ranges, past });
 
-/** Instants stay those of the forecast; `askedMs` is what sentences count from. */
+/** Adds the time of the question, from which relative times in sentences count. Instants stay those of the forecast. */
 function told(starts: readonly EstimatedStart[], askedMs: number): ReturnType<StartEstimator> {
   const { accuracy } = calibration;
   return starts.map((each) => ({ ...each, atMs: askedMs, ...(accuracy !== null && { accuracy }) }));
 }
 
-/** Of a fork of the present with work that nobody has submitted: nothing is learned from it. */
+/** Estimates for a fork of the present with work that is not submitted; calibration learns nothing from them. */
 const imagined =
   ({ engine, nowMs }: Present): StartEstimator =>
   (fork) =>
     told(rangesAt(fork, nowMs, engine.state), nowMs);
 
-/** The one forecast of a state: equal for everyone who asks at the same sequence. */
+/** The forecast of the newest state; every question at the same sequence gets the same one. */
 let forecast: { readonly sequence: number; readonly nowMs: number; readonly starts: readonly EstimatedStart[] } | null =
   null;
 

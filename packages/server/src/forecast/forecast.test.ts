@@ -184,7 +184,7 @@ describe("one forecast", () => {
     const [elsewhere] = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).filter(
       (each) => each.workloadId === workloadId,
     );
-    // Nothing has happened meanwhile: all of them were asked of one state.
+    // The sequence has not changed, so all questions were about one state.
     expect((await live.client.status()).sequence).toBe(sequence);
     expect(own.p50AtMs).toEqual(expect.any(Number));
     const { p10AtMs, p50AtMs, p90AtMs } = own;

@@ -4,7 +4,7 @@ import { removeDirectory, temporaryDirectory } from "../driver/testing/bench-hom
 
 const script = new URL("testing/fill-disk.ts", import.meta.url).pathname;
 /**
- * A separate file system in a separate mount namespace: invisible to other processes, and removed with the last
+ * A separate file system in a separate mount namespace: other processes do not see it, and it is removed with its last
  * process.
  */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;

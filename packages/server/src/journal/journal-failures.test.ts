@@ -53,7 +53,10 @@ async function opened(directory = home): Promise<OpenHome> {
 
 const database = (directory = home): string => path.join(journalDirectory(directory), "journal.db");
 
-/** A journal of some groups, closed cleanly; its snapshots are removed, so that a start reads all of it. */
+/**
+ * Writes a journal of some groups and closes it cleanly. Its snapshots are removed, so that a start reads the whole
+ * journal.
+ */
 async function writeJournal(groupCount: number): Promise<void> {
   const { driver, close } = await openHome(home);
   for (let index = 0; index < groupCount; index++) await driver.command(submit(testSpec(`w${index}`)));
@@ -67,7 +70,7 @@ function edit(sql: string, ...values: (string | number)[]): void {
   connection.close();
 }
 
-/** A copy of the home as if the process had been killed right now. */
+/** Copies the home directory in its present state, as if the process had been killed now. */
 function copyOfLive(): string {
   const copy = path.join(home, "copy");
   rmSync(copy, { recursive: true, force: true });
@@ -315,7 +318,7 @@ describe("a journal that does not hold what is known of it", () => {
     }
     rmSync(path.join(journalDirectory(home), "head.witness"));
     expect((await refusal()).message).toMatch(new RegExp(`snapshot .*${count}.snapshot knows event ${count}`));
-    // The recovery that the message names.
+    // The remedy that the message names.
     rmSync(journalDirectory(home), { recursive: true });
     expect((await opened()).driver.status().sequence).toBe(0);
   });

@@ -7,17 +7,17 @@ export interface MeasuredRunThreadData {
   readonly windowMinMs: number;
 }
 
-/** What a workload trains, as it was declared. */
+/** The model that a workload trains, as declared at submission. */
 export interface DeclaredModel {
   readonly workloadId: string;
   readonly workload: string;
   readonly team: string;
-  /** Of the person who submitted it. */
+  /** The user who submitted the workload. */
   readonly owner: string;
   readonly training: PlacedRun["training"];
 }
 
-/** An attempt with everything that it reported. */
+/** An attempt with all its progress reports. */
 export interface ObservedAttempt {
   readonly attemptId: string;
   readonly workloadId: string;
@@ -25,7 +25,10 @@ export interface ObservedAttempt {
   readonly acceleratorsPerWorker: number;
   readonly workers: number;
   readonly points: readonly StepPoint[];
-  /** Mean share of time in which none of its accelerators was busy; `null`: it reports no use. */
+  /**
+   * Mean share of time in which none of the attempt's accelerators was busy; `null`: the attempt reports no
+   * utilization.
+   */
   readonly idleShare: number | null;
   readonly hasEnded: boolean;
 }
@@ -33,11 +36,11 @@ export interface ObservedAttempt {
 export type OwnedRun = MeasuredRun & { readonly owner: string };
 
 export type MeasuredRunRequest =
-  /** Workloads with a model, and attempts of them that have not been seen to end. */
+  /** Asks for the workloads with a model and their attempts whose end has not been seen. */
   | { readonly kind: "begin" }
   | { readonly kind: "declare"; readonly model: DeclaredModel; readonly nowMs: number }
   | { readonly kind: "observe"; readonly attempts: readonly ObservedAttempt[]; readonly nowMs: number }
-  /** Their owners know that these attempts are slow. */
+  /** States that the owners of these attempts have been notified. */
   | { readonly kind: "told"; readonly attemptIds: readonly string[] }
   | { readonly kind: "predictions"; readonly workloadId: string }
   | { readonly kind: "report" }
@@ -46,10 +49,10 @@ export type MeasuredRunRequest =
 export interface MeasuredRunAnswer {
   readonly problems: readonly string[];
   readonly correction: FleetCorrection;
-  /** After `begin`. */
+  /** Answer to `begin`. */
   readonly workloadIds?: readonly string[];
   readonly unfinished?: readonly { readonly attemptId: string; readonly workloadId: string }[];
-  /** After `observe`: slow attempts whose owners do not know yet. */
+  /** Answer to `observe`: slow attempts whose owners have not been notified. */
   readonly slow?: readonly OwnedRun[];
   readonly predictions?: WorkloadPredictions;
   readonly report?: FleetPredictions;

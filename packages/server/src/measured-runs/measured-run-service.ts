@@ -1,7 +1,7 @@
 /**
- * Puts measured steps beside predictions. Every minute the attempts of workloads that name their model are measured by their telemetry, on a
- * thread of its own; the correction that follows applies to every later sizing. Owners of slow runs are told once. None of it
- * stops the control plane: a failed look is reported and tried again.
+ * Compares measured steps with predictions. Every minute, attempts of workloads that name their model are measured by
+ * their telemetry, on a separate thread. The resulting correction applies to every later sizing, and owners of slow
+ * runs are notified once. Failures never stop the control plane: a failed measurement is logged and tried again.
  */
 import { existsSync } from "node:fs";
 import { acceleratorCount } from "@headroom/engine";
@@ -23,15 +23,18 @@ import type {
 } from "./measured-run-messages.ts";
 
 export interface MeasuredRunRules {
-  /** Between two looks at what attempts reported. */
+  /** Interval between measurements in ms. */
   readonly lookEveryMs: number;
-  /** The shortest time over which steps are counted. */
+  /** Minimum time in ms over which steps are counted. */
   readonly windowMinMs: number;
 }
 
 export const measuredRunDefaults: MeasuredRunRules = { lookEveryMs: 60_000, windowMinMs: measuredWindowMinMs };
 
-/** Attempts that one look reads: a few milliseconds each. The longest not looked at come first. */
+/**
+ * Maximum number of attempts read in one measurement, at a few milliseconds each. Attempts that were measured longest
+ * ago come first.
+ */
 const ATTEMPTS_PER_LOOK = 256;
 const POINTS_READ = 600;
 const WAITING_MAX = 64;
@@ -48,7 +51,7 @@ interface Options {
   readonly telemetry: Pick<Telemetry, "read">;
   readonly log: Pick<DriverLog, "warn">;
   nowMs(): number;
-  /** Resolves when the owner was told, or nobody can be. */
+  /** Resolves when the owner was notified, or no notification rule matches. */
   tellOwner(run: OwnedRun): Promise<void>;
 }
 
@@ -70,16 +73,16 @@ export class MeasuredRunService {
     this.#options = options;
     this.#timer = setInterval(() => this.#lookAgain(), options.rules.lookEveryMs);
     this.#timer.unref();
-    // The thread starts with the first model: most starts have none.
+    // The thread starts with the first model: most control planes have none.
     if (existsSync(options.file)) void this.#begin();
   }
 
-  /** What the fleet's runs have shown so far. */
+  /** Correction of predictions from the fleet's runs so far. */
   get correction(): FleetCorrection {
     return this.#correction;
   }
 
-  /** The question with the fleet's correction, unless it states one. */
+  /** Adds the fleet's correction to a question that does not state one. */
   corrected(question: SizingQuestion): SizingQuestion {
     if (question.kind !== "training" || question.training.correction !== undefined) return question;
     return { ...question, training: { ...question.training, correction: this.#correction } };
@@ -156,7 +159,9 @@ export class MeasuredRunService {
     for (const run of slow ?? []) void this.#tell(run);
   }
 
-  /** `null`: its workload is gone, or its workers are unlike each other. */
+  /**
+   * An attempt's placement and telemetry; `null`: its workload no longer exists, or its workers differ from each other.
+   */
   async #observe(id: AttemptId, workloadId: string): Promise<ObservedAttempt | null> {
     const { driver, telemetry } = this.#options;
     const placed = await driver.read((engine) => placementOf(engine, id, workloadId as WorkloadId));
@@ -172,7 +177,7 @@ export class MeasuredRunService {
     };
   }
 
-  /** At most once for each attempt, however often it is found slow while a message is on its way. */
+  /** Notifies the owner at most once for each attempt, even if it is found slow again while a message is under way. */
   async #tell(run: OwnedRun): Promise<void> {
     const { attemptId } = run;
     if (this.#telling.has(attemptId)) return;
@@ -187,7 +192,7 @@ export class MeasuredRunService {
     }
   }
 
-  /** For requests: bounded. */
+  /** Bounded calls for API requests. */
   async #ask(request: MeasuredRunRequest): Promise<MeasuredRunAnswer> {
     if (this.#isClosed) throw refuse("closing", "The control plane is closing.");
     if (this.#waitingCount >= WAITING_MAX)
@@ -210,7 +215,7 @@ export class MeasuredRunService {
     return answer;
   }
 
-  /** A thread that died (for example out of memory) is replaced for the next request. */
+  /** The thread; one that ended (for example out of memory) is replaced for the next request. */
   #running(): MeasuringThread {
     if (this.#thread !== null) return this.#thread;
     const data: MeasuredRunThreadData = { file: this.#options.file, windowMinMs: this.#options.rules.windowMinMs };

@@ -1,6 +1,7 @@
 /**
- * Declared models and measured attempts in SQLite. Nothing here is a fact that a decision needs: commits are not synced, and a file that
- * cannot be used is put aside and made new. Bounded in models, bytes of models and attempts; the oldest go first.
+ * Declared models and measured attempts in SQLite. No decision depends on this data, so commits are not synced, and an
+ * unusable file is put aside and created again. The number of models, their bytes and the number of attempts are
+ * bounded; the oldest are dropped first.
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -26,14 +27,14 @@ const SCHEMA = `
   CREATE INDEX IF NOT EXISTS attempts_by_age ON attempts (updated_ms);
   PRAGMA user_version = ${FORMAT};
 `;
-/** Workloads whose model is kept, and their bytes: a config.json has some kilobytes. */
+/** Maximum number of kept models, and their bytes: a config.json has some kilobytes. */
 const MODELS_MAX = 20_000;
 const MODELS_BYTES_MAX = 64 * 1024 * 1024;
-/** Measured attempts that are kept: some 1 KiB each, and sixteen times what counts for one kind. */
+/** Maximum number of kept attempts: about 1 KiB each, and sixteen times the number used for one kind. */
 const ATTEMPTS_MAX = 4_096;
 const OWNER_ALONE = 0o600;
 
-/** One attempt: where it ran, what was predicted and what was measured. */
+/** One attempt: its placement, its prediction and its measurement. */
 export interface StoredAttempt extends Omit<DeclaredModel, "training"> {
   readonly attemptId: string;
   readonly placed: {
@@ -41,12 +42,12 @@ export interface StoredAttempt extends Omit<DeclaredModel, "training"> {
     readonly acceleratorsPerWorker: number;
     readonly workers: number;
   };
-  /** Reports before it are of another size of the gang. */
+  /** Reports before this time belong to another size of the gang. */
   readonly sinceMs: number;
   readonly prediction: RunPrediction | { readonly kind: "unpredicted"; readonly reason: string };
   readonly measured: (MeasuredStep & { readonly idleShare: number | null; readonly atMs: number }) | null;
   readonly slow: (SlowRun & { readonly otherRuns: number }) | null;
-  /** Looks in a row that found it slow. */
+  /** Number of successive measurements that found the attempt slow. */
   readonly slowLooks: number;
   readonly isTold: boolean;
   readonly hasEnded: boolean;
@@ -68,7 +69,7 @@ export class MeasuredRunStore {
     return problems;
   }
 
-  /** Replaces the workload's earlier model, with what was measured beside it. */
+  /** Replaces the workload's model and drops measurements of the earlier one. */
   declare(model: DeclaredModel, nowMs: number): void {
     const text = JSON.stringify(model);
     const known = this.model(model.workloadId);
@@ -110,7 +111,7 @@ export class MeasuredRunStore {
       .run(ATTEMPTS_MAX);
   }
 
-  /** Its place among the others stays. */
+  /** Replaces an attempt without changing its place in the order of age. */
   replace(attempt: StoredAttempt): void {
     this.#database
       .prepare("UPDATE attempts SET attempt = ? WHERE attempt_id = ?")
@@ -121,7 +122,7 @@ export class MeasuredRunStore {
     return this.#attempts("SELECT attempt FROM attempts WHERE has_ended = 0", []);
   }
 
-  /** Newest first. */
+  /** The workload's attempts, the newest first. */
   attemptsOf(workloadId: string, limit: number): readonly StoredAttempt[] {
     return this.#attempts(
       "SELECT attempt FROM attempts WHERE workload_id = ? ORDER BY updated_ms DESC, attempt_id DESC LIMIT ?",
@@ -129,7 +130,7 @@ export class MeasuredRunStore {
     );
   }
 
-  /** Oldest first. */
+  /** All attempts, the oldest first. */
   allAttempts(): readonly StoredAttempt[] {
     return this.#attempts("SELECT attempt FROM attempts ORDER BY updated_ms, attempt_id", []);
   }
@@ -183,7 +184,7 @@ export class MeasuredRunStore {
 }
 
 function openFile(file: string): DatabaseSync {
-  // SQLite gives the files beside it the same mode.
+  // SQLite creates its further files with the mode of this one.
   closeSync(openSync(file, "a", OWNER_ALONE));
   const database = new DatabaseSync(file);
   try {

@@ -1,4 +1,4 @@
-/** The thread that predicts and measures attempts: a prediction is a search and may take a second. */
+/** The thread that predicts and measures attempts: a prediction is a search that may take a second. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { MeasuredRunAnswer, MeasuredRunRequest, MeasuredRunThreadData } from "./measured-run-messages.ts";
 import { MeasuredRuns } from "./measured-runs.ts";

@@ -1,4 +1,7 @@
-/** Predicts attempts of workloads with a declared model, measures them by their reports, and corrects predictions by all of them. */
+/**
+ * Predicts attempts of workloads with a declared model, measures them by their reports, and corrects predictions by all
+ * measurements.
+ */
 import {
   correctionFactor,
   countedRuns,
@@ -23,10 +26,13 @@ import type {
 } from "./measured-run-messages.ts";
 import { MeasuredRunStore, type StoredAttempt } from "./measured-run-store.ts";
 
-/** Attempts shown of a workload and of the fleet. */
+/** Maximum number of attempts shown for a workload and for the fleet. */
 const SHOWN_OF_WORKLOAD_MAX = 100;
 const SHOWN_OF_FLEET_MAX = 200;
-/** Looks in a row that must find a run slow before its owner is told: one may fall into an evaluation or a checkpoint. */
+/**
+ * Number of successive slow measurements before the owner is notified: a single one may fall into an evaluation or a
+ * checkpoint.
+ */
 const SLOW_LOOKS_MIN = 2;
 
 type PartOfAnswer = Omit<MeasuredRunAnswer, "correction" | "problems">;
@@ -203,7 +209,7 @@ function fleetRunOf({ workloadId, owner, prediction, measured }: MeasuredAttempt
   };
 }
 
-/** The attempt with whether it is slow, by the runs of other workloads. */
+/** The attempt, and whether it is slow compared with runs of other workloads. */
 function judgedBy(attempt: PredictedAttempt, counted: readonly FleetRun[]): PredictedAttempt {
   const { prediction, measured, slow: before } = attempt;
   const isIdle = measured === null;

@@ -1,4 +1,7 @@
-/** Series by team, pool, accelerator type and kind of workload. Their number is bounded: teams past `TEAMS_MAX` share one label. */
+/**
+ * Series by team, pool, accelerator type and kind of workload. Their number is bounded: teams beyond `TEAMS_MAX` share
+ * one label.
+ */
 import type { Engine, Event, NodeId } from "@headroom/engine";
 import type { AcceleratorReading } from "@headroom/protocol";
 import { fleetView, READINGS_FRESH_MS, teamList } from "@headroom/views";
@@ -7,11 +10,14 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
 const TEAMS_MAX = 500;
-/** Accelerators with series of their own: seven each. */
+/** Maximum number of accelerators with series of their own, seven for each. */
 const READINGS_MAX = 4_096;
 const BYTES_PER_MIB = 1024 * 1024;
 const OTHER_TEAMS = "(other)";
-/** From a second to a week: interactive work and long queues can both be told apart. */
+/**
+ * Bucket bounds of waiting times in seconds, from a second to a week: they distinguish the waits of interactive work
+ * and those of long queues.
+ */
 const waitBoundsS = [1, 5, 15, 60, 300, 900, 3_600, 4 * 3_600, 12 * 3_600, 86_400, 3 * 86_400, 7 * 86_400];
 
 interface AcceleratorSeries {
@@ -42,12 +48,12 @@ interface ReadingSeries {
   readonly reading: AcceleratorReading;
 }
 
-/** Read from one state, so that the series agree with each other. */
+/** Figures read from one state, so that the series agree with each other. */
 export interface FleetFigures {
   readonly accelerators: readonly AcceleratorSeries[];
   readonly teams: readonly TeamSeries[];
   readonly workloads: readonly WorkloadSeries[];
-  /** Of the accelerators whose vendor's tool answered within the last minute; at most `READINGS_MAX`. */
+  /** Readings of accelerators whose vendor tool answered within the last minute; at most `READINGS_MAX`. */
   readonly readings: readonly ReadingSeries[];
 }
 
@@ -87,7 +93,7 @@ function readingSeries({ state }: Engine, { all }: AcceleratorReadings, nowMs: n
   return series;
 }
 
-/** Workloads that have not ended. */
+/** Counts workloads that have not ended. */
 function workloadSeries({ state }: Engine, teams: ReadonlySet<string>): WorkloadSeries[] {
   const series = new Map<string, WorkloadSeries>();
   for (const { spec, phase, endedAtMs } of state.workloads.values()) {
@@ -101,7 +107,10 @@ function workloadSeries({ state }: Engine, teams: ReadonlySet<string>): Workload
   return [...series.values()];
 }
 
-/** Each value is a series for each accelerator: names, units of the value in one of the metric's, meanings. */
+/**
+ * Metrics of readings: each value gives one series for each accelerator. Fields: metric name, value units in one metric
+ * unit, help text.
+ */
 const readingMetrics = {
   busyMilli: ["utilization_ratio", 1000, "Share of time in which the accelerator was busy."],
   memoryUsedMib: ["memory_used_bytes", 1 / BYTES_PER_MIB, "Memory in use."],

@@ -12,12 +12,12 @@ export interface Measured {
   readonly fleet: FleetFigures;
 }
 
-/** Upper bounds in seconds; chosen so that a durable write (1 to 50 ms) and a stuck disk can be told apart. */
+/** Bucket bounds in seconds, chosen to tell a durable write (1 to 50 ms) from a stuck disk. */
 const latencyBoundsS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 interface Answers {
   readonly duration: Histogram.Internal<"operation">;
-  /** By the first digit of the status, 1 to 5. */
+  /** Counters by the first digit of the status, 1 to 5. */
   readonly byStatusClass: readonly Counter.Internal[];
 }
 
@@ -28,7 +28,7 @@ export class Metrics {
   readonly #gauges = new Map<string, Gauge>();
   readonly #counters = new Map<string, Counter>();
 
-  /** `operations`: the only values of the label `operation`. */
+  /** `operations`: all allowed values of the label `operation`. */
   constructor(operations: readonly string[]) {
     const registers = [this.#registry];
     const labelNames = ["operation", "status"] as const;
@@ -133,7 +133,7 @@ export class Metrics {
     return gauge;
   }
 
-  /** A total that is counted elsewhere. */
+  /** Exposes a total that other code counts. */
   #counter(name: string, help: string, total: number): void {
     let counter = this.#counters.get(name);
     if (counter === undefined) {

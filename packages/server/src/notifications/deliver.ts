@@ -1,4 +1,4 @@
-/** One attempt to deliver one message: a POST, or a process that gets it on its input. */
+/** One attempt to deliver one message: a POST, or a process that reads it from its standard input. */
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import type { NotificationMessage } from "./message.ts";
@@ -7,7 +7,7 @@ import type { NotificationRule } from "./rules.ts";
 const WEBHOOK_TIMEOUT_MS = 10_000;
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** Throws where it did not arrive. */
+/** Throws if the message was not delivered. */
 export async function deliver(
   rule: NotificationRule,
   message: NotificationMessage,
@@ -38,12 +38,12 @@ function runCommand(command: string, body: string, signal: AbortSignal): Promise
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const child = spawn(command, { shell: true, detached: true, stdio: ["pipe", "ignore", "ignore"] });
   const kill = (): void => {
-    // The whole group: the command may have started others.
+    // Kills the whole process group, because the command may have started other processes.
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
   };
   const limit = setTimeout(kill, COMMAND_TIMEOUT_MS);
   signal.addEventListener("abort", kill, { once: true });
-  // A command that does not read its input closes it early.
+  // A command that does not read its input may close it early.
   child.stdin.on("error", () => undefined);
   child.stdin.end(body);
   child.once("error", reject);

@@ -1,16 +1,19 @@
-/** From an event to what a person is told of it. */
+/** Converts an event to a notification message. */
 import type { Engine, Event, TeamName, Workload, WorkloadId } from "@headroom/engine";
 import { eventEnvelope, eventText, slowRunText } from "@headroom/views";
 import type { OwnedRun } from "../measured-runs/measured-run-messages.ts";
 import type { NotificationKind, NotificationRule } from "./rules.ts";
 
 export interface NotificationMessage {
-  /** Sequence of the event, or for a slow run of the newest one: the same message sent twice has the same one. */
+  /**
+   * Sequence of the event; for a slow run, the sequence of the newest event. A message that is sent twice keeps its
+   * sequence.
+   */
   readonly sequence: number;
   readonly atMs: number;
   readonly kinds: readonly NotificationKind[];
   readonly team: string;
-  /** `null`: it is about a team. */
+  /** `null`: the message is about a team. */
   readonly workload: {
     readonly id: string;
     readonly name: string;
@@ -20,7 +23,7 @@ export interface NotificationMessage {
   readonly sentence: string;
 }
 
-/** `null`: the event is of no kind that rules name. */
+/** `null`: notification rules do not cover this kind of event. */
 export function messageOf({ state }: Engine, sequence: number, event: Event): NotificationMessage | null {
   const common = { sequence, atMs: event.atMs, sentence: eventText(eventEnvelope(sequence, event).event).sentence };
   if (event.kind === "budgetCrossed") return { ...common, kinds: ["budget"], team: event.team, workload: null };
@@ -35,14 +38,17 @@ export function messageOf({ state }: Engine, sequence: number, event: Event): No
   return workload === undefined ? null : { ...common, kinds: ["preempted"], ...about(workload) };
 }
 
-/** No event stands behind it: telemetry is not in the journal. */
+/** Message about a slow run. It belongs to no event, because telemetry is not in the journal. */
 export function slowRunMessage(run: OwnedRun, sequence: number, atMs: number): NotificationMessage {
   const { workloadId: id, workload: name, team, owner: user } = run;
   const sentence = `${name}: ${slowRunText(run) ?? ""}`;
   return { sequence, atMs, kinds: ["slow"], team, workload: { id, name, user, phase: "running" }, sentence };
 }
 
-/** An attempt that has ended since is known by its name alone: its workload's id is before the first separator. */
+/**
+ * The workload of an attempt. If the attempt has ended since, its id gives the workload's id: the part before the first
+ * separator.
+ */
 function workloadIdOf(
   state: Engine["state"],
   attemptId: Parameters<Engine["state"]["attempts"]["get"]>[0],
@@ -55,7 +61,7 @@ function about({ id, spec, phase, actor }: Workload): Pick<NotificationMessage, 
   return { team: spec.team, workload: { id, name: spec.name, user: actor, phase } };
 }
 
-/** Whether the rule asks for the message. */
+/** Whether the rule selects the message. */
 export function isWanted({ on, team }: NotificationRule, message: NotificationMessage, { state }: Engine): boolean {
   if (!on.some((kind) => message.kinds.includes(kind))) return false;
   if (team === undefined) return true;

@@ -15,7 +15,7 @@ let home: string;
 let live: LiveControlPlane | null = null;
 let receiver: Server;
 let url: string;
-/** Bodies that were accepted, and the answers to the first requests. */
+/** Bodies received with success, and statuses to answer to the first requests. */
 let received: { readonly message: NotificationMessage; readonly signature: string | undefined }[];
 let answers: number[];
 

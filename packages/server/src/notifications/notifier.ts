@@ -1,6 +1,7 @@
 /**
- * Sends messages about durable events. At least once: the place in the journal is kept on disk behind what was delivered or given up, so
- * that a restart sends the rest again, with the same sequences. Each rule has its own queue, so that one dead webhook delays no other.
+ * Sends messages about durable events, at least once each. The position in the journal is saved only after messages
+ * were delivered or given up, so that a restart sends the rest again, with the same sequences. Each rule has its own
+ * queue, so that an unreachable webhook delays no other rule.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -12,9 +13,9 @@ import { isWanted, messageOf } from "./message.ts";
 import type { NotificationMessage } from "./message.ts";
 import type { NotificationRule } from "./rules.ts";
 
-/** Messages of one rule that wait; more are dropped, the oldest first, and reported. */
+/** Maximum number of waiting messages of one rule; beyond it the oldest is dropped and logged. */
 const WAITING_MAX = 1_000;
-/** Pauses between attempts: a receiver that restarts is back within minutes. */
+/** Pauses between delivery attempts in ms: a receiver that restarts is back within minutes. */
 const RETRY_PAUSES_MS = [1_000, 5_000, 30_000, 120_000, 600_000] as const;
 const SAVE_EVERY_MS = 1_000;
 const PLACE_FILE = "notified.json";
@@ -34,7 +35,7 @@ export class Notifier {
   readonly #closing = new AbortController();
   readonly #queues: RuleQueue[];
   readonly #placeFile: string;
-  /** The newest event that was looked at. */
+  /** Sequence of the newest event that was read. */
   #seen: number;
   #saved: number;
   #saver: NodeJS.Timeout | null = null;
@@ -43,7 +44,7 @@ export class Notifier {
   constructor(options: NotifierOptions) {
     this.#options = options;
     this.#placeFile = path.join(options.home, PLACE_FILE);
-    // Nothing is sent about the time before the first start.
+    // At the first start, no messages are sent about earlier events.
     this.#seen = placeIn(this.#placeFile) ?? options.driver.status().sequence;
     this.#saved = -1;
     this.#queues = options.rules.map((rule) => new RuleQueue(rule, options, this.#closing.signal));
@@ -57,8 +58,8 @@ export class Notifier {
   }
 
   /**
-   * Sends a message that no event stands behind to the rules that ask for it; resolves when it is delivered or given up, and rejects if the
-   * control plane closes before.
+   * Sends a message that belongs to no event to the rules that select it. Resolves when it is delivered or given up;
+   * rejects if the control plane closes before.
    */
   async send(message: NotificationMessage): Promise<void> {
     const wanted = await this.#options.driver.read((engine) =>
@@ -68,7 +69,7 @@ export class Notifier {
     this.#closing.signal.throwIfAborted();
   }
 
-  /** What is not delivered yet is sent after the next start. */
+  /** Messages that are not delivered yet are sent after the next start. */
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#saver !== null) clearInterval(this.#saver);
@@ -95,7 +96,7 @@ export class Notifier {
     }
   }
 
-  /** Everything up to the place is delivered or given up. */
+  /** Saves the sequence up to which all messages were delivered or given up. */
   #save(): void {
     const place = Math.min(this.#seen, ...this.#queues.map((queue) => queue.oldestWaiting() - 1));
     if (place === this.#saved) return;
@@ -114,7 +115,7 @@ class RuleQueue {
   readonly rule: NotificationRule;
   readonly #options: NotifierOptions;
   readonly #signal: AbortSignal;
-  /** The first is being delivered. */
+  /** Waiting messages; the first is being delivered. */
   readonly #waiting: NotificationMessage[] = [];
   #delivering: Promise<void> | null = null;
 
@@ -127,7 +128,7 @@ class RuleQueue {
   add(message: NotificationMessage): void {
     this.#waiting.push(message);
     if (this.#waiting.length > WAITING_MAX) {
-      // The second: the first is on its way.
+      // Drops the second message, because the first is being delivered.
       const [dropped] = this.#waiting.splice(1, 1);
       this.#options.log.warn(
         `${this.#name()}: too many messages wait; the one about event ${dropped?.sequence} was dropped`,
@@ -136,7 +137,7 @@ class RuleQueue {
     this.#delivering ??= this.#deliverAll();
   }
 
-  /** Resolves when the message no longer waits, or the control plane closes. */
+  /** Queues a message and resolves when it no longer waits, or the control plane closes. */
   async settled(message: NotificationMessage): Promise<void> {
     this.add(message);
     await this.#delivering;
@@ -176,7 +177,7 @@ class RuleQueue {
     }
   }
 
-  /** Without the address, which may hold a secret. */
+  /** Name of the rule for the log, without the address, which may contain a secret. */
   #name(): string {
     const { webhook, on } = this.rule;
     return `notification ${on.join(", ")} by ${webhook === undefined ? "command" : new URL(webhook).host}`;

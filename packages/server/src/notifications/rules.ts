@@ -1,4 +1,4 @@
-/** Which events are sent to whom: `notify.yaml` in the state directory, read by `headroom up`. */
+/** Notification rules: the file `notify.yaml` in the state directory, read by `headroom up`. */
 import { z } from "zod";
 
 export const notificationKinds = ["ended", "failed", "preempted", "budget", "slow"] as const;

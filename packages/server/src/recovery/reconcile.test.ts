@@ -119,7 +119,7 @@ describe("after a restart", () => {
       { id: "local", attempts: [known("w1.1", running), known("w2.1", running)], nodes: [node] },
       { id: "other", attempts: [known("w3.1", running)], nodes: [] },
     ]);
-    // The attempt of `local` that `other` runs is stopped there, and lost where it should be.
+    // The attempt of `local` that `other` runs is stopped at `other`, and lost at `local`.
     expect(effects).toMatchObject([{ kind: "stopGang", executor: "other", attemptId: "w3.1" }]);
     expect(observations.filter(({ kind }) => kind === "attemptLost")).toMatchObject([{ attemptId: "w3.1" }]);
     expect(observations.some(({ kind }) => kind === "nodeUnreachable")).toBe(false);

@@ -1,7 +1,8 @@
 /**
- * After a restart: what the journal says runs against what the executors say runs. Pure: the differences come out as
- * observations for the engine to decide about, and as stops for what it no longer knows. What runs is adopted by doing
- * nothing; only launches that never reported anything are asked again, and executors launch an attempt at most once.
+ * After a restart, compares the running attempts of the journal with those that the executors report. Pure: differences
+ * become observations for the engine, and stops for attempts that the engine no longer knows. Running attempts are
+ * adopted without any action. Only launches without any report are requested again; executors launch an attempt at most
+ * once.
  */
 import { executorOf } from "@headroom/engine";
 import type {
@@ -17,11 +18,11 @@ import type {
 import type { KnownAttempt } from "@headroom/executors";
 import { labelled } from "../node-labels.ts";
 
-/** What one executor said of itself. */
+/** Report of one executor about its attempts and nodes. */
 export interface ExecutorReport {
   readonly id: ExecutorId;
   readonly attempts: readonly KnownAttempt[];
-  /** `null`: it could not be asked; its nodes are left as they were. */
+  /** Nodes of the executor; `null`: it could not list them, and the known nodes stay as they are. */
   readonly nodes: readonly NodeSpec[] | null;
 }
 
@@ -30,7 +31,7 @@ export interface Reconciliation {
   readonly effects: readonly Effect[];
 }
 
-/** Given to what the engine no longer knows: nobody says any more how long it was promised. */
+/** Grace period in ms of attempts that the engine no longer knows, because their own grace period is unknown. */
 const UNKNOWN_GRACE_MS = 10_000;
 
 export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport[]): Reconciliation {
@@ -52,13 +53,13 @@ export function reconcile(state: ReadonlyState, reports: readonly ExecutorReport
   return { observations, effects };
 }
 
-/** Whether the attempt is active under this executor: what another one runs under its name is no part of it. */
+/** Whether the attempt is active under this executor, and not an attempt of another executor. */
 function isOwn(state: ReadonlyState, id: ExecutorId, attemptId: AttemptId): boolean {
   const attempt = state.attempts.get(attemptId);
   return attempt !== undefined && (executorOf(state, attempt) ?? id) === id;
 }
 
-/** The newest attempt that an executor knows: a witness of how far the journal once reached. */
+/** The newest attempt known to any executor: it shows how far the journal had once reached. */
 export function newestKnown(reports: readonly ExecutorReport[]): KnownAttempt | null {
   let newest: KnownAttempt | null = null;
   for (const { attempts } of reports) {
@@ -100,7 +101,7 @@ function observeNodes(state: ReadonlyState, id: ExecutorId, nodes: readonly Node
   const seen = new Set<NodeId>();
   for (const node of nodes) {
     seen.add(node.id);
-    // A node of a pool that nobody declared yet comes in once the pool is there.
+    // A node of an undeclared pool is reported after the pool is declared.
     if (state.pools.get(node.pool)?.executor === id) {
       observations.push({ kind: "nodeSeen", node: labelled(state, node) });
     }

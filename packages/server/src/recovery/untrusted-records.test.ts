@@ -1,4 +1,6 @@
-/** A whole control plane with real processes, beside jobs that modify, remove and forge records within their reach. */
+/**
+ * A complete control plane with real processes, next to jobs that modify, remove and forge the records they can reach.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -5,10 +5,13 @@ import type { JournalAddress } from "@headroom/journal";
 import { outsideInputs } from "@headroom/sim";
 import type { OutsideInput, RecordedWindow } from "@headroom/sim";
 
-/** Points of a chart across a page. */
+/** Number of samples of a replay: the points of a chart across a page. */
 const SAMPLES = 96;
 
-/** `null`: nothing of that period is recorded. The period begins with the first kept round, if that is later. */
+/**
+ * Reads a recorded period; `null`: nothing of it is recorded. The period begins with the first kept round, if that is
+ * later.
+ */
 export function readWindow(
   address: JournalAddress,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -29,7 +32,7 @@ export function readWindow(
     const head = recorded.head();
     const engine = recorded.engineAt(firstSequence - 1);
     const groups = [...recorded.groups(firstSequence - 1, head.sequence)].filter(({ atMs }) => atMs <= toMs);
-    // Nothing happened between the requested start and the first round, unless older rounds were dropped.
+    // If no older rounds were dropped, nothing happened between the requested start and the first round.
     const startsAtMs = Math.max(engine.state.nowMs, recorded.isFirstKept(beginsAtMs) ? beginsAtMs : fromMs);
     return {
       snapshot: engine.snapshot(),

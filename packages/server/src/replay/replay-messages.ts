@@ -5,7 +5,7 @@ import type { ReplayChange } from "@headroom/sim";
 
 export interface ReplayRequest {
   readonly change: ReplayChange;
-  /** Length of the period before `nowMs`. */
+  /** Length in ms of the period that ends at `nowMs`. */
   readonly periodMs: number;
   readonly nowMs: number;
 }

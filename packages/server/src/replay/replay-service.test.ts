@@ -20,7 +20,7 @@ async function outcome(id: string): Promise<Replay> {
   }
 }
 
-/** Two run at once on two slots, so that the third waits. */
+/** Runs three workloads on two slots, so that the third waits. */
 async function runThree(): Promise<void> {
   const ids: string[] = [];
   for (const name of ["a", "b", "c"]) {
@@ -44,7 +44,7 @@ describe("replays", () => {
     const { recorded, control, changed, teams, users, sizes, sentence, notes } = replay.report;
     expect(recorded).toMatchObject({ workloads: 3, started: 3, endedCount: 3 });
     expect(recorded.waitP95Ms).toBeGreaterThanOrEqual(250);
-    // The last one may end slightly later than recorded, after the period.
+    // In a simulated timeline the last workload may end slightly later than recorded, after the period.
     for (const timeline of [control, changed]) {
       expect(timeline.workloads).toBe(3);
       expect(timeline.endedCount).toBeGreaterThanOrEqual(2);

@@ -1,4 +1,4 @@
-/** Running and finished replays, each in its own thread. They are not recorded: a restart drops them. */
+/** Running and finished replays, each on its own thread. They are not recorded: a restart drops them. */
 import type { Worker } from "node:worker_threads";
 import type { JournalAddress } from "@headroom/journal";
 import { refuse } from "@headroom/protocol";
@@ -6,9 +6,9 @@ import type { Replay } from "@headroom/protocol";
 import { startThread } from "@headroom/platform";
 import type { ReplayData, ReplayMessage, ReplayRequest } from "./replay-messages.ts";
 
-/** Each takes a core, and the memory for a week's inputs. */
+/** Maximum number of running replays: each takes a core, and memory for a week of inputs. */
 const RUNNING_MAX = 2;
-/** Maximum number of finished reports. */
+/** Maximum number of kept reports. */
 const KEPT_MAX = 16;
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
@@ -27,7 +27,7 @@ export class ReplayService {
     this.#journal = journal;
   }
 
-  /** Returns the id at once; `read` gives progress and result. */
+  /** Starts a replay and returns its id at once; `read` returns progress and result. */
   start(request: ReplayRequest): string {
     const running = [...this.#items.values()].filter(({ worker }) => worker !== null);
     if (running.length >= RUNNING_MAX)

@@ -1,11 +1,14 @@
-/** One replay, outside the driver's event loop. It ends with the answer; a cancelled replay's thread is terminated. */
+/**
+ * One replay, outside the driver's event loop. The thread ends after its answer; cancelling a replay terminates its
+ * thread.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { Replay } from "@headroom/sim";
 import { replayView } from "@headroom/views";
 import { readWindow } from "./read-window.ts";
 import type { ReplayData, ReplayMessage } from "./replay-messages.ts";
 
-/** A batch of rounds of some milliseconds. */
+/** Rounds simulated between two messages: some milliseconds of work. */
 const ROUNDS_AT_ONCE = 1000;
 const PROGRESS_EVERY_MS = 200;
 

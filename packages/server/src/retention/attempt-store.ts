@@ -1,22 +1,22 @@
-/** Decides which ended attempts are kept. Pure: it returns the expired ones, and the caller removes them. */
+/** Decides which ended attempts are kept. Pure: it returns expired attempts, and the caller removes them. */
 import type { AttemptId } from "@headroom/engine";
 
 export interface RetentionRules {
-  /** Maximum number of ended attempts, newest first. */
+  /** Maximum number of ended attempts that are kept, the newest ones. */
   readonly keptMax: number;
-  /** Maximum age of ended attempts. */
+  /** Maximum age of kept attempts in ms. */
   readonly keptMs: number;
 }
 
 /**
- * Each attempt is a directory that every start reads (about 0.2 ms) and that holds up to 128 MiB of logs for each
- * worker. Users rarely look further back than a month.
+ * Every start reads the directory of each kept attempt (about 0.2 ms), and a directory has up to 128 MiB of logs for
+ * each worker. Users rarely look further back than a month.
  */
 export const retentionDefaults: RetentionRules = { keptMax: 2_000, keptMs: 30 * 24 * 3_600_000 };
 
 export class AttemptStore {
   readonly #rules: RetentionRules;
-  /** End times, oldest first. */
+  /** Times of ends by attempt, the oldest end first. */
   readonly #endedAtMs = new Map<AttemptId, number>();
   #newest: { readonly attemptId: AttemptId; readonly sequence: number } | null = null;
 
@@ -24,12 +24,15 @@ export class AttemptStore {
     this.#rules = rules;
   }
 
-  /** The newest one is never removed: a start uses it to detect a journal that is older than its launches. */
+  /**
+   * Notes a launch. The attempt of the newest launch is never removed: a start uses it to detect a journal that is
+   * older than its launches.
+   */
   launched(attemptId: AttemptId, sequence: number): void {
     if (this.#newest === null || sequence > this.#newest.sequence) this.#newest = { attemptId, sequence };
   }
 
-  /** In the order of the ends. A repeated report of an end changes nothing. */
+  /** Notes an end; ends arrive in order. A repeated report of an end changes nothing. */
   ended(attemptId: AttemptId, atMs: number): void {
     if (!this.#endedAtMs.has(attemptId)) this.#endedAtMs.set(attemptId, atMs);
   }

@@ -1,4 +1,4 @@
-/** A whole control plane with real processes: removal of ended attempts, and protection of active ones. */
+/** A complete control plane with real processes: ended attempts are removed, active ones are not. */
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ const keptNames = (): string[] =>
     .filter((name) => name !== ".key")
     .toSorted();
 
-/** Resolves with the attempt's id. */
+/** Runs a workload to its end and returns the attempt's id. */
 async function ranToItsEnd({ client }: LiveControlPlane, name: string): Promise<string> {
   const { workloadId } = await client.submitWorkload({ kind: "train", name, run: "true" });
   for await (const { event } of client.events()) {
@@ -50,7 +50,7 @@ describe("what ended attempts leave", () => {
     await untilKept([attemptId, ...ended.slice(-2)]);
     await first.close();
 
-    // As if the process had died while removing one.
+    // Leaves a directory half removed, as if the process had died during the removal.
     const half = path.join(home, "attempts", ".forgotten-old");
     mkdirSync(half);
     const second = await startLive(home, { retention: { keptMax: 1 } });

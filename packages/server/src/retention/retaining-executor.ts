@@ -1,7 +1,7 @@
 /**
- * An executor wrapper that removes expired attempts. It observes the traffic between driver and executor, and has the
- * executor forget expired attempts, one at a time. An attempt that the engine counts as active is never forgotten: its
- * records are all that prevents a second launch.
+ * An executor wrapper that removes expired attempts. It observes the calls between driver and executor, and has the
+ * executor forget expired attempts one at a time. An attempt that the engine counts as active is never forgotten,
+ * because only its records prevent a second launch.
  */
 import type { AttemptId, Effect } from "@headroom/engine";
 import type {
@@ -26,7 +26,7 @@ export interface RetainingExecutorOptions {
   readonly nowMs: () => number;
 }
 
-/** Number of attempts that are compared with the engine's state in one turn. */
+/** Number of attempts compared with the engine's state in one turn. */
 const BATCH_MAX = 50;
 
 export class RetainingExecutor implements Executor {
@@ -49,7 +49,7 @@ export class RetainingExecutor implements Executor {
     this.#store = new AttemptStore(options.rules);
   }
 
-  /** From now on attempts are forgotten: the driver can say which of them are active. */
+  /** Begins to forget attempts: from now on the driver can answer which attempts are active. */
   begin(driver: Pick<Driver, "read">): void {
     this.#driver = driver;
     this.#tidy();
@@ -114,7 +114,7 @@ export class RetainingExecutor implements Executor {
       });
   }
 
-  /** Until nothing is left to forget, or the engine still counts the rest as active: the next end checks again. */
+  /** Forgets attempts until none is left, or the engine still counts the rest as active; the next end checks again. */
   async #forgetSurplus(driver: Pick<Driver, "read">): Promise<void> {
     for (;;) {
       const surplus = this.#store.surplus(this.#options.nowMs(), BATCH_MAX);
@@ -127,7 +127,7 @@ export class RetainingExecutor implements Executor {
     }
   }
 
-  /** A failed removal is tried again after the next start, not without end. */
+  /** Forgets one attempt. A failed removal is not repeated before the next start. */
   async #forgetOne(attemptId: AttemptId): Promise<void> {
     try {
       await this.#inner.forget(attemptId);

@@ -1,4 +1,4 @@
-/** Answers questions to the performance model one at a time. The thread starts with the first question. */
+/** Answers questions to the performance model one at a time, on a thread that starts with the first question. */
 import type { SizingAnswer, SizingQuestion } from "@headroom/perf";
 import { refuse } from "@headroom/protocol";
 import { ThreadCalls } from "@headroom/platform";
@@ -7,7 +7,9 @@ export type SizingOutcome =
   | { readonly kind: "answered"; readonly answer: SizingAnswer }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Maximum number of waiting questions: at up to a second each, later ones would outlast their client's patience. */
+/**
+ * Maximum number of waiting questions: at up to a second each, clients would give up before later ones are answered.
+ */
 const WAITING_MAX = 16;
 
 export class SizingService {
@@ -34,7 +36,7 @@ export class SizingService {
     }
   }
 
-  /** A thread that died (for example out of memory) is replaced for the next question. */
+  /** The thread; one that ended (for example out of memory) is replaced for the next question. */
   #running(): ThreadCalls<SizingQuestion, SizingOutcome> {
     if (this.#thread !== null) return this.#thread;
     const thread = new ThreadCalls<SizingQuestion, SizingOutcome>(new URL("./sizing-thread.ts", import.meta.url), null);

@@ -1,4 +1,4 @@
-/** The readings of accelerators in the telemetry store: one row for each, with its rolled-up series as text. */
+/** Readings of accelerators in the telemetry store: one row for each accelerator, with its rolled-up series as text. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AcceleratorHistory } from "@headroom/protocol";
 import { AcceleratorSeries } from "@headroom/views";
@@ -16,9 +16,9 @@ export const ACCELERATOR_SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS accelerators_by_age ON accelerators (newest_ms);
 `;
-/** Readings gather for so long before they are written: 20 of them in one row. */
+/** Time in ms that readings are gathered before they are written: 20 readings in one row. */
 const WRITTEN_AFTER_MS = 300_000;
-/** Of one accelerator that wait for a slow disk; older ones are dropped. */
+/** Maximum number of gathered readings of one accelerator if the disk is slow; older readings are dropped. */
 const GATHERED_MAX = 80;
 const NODE_ACCELERATORS_MAX = 1_024;
 
@@ -30,7 +30,7 @@ interface GatheredReadings {
 }
 
 export class AcceleratorRows {
-  /** By node and index, the longest gathered first. */
+  /** Gathered readings by node and index, the longest gathered first. */
   readonly #gathered = new Map<string, GatheredReadings>();
 
   add(samples: readonly AcceleratorSample[]): void {
@@ -42,7 +42,7 @@ export class AcceleratorRows {
     }
   }
 
-  /** Writes what has gathered long enough, `max` rows at most; `all`: everything. */
+  /** Writes readings that were gathered long enough, at most `max` rows; `all`: all readings. */
   flush(
     database: DatabaseSync,
     { nowMs, all, max }: { readonly nowMs: number; readonly all: boolean; readonly max: number },

@@ -1,6 +1,6 @@
 /**
- * Reads the accelerators of all executors on a timer: the newest readings stay in memory, their course goes to the telemetry store, and
- * what they say of running attempts goes the way of the attempts' own reports of utilization.
+ * Reads the accelerators of all executors on a timer. The newest readings stay in memory, and their history goes to the
+ * telemetry store. The utilization of running attempts is passed on like the attempts' own reports.
  */
 import type { AttemptId } from "@headroom/engine";
 import type { Executor, NodeReadings as ReadNode } from "@headroom/executors";
@@ -18,7 +18,7 @@ export interface AcceleratorSamplerOptions {
   readonly telemetry: Pick<Telemetry, "recordReadings" | "measured">;
   readonly executors: readonly Executor[];
   readonly log: DriverLog;
-  /** For tests; default 15 s. */
+  /** For tests: interval in ms; default 15 s. */
   readonly everyMs?: number;
   nowMs(): number;
 }
@@ -27,7 +27,7 @@ export class AcceleratorSampler {
   readonly readings = new AcceleratorReadings();
   readonly #options: AcceleratorSamplerOptions;
   readonly #timer: NodeJS.Timeout;
-  /** The problem of each node that was last logged, so that it is logged once. */
+  /** The last logged problem of each node, so that a problem is logged once. */
   readonly #logged = new Map<string, string>();
   #turn: Promise<void> | null = null;
   #isClosed = false;
@@ -39,14 +39,14 @@ export class AcceleratorSampler {
     this.#begin();
   }
 
-  /** Waits for the turn that is under way; a tool is ended within its time limit. */
+  /** Waits for the reading in progress; a vendor's tool is ended after its time limit. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#turn;
   }
 
-  /** One turn at a time: a slow tool delays the next turn and nothing else. */
+  /** Starts a reading unless one is in progress: a slow tool delays the next reading and nothing else. */
   #begin(): void {
     if (this.#turn !== null || this.#isClosed) return;
     this.#turn = this.#sample()
@@ -85,7 +85,7 @@ export class AcceleratorSampler {
   }
 }
 
-/** Attempts whose utilization is measured on their accelerators, with the time until which that holds. */
+/** Attempts whose utilization is measured on their accelerators, and the time until which the measurement is valid. */
 export type MeasuredUntil = Map<AttemptId, number>;
 
 const nodeAt = ({ node, source, accelerators, problem }: ReadNode, atMs: number): NodeReadings => ({

@@ -1,4 +1,7 @@
-/** A control plane on a machine whose `nvidia-smi` is a stub: from the tool to the API, the metrics and the report on idle resources. */
+/**
+ * A control plane on a machine with a stub of `nvidia-smi`: from the tool to the API, the metrics and the report of
+ * idle resources.
+ */
 import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -27,7 +30,7 @@ afterEach(async () => {
 const header =
   "index, utilization.gpu [%], memory.used [MiB], memory.total [MiB], temperature.gpu, power.draw [W], ecc.errors.uncorrected.volatile.total";
 
-/** Replaced at once, so that no reader sees half of it. */
+/** Replaces the stub atomically, so that no reader sees half of it. */
 function install(...rows: readonly string[]): void {
   const file = path.join(tools, "nvidia-smi");
   const lines = [header, ...rows].join("\n");
@@ -78,7 +81,8 @@ describe("telemetry of accelerators", () => {
     await first.close();
     const second = await start();
     const after = await second.client.nodeTelemetry("n1");
-    // The first plane may have read once more before it closed: the same period, with at least as many readings.
+    // The first control plane may have read once more before it closed: the period is the same, with at least as many
+    // readings.
     expect(after.history[0]?.points[0]).toMatchObject(values);
     expect(after.history[0]?.points[0]?.readings).toBeGreaterThanOrEqual(before.history[0]?.points[0]?.readings ?? 0);
   });

@@ -1,6 +1,6 @@
 /**
- * Telemetry in SQLite: one row for each attempt and each accelerator, with its rolled-up series as text. Nothing here is a fact that a
- * decision needs, so commits are not synced, and a database that cannot be used is put aside and made new.
+ * Telemetry in SQLite: one row for each attempt and each accelerator, with its rolled-up series as text. No decision
+ * depends on this data, so commits are not synced, and an unusable database is put aside and created again.
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -32,15 +32,18 @@ const SCHEMA = `
   ${ACCELERATOR_SCHEMA}
   PRAGMA user_version = ${FORMAT};
 `;
-/** Attempts written by one flush: some milliseconds of this thread, and every attempt of 10,000 in 80 s. */
+/**
+ * Maximum number of attempts written by one flush: some milliseconds of this thread, and all of 10,000 attempts in 80
+ * s.
+ */
 const FLUSHED_PER_TURN = 128;
-/** Reports of an attempt gather for so long before its row is written. */
+/** Time in ms that reports of an attempt are gathered before its row is written. */
 const WRITTEN_AFTER_MS = 5_000;
-/** Rows removed at a time. */
+/** Number of rows removed at a time. */
 const REMOVED_AT_ONCE = 256;
-/** Removing for size stops this far below the limit. */
+/** Removal by size stops at this share of the limit. */
 const TRIMMED_TO = 0.9;
-/** In memory, where no file can be used. */
+/** Maximum bytes of a database in memory, which is used if no file can be. */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 const OWNER_ALONE = 0o600;
 const TRIM_TURNS_MAX = 100;
@@ -57,7 +60,7 @@ export class TelemetryDatabase {
   #database: DatabaseSync;
   #isInMemory = false;
   #problems: string[] = [];
-  /** Reports that are not in a row yet, by attempt, the longest gathered first. */
+  /** Reports that are not written to a row yet, by attempt, the longest gathered first. */
   readonly #gathered = new Map<AttemptId, Gathered>();
   readonly #accelerators = new AcceleratorRows();
 
@@ -111,7 +114,7 @@ export class TelemetryDatabase {
 
   read({ workloadId, attemptId, after, limit, ...range }: MetricsRequest): Page<AttemptMetrics> {
     return this.#orNew(() => {
-      // What gathers is small: written first, so that a page is one query.
+      // Gathered reports are few, so they are written first and a page is one query.
       const own = [...this.#gathered].filter(([, gathered]) => gathered.workloadId === workloadId);
       if (own.length > 0) this.#write(own);
       const rows = this.#database
@@ -138,7 +141,7 @@ export class TelemetryDatabase {
     });
   }
 
-  /** Of what is stored; pages that are free to be written again do not count. */
+  /** Size of the stored data in bytes; free pages do not count. */
   bytes(): number {
     return this.#orNew(() => {
       const {
@@ -180,7 +183,7 @@ export class TelemetryDatabase {
     for (const [attemptId] of due) this.#gathered.delete(attemptId);
   }
 
-  /** By age, then by size: a turn removes some of what is too much, and the next turn goes on. */
+  /** Removes rows by age, then by size. One turn removes a part of the surplus, and the next turn continues. */
   #trim(nowMs: number): void {
     this.#database
       .prepare(
@@ -196,7 +199,7 @@ export class TelemetryDatabase {
       if (remove.run(Number.MAX_SAFE_INTEGER, REMOVED_AT_ONCE).changes === 0) return;
   }
 
-  /** Runs once more on a new database where the present one fails. */
+  /** Runs `act`, and once more on a new database if the present one fails. */
   #orNew<T>(act: () => T): T {
     try {
       return act();
@@ -231,7 +234,7 @@ export class TelemetryDatabase {
 }
 
 function openFile(file: string): DatabaseSync {
-  // SQLite gives the files beside it the same mode.
+  // SQLite creates its further files with the mode of this one.
   closeSync(openSync(file, "a", OWNER_ALONE));
   const database = new DatabaseSync(file);
   try {
@@ -249,7 +252,7 @@ function openFile(file: string): DatabaseSync {
 
 const asideName = (file: string): string => `${file}.unusable`;
 
-/** One is kept, the newest: to look at, not to fill the disk. */
+/** Keeps one unusable file, the newest: it can be inspected, and more would fill the disk. */
 function putAside(file: string): void {
   for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
   if (existsSync(file)) renameSync(file, asideName(file));
@@ -259,6 +262,6 @@ function closeQuietly(database: DatabaseSync | undefined): void {
   try {
     database?.close();
   } catch {
-    // It is replaced anyway.
+    // The database is replaced anyway.
   }
 }

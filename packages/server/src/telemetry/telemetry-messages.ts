@@ -3,16 +3,18 @@ import type { AcceleratorHistory, AttemptMetrics, Page } from "@headroom/protoco
 import type { MetricsRange, NewestReport, ReadingValues, TelemetrySample } from "@headroom/views";
 
 export interface TelemetryRules {
-  /** Series whose newest report is older are removed. */
+  /** Maximum age in ms of a series' newest report; older series are removed. */
   readonly keptMs: number;
-  /** Of the database's content; beyond it the series whose newest reports are oldest are removed. */
+  /**
+   * Maximum size of the database's content in bytes; beyond it, the series with the oldest newest reports are removed.
+   */
   readonly bytesMax: number;
 }
 
 export interface TelemetryThreadData {
   readonly file: string;
   readonly rules: TelemetryRules;
-  /** A missing file is reported. */
+  /** True: a missing file is logged. */
   readonly isExpected: boolean;
 }
 
@@ -26,9 +28,9 @@ export interface ReadingsRequest extends MetricsRange {
 
 export interface MetricsRequest extends MetricsRange {
   readonly workloadId: string;
-  /** Of this attempt alone; `null`: of all. */
+  /** Only this attempt; `null`: all attempts. */
   readonly attemptId: string | null;
-  /** The store's position after which the page begins; 0: at the first. */
+  /** Position in the store after which the page begins; 0: at the first. */
   readonly after: number;
   readonly limit: number;
 }
@@ -37,14 +39,14 @@ export type TelemetryRequest =
   | { readonly kind: "add"; readonly samples: readonly AttemptSample[] }
   | { readonly kind: "addReadings"; readonly samples: readonly AcceleratorSample[] }
   | { readonly kind: "readings"; readonly request: ReadingsRequest }
-  /** Writes what is due; `all`: everything that was not written yet. */
+  /** Writes due reports; `all`: all reports that are not written yet. */
   | { readonly kind: "flush"; readonly nowMs: number; readonly all: boolean }
   | { readonly kind: "read"; readonly request: MetricsRequest }
   | { readonly kind: "newest"; readonly attemptIds: readonly AttemptId[] }
   | { readonly kind: "close" };
 
 export interface TelemetryAnswer {
-  /** What happened to the store since the last answer, for the log. */
+  /** Problems of the store since the last answer, for the log. */
   readonly problems: readonly string[];
   readonly page?: Page<AttemptMetrics>;
   readonly history?: readonly AcceleratorHistory[];

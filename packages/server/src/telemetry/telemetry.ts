@@ -1,6 +1,7 @@
 /**
- * Telemetry of attempts: the newest reports in memory, everything else rolled up in a store on a thread of its own. It never stops the
- * control plane: a store that fails is made new, a thread that ends is started again, and both are reported.
+ * Telemetry of attempts: the newest reports in memory, everything else rolled up in a store on a separate thread.
+ * Failures never stop the control plane: an unusable store is created again, an ended thread is started again, and both
+ * are logged.
  */
 import type { Attempt, AttemptId, ReadonlyState } from "@headroom/engine";
 import { ThreadCalls } from "@headroom/platform";
@@ -23,15 +24,15 @@ import type {
   TelemetryThreadData,
 } from "./telemetry-messages.ts";
 
-/** As long as what ended attempts leave on disk is kept. 1 GiB holds the series of some 60,000 attempts. */
+/** The age limit is that of ended attempts' files. 1 GiB holds the series of about 60,000 attempts. */
 export const telemetryDefaults: TelemetryRules = { keptMs: 30 * 86_400_000, bytesMax: 1024 ** 3 };
 
-/** Reports gather for so long before they are sent to the thread: one message for a thousand of them. */
+/** Interval in ms at which gathered reports are sent to the thread, in one message for a thousand of them. */
 const SEND_EVERY_MS = 200;
 const FLUSH_EVERY_MS = 1_000;
-/** Reports that may wait for the thread: 20 s of 10,000 attempts that report every two seconds. */
+/** Maximum number of reports that wait for the thread: 20 s of 10,000 attempts that report every two seconds. */
 const WAITING_MAX = 100_000;
-/** Reports in one message: a few milliseconds of the event loop to copy. */
+/** Maximum number of reports in one message: copying them takes a few milliseconds of the event loop. */
 const SENT_AT_ONCE = 2_000;
 const RESTARTS_MAX = 10;
 const NEWEST_AT_ONCE = 500;
@@ -39,7 +40,7 @@ const NEWEST_AT_ONCE = 500;
 export interface TelemetryOptions {
   readonly file: string;
   readonly rules: TelemetryRules;
-  /** There is a journal, so there was a store: a missing one is reported. */
+  /** True: a journal exists, so a store should exist too, and a missing store is logged. */
   readonly isExpected: boolean;
   readonly log: DriverLog;
   nowMs(): number;
@@ -49,7 +50,7 @@ type StoreThread = ThreadCalls<TelemetryRequest, TelemetryAnswer>;
 
 export class Telemetry implements TelemetrySink {
   readonly newest = new NewestReports();
-  /** Of these, reports of the job itself are not taken: what the accelerators show counts. */
+  /** Attempts whose own utilization reports are ignored, because readings of their accelerators count. */
   readonly measured: MeasuredUntil = new Map();
   readonly #options: TelemetryOptions;
   #thread: StoreThread | null;
@@ -71,12 +72,12 @@ export class Telemetry implements TelemetrySink {
     this.#flusher.unref();
   }
 
-  /** Reports that were not stored, since too many waited or the thread had ended. */
+  /** Number of reports that were not stored because too many waited or the thread had ended. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
 
-  /** Size of what is stored, as of the last look. */
+  /** Size of the stored data in bytes at the last flush. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -91,20 +92,20 @@ export class Telemetry implements TelemetrySink {
     return (this.measured.get(id) ?? 0) >= this.#options.nowMs();
   }
 
-  /** Sent to the store at once: they come together, a few times a minute. */
+  /** Sends readings to the store at once: they arrive together, a few times a minute. */
   recordReadings(samples: readonly AcceleratorSample[]): void {
     for (let from = 0; from < samples.length; from += SENT_AT_ONCE)
       void this.#call({ kind: "addReadings", samples: samples.slice(from, from + SENT_AT_ONCE) });
   }
 
-  /** Throws `overloaded` where the store cannot be read now. */
+  /** Throws `overloaded` if the store cannot be read now. */
   async readings(request: ReadingsRequest): Promise<readonly AcceleratorHistory[]> {
     const answer = await this.#call({ kind: "readings", request });
     if (answer?.history === undefined) throw restarting();
     return answer.history;
   }
 
-  /** What attempts that still run had reported to an earlier process. */
+  /** Restores the newest reports of running attempts from before the restart. */
   async restore(ids: readonly AttemptId[]): Promise<void> {
     for (let from = 0; from < ids.length; from += NEWEST_AT_ONCE) {
       const attemptIds = ids.slice(from, from + NEWEST_AT_ONCE);
@@ -113,7 +114,7 @@ export class Telemetry implements TelemetrySink {
     }
   }
 
-  /** Throws `overloaded` where the store cannot be read now. */
+  /** Throws `overloaded` if the store cannot be read now. */
   async read(request: MetricsRequest): Promise<Page<AttemptMetrics>> {
     await this.#send();
     const answer = await this.#call({ kind: "read", request });
@@ -132,7 +133,7 @@ export class Telemetry implements TelemetrySink {
     await this.#thread?.ended();
   }
 
-  /** One message at a time: what waits for a slow disk waits here, where it is bounded. */
+  /** Sends one message at a time: reports for a slow disk wait here, where their number is bounded. */
   async #send(): Promise<void> {
     if (this.#isSending || this.#waiting.length === 0) return;
     this.#isSending = true;
@@ -147,7 +148,7 @@ export class Telemetry implements TelemetrySink {
     if (answer !== null) this.#bytes = answer.bytes;
   }
 
-  /** `null`: the thread has ended. */
+  /** Calls the thread; `null`: the thread has ended. */
   async #call(request: TelemetryRequest): Promise<TelemetryAnswer | null> {
     const thread = this.#thread;
     if (thread === null) return null;

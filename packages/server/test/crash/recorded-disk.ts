@@ -56,7 +56,7 @@ export interface Fate {
   /** How many of `pendingCount` changes of a directory survive, oldest first. */
   names(pendingCount: number): number;
   write(): "kept" | "dropped" | "torn";
-  /** Of a torn write. */
+  /** Whether a sector of a torn write survives. */
   sectorKept(): boolean;
 }
 

@@ -7,7 +7,7 @@ import { operationNames, operations } from "@headroom/protocol";
 import type { Operation, OperationName } from "@headroom/protocol";
 
 export interface FuzzedRequest {
-  /** The whole request, with `Connection: close`. */
+  /** The whole request, including `Connection: close`. */
   readonly bytes: Buffer;
   readonly hasToken: boolean;
   readonly line: string;
@@ -18,7 +18,10 @@ const methods = [
   ..."get Post SUBSCRIBE LINK M-SEARCH G\u00c9T".split(" "),
 ];
 
-/** Submissions are more frequent, so that other requests have work to refer to; login links, so that something is created. */
+/**
+ * Operations to draw from. Submissions appear more often, so that other requests have workloads to refer to; login
+ * links appear, so that something is created.
+ */
 const drawnNames: readonly OperationName[] = [
   ...operationNames,
   ...Array<OperationName>(8).fill("submitWorkload"),
@@ -42,7 +45,7 @@ const identifiers = [
   "%F0%9F%92%A9",
 ];
 
-/** Some bodies are valid, so that a bypass of the authentication would leave an event. */
+/** Bodies that would be accepted, so that a bypass of the authentication would record an event. */
 const accepted: Readonly<Partial<Record<OperationName, unknown>>> = {
   submitWorkload: { kind: "train", name: "fuzzed", run: "true", gang: { accelerators: 99 } },
   forecastWorkload: { kind: "train", name: "fuzzed", run: "true" },
@@ -79,7 +82,7 @@ const bodies: readonly string[] = [
   "\u0000\u0001\u0002",
 ];
 
-/** Draws the numbered request of a seed. Each is drawn independently, so that one can be sent alone. */
+/** Draws the request with this number of a seed. Requests are drawn independently, so that one can be sent alone. */
 export function fuzzedRequest(seed: number, number: number, origin: string, token: string): FuzzedRequest {
   let position = 0;
   const below = (bound: number): number => draw(seed, number, `fuzz-${position++}`) % bound;

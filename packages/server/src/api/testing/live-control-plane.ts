@@ -1,4 +1,6 @@
-/** A whole control plane in a temporary directory: real journal, real driver, real processes on two declared slots. */
+/**
+ * A complete control plane in a temporary directory: real journal, real driver, real processes on two declared slots.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,7 +17,7 @@ export interface LiveControlPlane extends RunningControlPlane {
   readonly client: HeadroomClient;
   /** Logged warnings and errors. */
   readonly complaints: string[];
-  /** `fetch` of a path, with the token unless told otherwise. */
+  /** `fetch` of a path, with the token unless the options say otherwise. */
   request(path: string, init?: Init): Promise<Response>;
 }
 

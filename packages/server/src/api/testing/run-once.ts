@@ -1,4 +1,7 @@
-/** `run-once.ts HOME`: starts a control plane, runs one workload to its end and closes. For tests of what a run leaves on disk. */
+/**
+ * `run-once.ts HOME`: starts a control plane, runs one workload to its end and closes. For tests of the files that a
+ * run leaves on disk.
+ */
 import { startLive } from "./live-control-plane.ts";
 
 const live = await startLive(process.argv[2] ?? "");

@@ -7,17 +7,17 @@ import type { FuzzedRequest } from "./fuzzed-requests.ts";
 import type { LiveControlPlane } from "./live-control-plane.ts";
 
 export interface FuzzReport {
-  /** Answers by status; 0: the connection was closed without one. */
+  /** Number of answers by status; 0: the connection was closed without an answer. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Requests answered with a server error. */
+  /** Requests that were answered with a server error. */
   readonly failures: readonly string[];
-  /** Requests without the token that were answered as if they had it. */
+  /** Requests without the token that were answered like authenticated ones. */
   readonly admitted: readonly string[];
-  /** Events caused by requests without the token. */
+  /** Number of events caused by requests without the token. */
   readonly eventsWithoutToken: number;
 }
 
-/** Concurrent connections. */
+/** Number of concurrent connections. */
 const LANES = 16;
 
 export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, count: number): Promise<FuzzReport> {
@@ -31,7 +31,7 @@ export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, c
     const told = `seed ${seed}, request ${number}: ${status} ${request.line.slice(0, 200)}`;
     // 503 means that the server was overloaded.
     if (status >= 500 && status !== 503) failures.push(told);
-    // Every address without an operation answers a GET with the console.
+    // A GET of any address without an operation is answered with the console's page.
     const isOpen = status >= 400 || status === 0 || /^content-type: text\/html/im.test(head);
     if (!request.hasToken && !isOpen) admitted.push(told);
   };
@@ -51,7 +51,7 @@ export async function sendFuzzedRequests(live: LiveControlPlane, seed: number, c
   return { statuses, failures, admitted, eventsWithoutToken };
 }
 
-/** The head of the final answer; empty if the connection was closed without one. The body is not awaited. */
+/** The head of the final answer; empty if the connection was closed without one. Does not wait for the body. */
 function headOfAnswer(url: string, bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -64,7 +64,7 @@ function headOfAnswer(url: string, bytes: Buffer): Promise<string> {
   });
   socket.on("error", () => socket.destroy());
   socket.on("close", () => resolve(text.split("\r\n\r\n", 1)[0] ?? ""));
-  // Half closed, so that a body which is shorter than announced ends the request.
+  // The connection is half closed, so that a body shorter than announced ends the request.
   socket.end(bytes);
   return promise;
 }

@@ -1,4 +1,4 @@
-/** A home directory with a driver and its executor, for tests: opened, closed and opened again as often as wanted. */
+/** A home directory with a driver and its executor, for tests that open and close it repeatedly. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";

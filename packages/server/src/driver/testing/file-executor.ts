@@ -1,7 +1,7 @@
 /**
  * An executor for tests of the driver: attempts are directories, "running" is a timer in this process, and each start
- * leaves a line in `starts`. It fulfils the executor contract, crashes included: an attempt is claimed durably before
- * it starts, work of a dead process is lost, and a claimed attempt is never started again.
+ * adds a line to the file `starts`. It fulfils the executor contract, crashes included: an attempt is claimed durably
+ * before it starts, work of a dead process is lost, and a claimed attempt is never started again.
  */
 import {
   closeSync,
@@ -23,7 +23,7 @@ import type { AttemptUsage, Executor, ExecutorInput, Inventory, KnownAttempt, Lo
 export interface FileExecutorOptions {
   readonly directory: string;
   readonly slots: number;
-  /** How long a gang "runs"; a workload whose `run` is "hold" runs until it is stopped. */
+  /** Run time of a gang in ms; a workload whose `run` is "hold" runs until it is stopped. */
   readonly runMs: number;
 }
 
@@ -148,7 +148,7 @@ export class FileExecutor implements Executor {
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as T) : null;
   }
 
-  /** Written to a temporary file and renamed, so that the name stands for a whole file after a power cut. */
+  /** Writes to a temporary file and renames it, so that the file is complete after a power cut. */
   #write(id: string, name: string, value: unknown): void {
     const directory = path.join(this.#attemptsDirectory, id);
     const file = path.join(directory, name);
@@ -163,7 +163,7 @@ export class FileExecutor implements Executor {
 
 const HOLD_MS = 2 ** 30;
 
-/** One write of one line: two processes that append at once do not mix. */
+/** Appends one line with one write, so that lines of two processes do not mix. */
 function appendLine(file: string, line: string): void {
   const descriptor = openSync(file, "a");
   writeSync(descriptor, `${line}\n`);
