@@ -20,7 +20,8 @@ import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
 import { openDriver } from "./driver/open-driver.ts";
 import type { OpenDriverOptions } from "./driver/open-driver.ts";
-import { registerMachine, watchInventory } from "./machine-registration.ts";
+import { inventoryDefaults, registerMachine, watchInventory } from "./machine-registration.ts";
+import type { InventoryRules } from "./machine-registration.ts";
 import { MeasuredRunService, measuredRunDefaults } from "./measured-runs/measured-run-service.ts";
 import type { MeasuredRunRules } from "./measured-runs/measured-run-service.ts";
 import { OperationalError } from "@headroom/platform";
@@ -64,6 +65,8 @@ export interface ControlPlaneOptions {
   readonly measuredRuns?: Partial<MeasuredRunRules>;
   /** Starts even if the journal lost its end or its recorded inputs are damaged; default: refuse. */
   readonly acceptsJournalLoss?: boolean;
+  /** Interval of inventories, and time after which an unlisted node is lost; default: a minute, five minutes. */
+  readonly inventory?: Partial<InventoryRules>;
   /** Notification rules; default: none. */
   readonly notifications?: readonly NotificationRule[];
   /** For tests: pauses between attempts to deliver a notification. */
@@ -143,7 +146,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<R
     api = createApi({ plane, consoleDir: options.consoleDir ?? null });
     url = await listen(api, host, port);
     for (const executor of executors) executor.begin(driver);
-    const stopWatching = watchInventory(driver, executors, log);
+    const stopWatching = watchInventory({
+      driver,
+      executors,
+      log,
+      rules: { ...inventoryDefaults, ...options.inventory },
+    });
     notifier.start();
     announce(home, url);
     return running({ home, url, token, plane, api, executors, notifier, stopWatching });
