@@ -13,7 +13,10 @@ interface Life {
   readonly number: number;
   startedAtMs: number | null;
   stopping: boolean;
-  /** Until when it may write a checkpoint before its executor is asked to stop it; `null`: no checkpoint is awaited. */
+  /**
+   * Instant until which the attempt may write a checkpoint before its executor gets the stop request; `null`: no
+   * checkpoint was requested.
+   */
   savesUntilMs: number | null;
 }
 
@@ -28,7 +31,7 @@ interface TaskLedger {
 export class AttemptLives {
   readonly #active = new Map<AttemptId, Life>();
   readonly #ended = new Set<AttemptId>();
-  /** Nominated tasks: their attempt numbers are used. */
+  /** Nominated tasks; their attempt numbers are used. */
   readonly #nominated = new Map<AttemptId, Nomination>();
   readonly #tasks = new Map<string, TaskLedger>();
   readonly #endedWorkloads = new Set<WorkloadId>();
@@ -121,15 +124,14 @@ export class AttemptLives {
     this.#active.set(attemptId, { workloadId, task, number, startedAtMs: null, stopping: false, savesUntilMs: null });
   }
 
-  /** Its tasks may be tried again, with failures counted from zero; attempt numbers go on. */
+  /** Failures of the tasks count from zero again; attempt numbers continue. */
   #rerun(workloadId: WorkloadId): void {
     mustHold(this.#endedWorkloads.delete(workloadId), () => `${workloadId} runs again and had not ended`);
     for (const [key, ledger] of this.#tasks)
       if (key.startsWith(`${workloadId} `)) Object.assign(ledger, { ownFailures: 0, notBeforeMs: 0, isOver: false });
   }
 
-  /** A nomination gives an attempt its number, whether it is used or not. */
-  /** A migrating task that has not left its old place has no further number. */
+  /** A withdrawn nomination gives its attempt number back only if the task migrates and has not left its old place. */
   #withdraw(attemptId: AttemptId): void {
     const nomination = this.#nominated.get(attemptId);
     this.#nominated.delete(attemptId);
@@ -137,6 +139,7 @@ export class AttemptLives {
       this.#ledgerOf(nomination.workloadId, nomination.task).attempts--;
   }
 
+  /** A nomination uses up an attempt number. */
   #nomination({ nomination }: Event & { readonly kind: "placementNominated" }): void {
     if (nomination.growth) return;
     this.#count(this.#ledgerOf(nomination.workloadId, nomination.task), nomination);

@@ -11,9 +11,9 @@ type Submitted = Event & { readonly kind: "workloadSubmitted" };
 export class Bounds {
   /** Unmet dependencies of every workload. */
   readonly #awaited = new Map<WorkloadId, NonNullable<Submitted["waitsFor"]>>();
-  /** Defragmentation moves with time and workload, oldest first. */
+  /** Migrations by defragmentation with time and workload, oldest first. */
   #moves: { readonly atMs: number; readonly workloadId: WorkloadId }[] = [];
-  /** For each team with a budget: thousandths of accelerators times ms, accumulated from round to round. */
+  /** Usage of each team with a budget, in thousandths of accelerators times ms, accumulated from round to round. */
   readonly #used = new Map<TeamName, number>();
   #rates: ReadonlyMap<TeamName, number> = new Map();
   #atMs = 0;
@@ -81,7 +81,7 @@ export class Bounds {
   }
 }
 
-/** Rate of use of each team with a budget, with all teams below it, from placement to end. */
+/** Rate of use of each team with a budget, subteams included, from placement to end. */
 function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   const rates = new Map<TeamName, number>();
   if (state.accounts.size === 0) return rates;
@@ -98,7 +98,10 @@ function ratesOf(state: ReadonlyState): ReadonlyMap<TeamName, number> {
   return rates;
 }
 
-/** A team that exceeds its accelerator-hours is recorded as such. Only the engine counts fractions. */
+/**
+ * A team that exceeds its GPU-hours must be recorded as having used up its budget. Rounding of fractions is left to the
+ * engine.
+ */
 function mustKeepBudgets({ teams, accounts }: ReadonlyState, used: ReadonlyMap<TeamName, number>): void {
   for (const [team, milliMs] of used) {
     const { gpuHours, period } = teams.get(team)?.budget ?? {};

@@ -1,7 +1,7 @@
 /**
  * Checkers of a run. Each observes every round and throws when its rule is broken. Rules on a state or a batch are the
- * engine's invariants, recounted without its indexes and scheduling code; rules that need memory (the lifecycle of
- * attempts) are followed here.
+ * engine's invariants, recomputed without its indexes and scheduling code. Rules that need history (the lifecycle of
+ * attempts) are tracked here.
  */
 import { type AttemptId } from "@headroom/engine";
 import { checkBatch, checkState, waivedInvariants } from "@headroom/engine-oracle";
@@ -18,9 +18,9 @@ export class Checkers implements SimulationObserver {
   readonly #lives: AttemptLives;
   #evictions: Evictions;
   #bounds = new Bounds();
-  /** Tasks nominated after the round before. */
+  /** Tasks that were nominated after the previous round. */
   #nominated: ReadonlySet<AttemptId> = new Set();
-  /** The journal of the run, as a restart would read it. */
+  /** The journal of the run in the form that a restart reads. */
   readonly groups: NonNullable<SimulatedRound["ready"]["group"]>[] = [];
 
   constructor(lives: AttemptLives = new AttemptLives(), waivedUnder: Waived = waivedInvariants) {

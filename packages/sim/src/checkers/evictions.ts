@@ -7,7 +7,7 @@ import type { AttemptId, Event, Input, ReadonlyState } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
 
-/** Executors' answers to requests. */
+/** Inputs that are executors' answers to effects. */
 const answers: ReadonlySet<Input["kind"]> = new Set(["attemptRunning", "attemptExited", "workersLeft"]);
 
 type Planned = Event & { readonly kind: "evictionPlanned" };
@@ -17,14 +17,14 @@ interface Judged {
   readonly waived: ReadonlySet<number>;
 }
 
-/** Invariants that the checks do not ask of a policy. */
+/** Invariants that are not checked under a policy. */
 export type Waived = (policy: ReadonlyState["policy"]) => ReadonlySet<number>;
 
 export class Evictions {
   readonly #waivedUnder: Waived;
   /** Evicted attempts that have not ended. */
   readonly #terminating = new Set<AttemptId>();
-  /** Since conditions changed: evicted tasks, and the preemptor of each. */
+  /** Evicted tasks with their preemptors, since conditions last changed. */
   readonly #evicted = new Set<string>();
   readonly #taken = new Set<string>();
 

@@ -1,16 +1,16 @@
 /**
- * The simulator's queue, ordered by (atMs, rank, sequence). A binary heap over typed arrays: this is the hot path of
- * every simulated run, with one or two entries for each attempt in flight. Entries are never removed early; their owner
+ * The simulator's queue, ordered by (atMs, rank, sequence). A binary heap over typed arrays: it is the hot path of
+ * every simulated run, with one or two entries for each running attempt. Entries are never removed early; their owner
  * compares the sequence when they are due and ignores stale ones.
  */
 
 /**
- * Order at one instant. A completion at the same millisecond as an expiry counts as a completion, and both free
- * capacity for arrivals of that millisecond.
+ * Order within one instant. A completion comes before an expiry of the same millisecond, so the attempt counts as
+ * completed; both free capacity for arrivals of that millisecond.
  */
 export const ranks = { observation: 0, expiry: 1, arrival: 2, tick: 3 } as const;
 
-/** Ranks are folded into one number with the sequence; 2^44 entries outlast any run, and the sum stays a safe integer. */
+/** Rank and sequence are combined in one number. 2^44 entries suffice for any run, and the sum stays a safe integer. */
 const sequencesPerRank = 2 ** 44;
 
 export class EventQueue {
@@ -30,7 +30,7 @@ export class EventQueue {
     return this.#size;
   }
 
-  /** When the first entry is due; `Infinity` when there is none. */
+  /** Time of the first entry in ms; `Infinity`: the queue is empty. */
   get nextAtMs(): number {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#at[0]!;
   }
@@ -53,7 +53,7 @@ export class EventQueue {
     return sequence;
   }
 
-  /** Removes the first entry; read it before. */
+  /** Removes the first entry. Read its fields before. */
   drop(): void {
     const last = --this.#size;
     if (last > 0) this.#siftDown(this.#at[last]!, this.#order[last]!, this.#payload[last]!);

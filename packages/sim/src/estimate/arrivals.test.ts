@@ -31,7 +31,7 @@ const waiting = ({ workloads }: WorkHistory): Set<WorkloadId> =>
   new Set(workloads.filter(({ phase }) => phase === "pending").map(({ id }) => id));
 
 describe("whether later work may pass what waits", () => {
-  // One runs, a large one waits, a small one was submitted later and has passed it or not.
+  // One workload runs and a large one waits; a small one was submitted later and has passed the large one or not.
   const rows = [
     [0, 2],
     [1000, 4],

@@ -1,17 +1,20 @@
 /**
- * Future submissions, as far as they can affect waiting work: under policies that let later work pass, the future
- * repeats a random stretch of the past (a block bootstrap, Künsch 1989), so that bursts stay bursts.
+ * Future submissions, as far as they can affect waiting work. Under policies that let later work pass, the future
+ * repeats a random stretch of the past (a block bootstrap, Künsch 1989), so that bursts of submissions stay bursts.
  */
 import { draw, type Workload, type WorkloadId } from "@headroom/engine";
 import { acceleratorsOf, type WorkHistory } from "./history.ts";
 
 export interface Arrival {
   readonly atMs: number;
-  /** Index of the workload that is repeated. */
+  /** Index of the past workload that is repeated. */
   readonly record: number;
 }
 
-/** A shorter past is assumed to follow silence: an hour of submissions must not become the rate of a week. */
+/**
+ * Minimum length of the repeated past in ms. A shorter past is extended by silence before it: the rate of one hour must
+ * not become the rate of a week.
+ */
 const pastMinMs = 24 * 3_600_000;
 
 const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }: Workload): number => {
@@ -21,8 +24,9 @@ const startOf = ({ firstStartedAtMs, activeAttempts, submittedAtMs, endedAtMs }:
 };
 
 /**
- * Whether later work may pass any of `targets`: it has passed work of that size or smaller before. Derived from the
- * record and not from the policy, so that every policy is covered, and queues without overtaking cost nothing extra.
+ * Whether later work may pass any of `targets`: true if later work has passed work of that size or smaller before.
+ * Derived from the history and not from the policy, so that every policy is covered, and queues without overtaking cost
+ * nothing extra.
  */
 export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<WorkloadId>): boolean {
   let laterStartMs = Number.POSITIVE_INFINITY;
@@ -40,7 +44,10 @@ export function mayBePassed({ workloads }: WorkHistory, targets: ReadonlySet<Wor
   return targetSize >= passedSize;
 }
 
-/** Several days of a busy cluster. Work that is always passed must not make a forward run endless. */
+/**
+ * Maximum number of arrivals in one forward run: several days of a busy cluster. A target that is passed again and
+ * again must not make the run endless.
+ */
 const arrivalsMax = 2000;
 
 export interface ArrivalReplay {
@@ -48,7 +55,10 @@ export interface ArrivalReplay {
   readonly seed: number;
 }
 
-/** Repeats the submissions of the past from some instant on, from `nowMs` on; after the end they start over. */
+/**
+ * Repeats past submissions, starting at a random instant of the past, from `nowMs` on. At the end of the past it
+ * continues from its beginning.
+ */
 export function* replayedArrivals(history: WorkHistory, { nowMs, seed }: ArrivalReplay): Generator<Arrival> {
   const { records } = history;
   const first = records[0];

@@ -5,7 +5,10 @@ import { RangeCalibration, usualCalibrationRules } from "./calibration.ts";
 const minute = 60_000;
 const named = (index: number): WorkloadId => workloadId(`w${index}`);
 
-/** Waits spread evenly over a span, forecast with a span `belief` times as wide, one after the other. */
+/**
+ * Shares of misses for waits that are uniform over a span. Forecast ranges cover a span `belief` times as wide; `bias`
+ * moves the waits.
+ */
 function misses(belief: number, bias: number): { below: number; above: number } {
   const calibration = new RangeCalibration();
   const counted = { below: 0, above: 0 };

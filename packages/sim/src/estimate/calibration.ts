@@ -1,14 +1,14 @@
 /**
- * Calibrates ranges: every given range is compared with the real start, and from then on ranges are a little wider on
- * the side that was missed, and a little narrower where they held. After any number of outcomes the share of misses is
- * near the promised one, whatever the model's errors and however the work changes (adaptive conformal inference: Gibbs
- * and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that waits beyond its upper bound
- * is a miss at that moment: waiting for its start would delay the worst news.
+ * Calibrates ranges of start estimates. Each given range is compared with the real start. After a miss, later ranges
+ * are a little wider on the missed side; after a hit, a little narrower. Over many outcomes the share of misses
+ * approaches the promised one, whatever the model's errors and however the work changes (adaptive conformal inference:
+ * Gibbs and Candès, NeurIPS 2021; the tracker of Angelopoulos et al., NeurIPS 2023). Work that waits beyond its upper
+ * bound counts as a miss at once, because waiting for its start would delay the correction.
  */
 import type { WorkloadId } from "@headroom/engine";
 import { EventQueue, ranks } from "../clock/event-queue.ts";
 
-/** The quantiles of a forecast wait, in ms; `Infinity`: past the horizon. */
+/** Quantiles of a forecast wait in ms; `Infinity`: beyond the horizon. */
 export interface WaitRange {
   readonly p10Ms: number;
   readonly p50Ms: number;
@@ -16,14 +16,17 @@ export interface WaitRange {
 }
 
 export interface CalibrationRules {
-  /** Promised share of outcomes beyond each end. */
+  /** Promised share of outcomes beyond each end of the range. */
   readonly missShare: number;
-  /** Step of an end for one outcome, relative to its distance from the median. */
+  /** Change of an end for one outcome, relative to its distance from the median. */
   readonly step: number;
-  /** Initial widening: with little data a model is overconfident. */
+  /** Initial widening factor: with little data a model is overconfident. */
   readonly firstStretch: number;
   readonly stretchMax: number;
-  /** Minimum distance of each end from the median before scaling: this share of the median, and `distanceMinMs`. */
+  /**
+   * Minimum distance of each end from the median before scaling: this share of the median, or `distanceMinMs` if that
+   * is larger.
+   */
   readonly distanceMinShare: number;
   readonly distanceMinMs: number;
 }
@@ -45,7 +48,7 @@ interface Nominated extends WaitRange {
 export class RangeCalibration {
   readonly #rules: CalibrationRules;
   readonly #nominated = new Map<WorkloadId, Nominated>();
-  /** Due times of upper ends; the payload is an index of `#bySlot`. */
+  /** Times at which upper ends pass; the payload is an index of `#bySlot`. */
   readonly #passing = new EventQueue();
   readonly #bySlot: (Nominated | null)[] = [];
   readonly #freeSlots: number[] = [];
@@ -58,7 +61,7 @@ export class RangeCalibration {
     this.#above = rules.firstStretch;
   }
 
-  /** Present scaling of the ends relative to the median. */
+  /** Present scaling of the range's ends relative to the median. */
   get stretch(): { readonly below: number; readonly above: number } {
     return { below: this.#below, above: this.#above };
   }
@@ -73,7 +76,7 @@ export class RangeCalibration {
     return { p10Ms: Math.max(0, Math.round(p50Ms - below)), p50Ms, p90Ms: Math.round(p50Ms + above) };
   }
 
-  /** Records a given range; only the first of a workload counts. */
+  /** Records a given range. Only the first range of a workload counts. */
   recordRange(workloadId: WorkloadId, madeAtMs: number, range: WaitRange): void {
     if (this.#nominated.has(workloadId)) return;
     const nominated = { workloadId, madeAtMs, ...range };
@@ -92,12 +95,15 @@ export class RangeCalibration {
     this.#learn(waitMs < nominated.p10Ms, waitMs > nominated.p90Ms);
   }
 
-  /** It ended without a start: nothing is learned. */
+  /** Drops a workload that ended without a start: calibration learns nothing from it. */
   withdrawn(workloadId: WorkloadId): void {
     this.#nominated.delete(workloadId);
   }
 
-  /** Advances time: work that has not started by its upper end is a miss. Call it before `range`, after `started`. */
+  /**
+   * Advances time: work that has not started by its upper end counts as a miss. Call it before `range` and after
+   * `started`.
+   */
   passed(nowMs: number): void {
     while (this.#passing.nextAtMs < nowMs) {
       const slot = this.#passing.nextPayload;

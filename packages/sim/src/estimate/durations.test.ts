@@ -9,7 +9,9 @@ function work(change: Partial<WorkRecord> = {}): WorkRecord {
   return { family: "a", accelerators: 1, submittedAtMs: 0, endedAfterMs: [], walltimeMs: null, ...change };
 }
 
-/** A sweep of jobs a second apart from `atS` on, with these run times (in s) for ended ones. */
+/**
+ * A sweep of jobs submitted a second apart from `atS` on; `endedAfterS`: run times in s of the jobs that have ended.
+ */
 function sweep(atS: number, members: number, endedAfterS: readonly number[], change: Partial<WorkRecord> = {}) {
   return Array.from({ length: members }, (_, member) => {
     const endedAfter = endedAfterS[member];
@@ -86,7 +88,7 @@ describe("the duration of work that has not ended", () => {
       ).length;
       return Math.max(long, 30 - long) >= 24;
     });
-    // Independent draws would agree to this degree in about one scenario of a thousand.
+    // With independent draws, about one scenario in a thousand would agree this closely.
     expect(alike.filter(Boolean).length).toBeGreaterThan(120);
   });
 

@@ -1,41 +1,44 @@
 /**
- * Run times of work, learned from ended work. Users submit in sweeps: jobs of one kind, seconds apart, with similar run
- * times; neighbouring sweeps resemble each other; over weeks little is constant. So a run time is drawn from the
- * sweep's own ended members, or else from a sweep nearby, preferring the same kind of work, then the same size, then
- * anything. This is a distance-dependent Chinese restaurant process (Blei and Frazier, JMLR 12, 2011) over sweeps with
- * a Pólya urn inside each. Unlike independent draws from a histogram it makes members of an unfinished sweep vary
- * together, and moves weight to longer kinds for work that outlasts similar work, because a draw must exceed the
+ * Run times of work, learned from ended work. Users submit sweeps: jobs of one kind, seconds apart, with similar run
+ * times. Neighbouring sweeps resemble each other, but little is constant over weeks. So a run time is drawn from the
+ * sweep's own ended members, or else from a nearby sweep: of the same kind of work first, then of the same size, then
+ * of any work. This is a distance-dependent Chinese restaurant process (Blei and Frazier, JMLR 12, 2011) over sweeps
+ * with a Pólya urn inside each. Unlike independent draws from a histogram, it lets members of an unfinished sweep vary
+ * together. It also moves weight to longer kinds for work that outlasts similar work, because a draw must exceed the
  * elapsed time.
  */
 import { draw } from "@headroom/engine";
 
 /** One workload, or one array, with the fields that predict its run time. */
 export interface WorkRecord {
-  /** Work that is submitted repeatedly under one name and team, as narrow as possible. */
+  /** Key of work that is submitted repeatedly under one name and team, as narrow as possible. */
   readonly family: string;
   /** Accelerators of the whole gang. */
   readonly accelerators: number;
   readonly submittedAtMs: number;
-  /** Run times of its ended attempts, in ms. */
+  /** Run times in ms of the workload's ended attempts. */
   readonly endedAfterMs: readonly number[];
   /** `null`: no walltime. */
   readonly walltimeMs: number | null;
 }
 
-/** Work without a record: it is submitted in the simulated future. */
+/** Work without a record, because it is submitted in the simulated future. */
 export type UnseenWork = Pick<WorkRecord, "family" | "accelerators" | "walltimeMs">;
 
 export interface DurationRules {
-  /** Submissions of one family and size that are further apart belong to different sweeps. */
+  /**
+   * Minimum gap in ms between two sweeps: submissions of one family and size that are further apart belong to different
+   * sweeps.
+   */
   readonly sweepGapMs: number;
-  /** Weight of the ended members of other sweeps relative to one of its own. */
+  /** Weight of an ended member of another sweep relative to one of the own sweep. */
   readonly foreignWeight: number;
   /**
-   * Probabilities of choosing a sweep on the way from the nearest to more distant ones. Persistence differs between
-   * clusters and cannot be estimated from few sweeps, so the scenarios alternate.
+   * Probability of stopping at each sweep on the way from the nearest to more distant ones. Persistence differs between
+   * clusters and cannot be estimated from few sweeps, so the scenarios alternate between these values.
    */
   readonly nearness: readonly number[];
-  /** Spread within a sweep, as a share of the run time. */
+  /** Random spread within a sweep, as a share of the run time. */
   readonly spread: number;
 }
 
@@ -46,25 +49,28 @@ export const usualDurationRules: DurationRules = {
   spread: 0.06,
 };
 
-/** Without any ended work: uniform over the octaves from a minute to 17 hours. */
+/** Shortest octave if no work has ended: run times are then uniform over the octaves from a minute to 17 hours. */
 export const FIRST_OCTAVE_MS = 60_000;
 export const OCTAVES = 10;
 
 /** Maximum distance of a neighbour, in sweeps on either side. */
 const neighboursMax = 48;
-/** More than there are neighbours of all kinds. */
+/** Maximum number of steps of a neighbour search, above the number of neighbours of all kinds. */
 const stepsMax = 512;
-/** Maximum kept members of a sweep; more would not change the draws. */
+/** Maximum number of kept members of a sweep; more members would not change the draws. */
 const poolMax = 256;
-/** A draw must exceed the elapsed time; after this number of failures no known run time explains the run. */
+/**
+ * Maximum number of draws. A draw must exceed the elapsed time; after this number of failures, no known run time
+ * explains the run.
+ */
 export const DRAWS_MAX = 24;
-/** Multiple of the elapsed time at which the Pareto tail of a run that outlasts all similar work is cut. */
+/** Cut-off of the Pareto tail for a run that outlasts all similar work, as a multiple of the elapsed time. */
 const outlastingMax = 20;
 
 export interface Sweep {
-  /** The newest records only. */
+  /** Run times of the newest ended members. */
   readonly ended: number[];
-  /** Index in the lists of the family, of the size and of all work. */
+  /** Indexes of the sweep in the lists of its family, its size and all work. */
   readonly places: readonly number[];
   readonly lists: readonly (readonly number[])[];
 }
@@ -77,7 +83,7 @@ export class DurationModel {
   /** Sweeps of a family, of a size and of all work, in the order in which they began. */
   readonly #lists = new Map<string, number[]>();
 
-  /** `records` in the order of submission; later questions use their index. */
+  /** `records`: in the order of submission; later questions refer to records by index. */
   constructor(records: readonly WorkRecord[], rules: DurationRules = usualDurationRules) {
     this.#rules = rules;
     this.#records = records;
@@ -110,12 +116,12 @@ export class DurationModel {
     return sweep;
   }
 
-  /** One scenario. The same seed gives the same answers to the same questions in the same order. */
+  /** One scenario. With the same seed, the same questions in the same order get the same answers. */
   scenario(seed: number): DurationScenario {
     return new DurationScenario(this, seed);
   }
 
-  /** Ended runs of the family and size of any of these records, each counted once. */
+  /** Number of ended runs of the family and size of any of these records, each counted once. */
   similarRunCount(records: Iterable<number>): number {
     const lists = new Set<readonly number[]>();
     for (const record of records) {
@@ -143,7 +149,7 @@ export class DurationModel {
     return this.#sweeps[index]!;
   }
 
-  /** A future sweep after all existing ones, of which nothing is known. */
+  /** A future sweep after all existing ones, without any record. */
   sweepAfterAll(work: UnseenWork): Sweep {
     const lists = listKeys(work).map((key) => this.#lists.get(key) ?? []);
     return { ended: [], places: lists.map((list) => list.length), lists };
@@ -154,19 +160,19 @@ export class DurationModel {
   }
 }
 
-/** From the narrowest kind to the widest. */
+/** Keys of the lists of sweeps, from the narrowest kind to the widest. */
 function listKeys({ family, accelerators }: UnseenWork): readonly [string, string, string] {
   return [`${accelerators} ${family}`, `${accelerators}`, ""];
 }
 
 /**
- * Visits nearby sweeps, those of the narrowest kind first, until one is accepted: its index, or -1. Some are visited
- * more than once.
+ * Visits nearby sweeps, those of the narrowest kind first, until `takes` accepts one. Returns its index; -1: none. A
+ * sweep may be visited more than once.
  */
 export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number) => boolean): number {
   for (let level = 0; level < lists.length; level++) {
     const list = lists[level]!;
-    // Repeating the same list adds nothing.
+    // A list of the same length holds the same sweeps, so visiting it again adds nothing.
     if (level > 0 && list.length === lists[level - 1]!.length) continue;
     const place = places[level]!;
     for (let distance = 1; distance <= neighboursMax; distance++) {
@@ -179,7 +185,7 @@ export function visitNeighbours({ places, lists }: Sweep, takes: (sweep: number)
   return -1;
 }
 
-/** Total run time of an attempt, given its elapsed time, for work with a record and without. */
+/** Total run times of attempts, given their elapsed times, for work with and without a record. */
 export interface DurationSource {
   durationMs(record: number, elapsedMs: number): number;
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number;
@@ -190,7 +196,7 @@ export class DurationScenario implements DurationSource {
   readonly #seed: number;
   readonly #nearness: number;
   #drawn = 0;
-  /** By sweep: ended runs and this scenario's draws, for sweeps with draws. */
+  /** Ended runs and this scenario's draws by sweep, for sweeps with draws. */
   readonly #pools: (number[] | undefined)[];
   /** Sweeps of work without a record, in addition to the model's: one for each family and size. */
   readonly #unseen: Sweep[] = [];
@@ -212,7 +218,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * The same for work that is submitted in this scenario: it follows the work before it, and one kind varies together.
+   * Total run time for work that is submitted in this scenario. Its sweep follows all recorded ones, and work of one
+   * kind varies together.
    */
   durationOfUnseenMs(work: UnseenWork, elapsedMs: number): number {
     const [key] = listKeys(work);
@@ -255,8 +262,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * Members below the elapsed time are excluded; the others keep their relative probabilities, as if all draws below
-   * were repeated.
+   * Members below the elapsed time are excluded. The others keep their relative probabilities, as if draws were
+   * repeated until one exceeds it.
    */
   #candidate(sweep: number, elapsedMs: number): number {
     const { foreignWeight, spread } = this.#model.rules;
@@ -282,8 +289,8 @@ export class DurationScenario implements DurationSource {
   }
 
   /**
-   * A nearby sweep with data, of the narrowest kind that has any; -1: none. One random number determines how many are
-   * passed, which is equivalent to stopping at each with the scenario's probability.
+   * A nearby sweep with data, of the narrowest kind that has any; -1: none. One random number determines the number of
+   * sweeps passed, which is equivalent to stopping at each with the scenario's probability.
    */
   #neighbour(sweep: number): number {
     let left = this.#steps();
@@ -312,7 +319,10 @@ export class DurationScenario implements DurationSource {
     return low * (1 + this.#uniform());
   }
 
-  /** A run that outlasts all similar work continues for as long again with probability one half (Lindy's law). */
+  /**
+   * Run time of a run that outlasts all similar work: it lasts twice its elapsed time or longer with probability one
+   * half (Lindy's law).
+   */
   #outlasting(elapsedMs: number): number {
     const share = Math.max(1 / outlastingMax, 1 - this.#uniform());
     return Math.floor(Math.max(elapsedMs, 1000) / share) + 1;

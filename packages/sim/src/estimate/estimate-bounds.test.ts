@@ -9,7 +9,7 @@ import { specOf, traceStarts } from "./trace-starts.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Eleven days before a month ends. */
+/** An instant eleven days before the end of its month. */
 const START_MS = Date.UTC(2026, 10, 20);
 const MONTH_END_MS = Date.UTC(2026, 11, 1);
 
@@ -21,7 +21,7 @@ type Changes = Partial<Omit<WorkloadSpec, "gang" | "kind" | "team" | "name">> & 
   readonly taskCount?: number;
 };
 
-/** Two nodes of four. */
+/** An engine with two nodes of four accelerators. */
 class TwoNodes {
   readonly engine: Engine;
   nowMs = START_MS;
@@ -69,7 +69,7 @@ class TwoNodes {
     this.receive({ ...this.#asking(), kind: "stopWorkload", workloadId });
   }
 
-  /** An event every minute for ever. */
+  /** Records an event every minute, without end. */
   everyMinute(): void {
     const upTo = (first: number, last: number): number[] =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index);

@@ -144,7 +144,7 @@ describe("start estimates", () => {
   });
 
   it("follow from a queue of known work by counting", () => {
-    // One sweep of sixteen with 1,000 s each, then forty like them: two and a half times the pool.
+    // One sweep of sixteen jobs that took 1,000 s each, then forty similar jobs: two and a half times the pool.
     const known = Array.from({ length: 16 }, (): [number, number, number] => [0, 1000, 1]);
     const queued = Array.from({ length: 40 }, (_, index): [number, number, number] => [5000 + index, 1000, 1]);
     const simulation = traceStarts({ jobs: jobsOf([...known, ...queued]), fleet, policy: presets.get("fifo")! });
@@ -190,7 +190,7 @@ describe("start estimates", () => {
     simulation.advance({ untilMs: 170_000_000, maxRounds: 100_000 });
     const [large] = estimates(simulation.engine, 170_000_000).slice(-1);
     expect(large!.because.arrivalsReplayed).toBe(true);
-    // Without arrivals it would start when running work has ended, within 1,800 s.
+    // Without further arrivals the large job would start when running work has ended, within 1,800 s.
     expect(large!.p50AtMs! - 170_000_000).toBeGreaterThan(2_000_000);
   });
 
@@ -211,7 +211,7 @@ describe("start estimates", () => {
     const found = estimates(engine, 1000);
     expect(found).toHaveLength(3);
     for (const { because } of found) expect(because.startedCount).toBeGreaterThan(0);
-    // The runs of the schedule pass waiting work.
+    // Later runs of the schedule pass waiting work.
     expect(found[2]!.because.startsBefore).toBeGreaterThan(2);
     expect(estimates(engine, 1000)).toEqual(found);
     expect(found[2]!.p10AtMs!).toBeGreaterThan(found[0]!.p10AtMs!);

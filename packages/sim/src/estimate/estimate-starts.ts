@@ -1,7 +1,7 @@
 /**
- * Start estimates with ranges: forward runs of the engine on forks of the live state, one for each of several
- * scenarios, which differ in unknown facts: remaining run times and future submissions. Pure: a function of the state,
- * the seed and the options; the live engine is only read.
+ * Start estimates with ranges: forward runs of the engine on forks of the live state, one for each scenario. Scenarios
+ * differ in the unknown facts: remaining run times and future submissions. Pure: a function of the state, the seed and
+ * the options; the live engine is only read.
  */
 import { draw, EarliestStarts, forkEngine, invariant, NEVER_AS_THINGS_ARE, taskCountOf } from "@headroom/engine";
 import type { Engine, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
@@ -15,21 +15,26 @@ import { progressDurationMs } from "./progress-durations.ts";
 export interface EstimateOptions {
   readonly nowMs: number;
   readonly seed: number;
-  /** Later starts are reported as beyond the horizon. */
+  /** Horizon in ms; a later start is reported as beyond the horizon. */
   readonly horizonMs: number;
   /**
-   * Workloads and tasks to simulate in all scenarios together: with a long queue, fewer scenarios with coarser steps.
+   * Number of workloads and tasks to simulate in all scenarios together: a long queue gets fewer scenarios with coarser
+   * steps.
    */
   readonly effort: number;
   /**
-   * Maximum steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the response time. If the
-   * minimum number of scenarios uses them up, each is cut after its share, and the answer says how far they went.
+   * Maximum number of steps in all scenarios together (see `ForwardOptions.stepsMax`), which bounds the response time.
+   * If even the minimum number of scenarios exceeds it, each is cut at its share, and the answer states how far the
+   * scenarios went.
    */
   readonly stepsMax: number;
-  /** `null`: uncalibrated ranges. */
+  /** Calibration of the ranges; `null`: ranges are not calibrated. */
   readonly calibration: RangeCalibration | null;
   readonly durationRules: DurationRules;
-  /** The original engine of a fork: only it knows ended work. Absent: the engine is no fork. */
+  /**
+   * For a fork, the state of its original engine, because a fork does not contain ended work; absent: the engine is not
+   * a fork.
+   */
   readonly past?: ReadonlyState;
 }
 
@@ -41,61 +46,64 @@ export const usualEstimateOptions: Omit<EstimateOptions, "nowMs" | "calibration"
   durationRules: usualDurationRules,
 };
 
-/** Fewer scenarios cannot estimate tenths; more change little. */
+/** Number of scenarios: fewer cannot estimate tenths, and more change little. */
 const scenarioBounds = { min: 8, max: 64 } as const;
 
 /**
- * Far below the width of any range: a start a day away has a resolution of twenty minutes, or an hour with a very long
- * queue.
+ * Width of a batch as a share of the time ahead, far below the width of any range: a start a day away has a resolution
+ * of twenty minutes, or an hour with a very long queue.
  */
 const grain = 1 / 64;
 const coarseGrain = 1 / 24;
 
-/** Instants in ms; `null`: beyond the horizon, or never under present conditions, or after `playedUntilMs` if set. */
+/**
+ * Instants are in ms. `null`: beyond the horizon, or never under present conditions, or after `playedUntilMs` if set.
+ */
 export interface StartEstimate {
   readonly workloadId: WorkloadId;
   readonly p10AtMs: number | null;
   readonly p50AtMs: number | null;
   readonly p90AtMs: number | null;
-  /** End of the simulated period in scenarios without its start; absent: the horizon. */
+  /** End of the simulated period in scenarios that were cut before this start; absent: the horizon. */
   readonly playedUntilMs?: number;
   readonly because: EstimateGrounds;
 }
 
-/** Events before the start, in the median of the scenarios with a start. */
+/** Events that precede the start, in the median of the scenarios with a start. */
 export interface EstimateGrounds {
-  /** Attempts that end before it, running now or started meanwhile. */
+  /** Number of attempts that end before the start, whether they run now or start meanwhile. */
   readonly endsBefore: number;
   readonly startsBefore: number;
   /**
-   * Scenarios with a start within the horizon (or before `playedUntilMs`), of all; none were simulated for work that
-   * never starts.
+   * Number of scenarios with a start within the horizon (or before `playedUntilMs`), out of all. For work that never
+   * starts no scenario is simulated.
    */
   readonly startedCount: number;
   readonly scenarioCount: number;
   /** Whether the scenarios contain further submissions, because later work has passed such work before. */
   readonly arrivalsReplayed: boolean;
-  /** What is known of how long the running work takes. Absent: nothing was played. */
+  /** Data behind the run times of running work; absent: nothing was simulated. */
   readonly history?: RunHistory;
 }
 
-/** What the durations of a forecast rest on. */
+/** Data behind the run times of a forecast. */
 export interface RunHistory {
-  /** Running attempts at the beginning. */
+  /** Number of running attempts at the beginning. */
   readonly runningCount: number;
-  /** Of them, those that report steps done and in total. */
+  /** Number of running attempts that report steps done and in total. */
   readonly byProgressCount: number;
-  /** Of the others, those of whose family and size no run has ended. */
+  /** Number of the other running attempts without any ended run of their family and size. */
   readonly unknownCount: number;
-  /** Of these, those with a walltime. */
+  /** Number of attempts in `unknownCount` that have a walltime. */
   readonly byWalltimeCount: number;
-  /** Ended runs of the families and sizes of running work, each counted once. */
+  /** Number of ended runs of the families and sizes of running work, each counted once. */
   readonly similarRunCount: number;
 }
 
 /**
- * An estimate for every workload that waits in whole or in part, in the order of submission; for an array with started
- * tasks, for the next one. Work that can never start has none, and no scenario is simulated to its end for it.
+ * Estimates for all workloads that wait in whole or in part, in the order of submission. For an array with started
+ * tasks, the estimate is for its next task. Work that can never start gets no instant, and no scenario is simulated to
+ * its end for it.
  */
 export function estimateStarts(engine: Engine, options: EstimateOptions): readonly StartEstimate[] {
   const { state } = engine;
@@ -148,7 +156,7 @@ function runHistory(
 
 interface WaitingEstimate {
   readonly workloadId: WorkloadId;
-  /** As `EarliestStarts` says. */
+  /** Earliest start by `EarliestStarts`. */
   readonly earliestMs: number;
 }
 
@@ -184,14 +192,14 @@ function neverStarting(workloadId: WorkloadId): StartEstimate {
   return { workloadId, p10AtMs: null, p50AtMs: null, p90AtMs: null, because };
 }
 
-/** Number of its starts that are missing: its own, or those of its tasks. */
+/** Number of starts that the workload still needs: its own, or those of its tasks. */
 function waitingTasks({ phase, spec, nextTask, retries }: Workload): number {
   return phase === "pending" || phase === "running" ? taskCountOf(spec) - nextTask + retries.length : 0;
 }
 
 /**
- * Starts up to this instant are known in every scenario: the scenario that was cut first without a start of this
- * workload limits it. Later starts of other scenarios are ignored, because they would bias the sample.
+ * The instant up to which starts are known in every scenario: it is limited by the scenario that was cut first without
+ * a start of this workload. Later starts of other scenarios are ignored, because they would bias the sample.
  */
 function playedUntilMs(futures: readonly ForwardStarts[], workloadId: WorkloadId): number {
   return futures.reduce(
@@ -206,7 +214,7 @@ interface Play {
   readonly history: WorkHistory;
   readonly model: DurationModel;
   readonly targets: ReadonlySet<WorkloadId>;
-  /** The maximum; fewer, but not below the minimum, if the steps are used up. */
+  /** The maximum number; less if the steps are used up, but at least the minimum. */
   readonly scenarioCount: number;
   readonly isCoarse: boolean;
   readonly arrivalsReplayed: boolean;
@@ -267,8 +275,8 @@ function rangeOf(
   { nowMs, calibration, earliestMs }: EstimateOptions & Pick<WaitingEstimate, "earliestMs">,
 ): WaitRange {
   const waitMs = (index: number): number => (starts[index]?.atMs ?? Number.POSITIVE_INFINITY) - nowMs;
-  // Of n draws the k-th smallest lies at k/(n + 1) of the distribution on average (Weibull's plotting position); the usual
-  // interpolation from smallest to largest would hold too little of it when n is small.
+  // The k-th smallest of n draws lies at k/(n + 1) of the distribution on average (Weibull's plotting position). The
+  // usual interpolation from smallest to largest would cover too little of the distribution when n is small.
   const quantile = (tenths: number): number => {
     const place = Math.min(scenarioCount - 1, Math.max(0, (tenths * (scenarioCount + 1)) / 10 - 1));
     const low = Math.floor(place);
@@ -277,7 +285,7 @@ function rangeOf(
   };
   const range = { p10Ms: quantile(1), p50Ms: quantile(5), p90Ms: quantile(9) };
   if (calibration === null) return range;
-  // It certainly waits until then: only the time after is uncertain.
+  // The certain part of the wait: only the time after it is uncertain.
   const certainMs = Math.max(0, Math.min(earliestMs, starts[0]?.atMs ?? earliestMs) - nowMs);
   const { p10Ms, p50Ms, p90Ms } = range;
   const rest = { p10Ms: p10Ms - certainMs, p50Ms: p50Ms - certainMs, p90Ms: p90Ms - certainMs };

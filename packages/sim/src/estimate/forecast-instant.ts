@@ -1,10 +1,11 @@
-/** The first renewal of a forecast on which no further event bears, in ms after the newest event. */
+/** The first renewal of a forecast without a new event, in ms after the newest event. */
 const FIRST_RENEWAL_MS = 600_000;
 
 /**
- * The instant from which the forecast of a state is computed, in ms: that of its newest event. While no event comes, the
- * forecast is renewed ten minutes later, then each time the quiet has doubled, because running work has then run for longer.
- * A function of state and clock alone, so that every face computes the same forecast without a shared cache.
+ * The instant in ms from which the forecast of a state is computed: the time of its newest event. While no further
+ * event comes, the forecast is renewed after ten minutes, then each time the quiet period has doubled, because running
+ * work has run longer by then. It depends on state and clock alone, so that CLI, API and console show the same forecast
+ * without a shared cache.
  */
 export function forecastInstantMs(newestEventMs: number, nowMs: number): number {
   const quietMs = nowMs - newestEventMs;

@@ -13,7 +13,7 @@ import { forwardStarts, type ForwardArrival } from "./forward-run.ts";
 import { jobOfFour } from "./testing/job-of-four.ts";
 import { specOf, traceStarts } from "./trace-starts.ts";
 
-/** One pool of four, one running workload of four, and others of four that wait behind it. */
+/** One pool of four, one running workload of four, and further workloads of four that wait behind it. */
 function queueOf(...specs: readonly Partial<WorkloadSpec>[]): Engine {
   const { engine } = traceStarts({ jobs: [], fleet: topologyFreePool(4), policy: presets.get("default")! });
   for (const [index, change] of specs.entries()) {
@@ -94,7 +94,7 @@ describe("a forward run", () => {
       { kind: "apply", commandId: commandId("team"), ...command, sites: [], pools: [], teams, workloads: [] },
     ]);
     const arrival = { atMs: 2000, spec: { ...specOf(jobOfFour, 9), ...of(2) } as WorkloadSpec, like: like! };
-    // Running and waiting work belong to one user.
+    // Running and waiting work belong to the same user.
     expect(startsOf(engine, 5000, [{ ...arrival, actor: "someone else" }])).toEqual([7000]);
     expect(startsOf(engine, 5000, [{ ...arrival, actor: "test" }])).toEqual([5000]);
   });
@@ -114,7 +114,7 @@ describe("a forward run", () => {
       });
       return { started: starts.size, playedUntilMs };
     };
-    // Running work is a step; each start is one, its round another, and the round in which it reports running.
+    // Steps: the running workload, each start, the round of a start, and the round in which it reports running.
     expect(play(4)).toEqual({ started: 1, playedUntilMs: 5000 });
     expect(play(7)).toEqual({ started: 2, playedUntilMs: 10_000 });
     expect(play(1000)).toEqual({ started: 4, playedUntilMs: 20_000 });

@@ -1,7 +1,7 @@
 /**
- * One scenario on a fork of a live engine: attempts end and work arrives when the scenario says, and the engine decides
- * everything else. It drives the fork as the live driver drives the engine, batch by batch, and stops when the last
- * target has started, or at its last step.
+ * One scenario on a fork of a live engine. The scenario decides when attempts end and work arrives; the engine decides
+ * everything else. The fork is driven as the live driver drives the engine, batch by batch, until the last target has
+ * started or the steps are used up.
  */
 import { commandId } from "@headroom/engine";
 import type { Attempt, CommandId, Engine, Input, Reply, WorkloadId, WorkloadSpec } from "@headroom/engine";
@@ -10,7 +10,10 @@ import { DrawnExecutor } from "../playout/drawn-executor.ts";
 import { Playout, type PlayoutArrivals } from "../playout/playout.ts";
 
 export interface ForwardScenario {
-  /** How long an attempt of this workload takes in all, given that it has run for so long. `running`: at the fork; `null`: it starts now. */
+  /**
+   * Total run time in ms of an attempt of this workload, given its elapsed time. `running`: the attempt that ran at the
+   * fork; `null`: it starts now.
+   */
   durationMs(workloadId: WorkloadId, elapsedMs: number, running: Attempt | null): number;
   /** Future submissions, in order of time. */
   readonly arrivals: Iterator<ForwardArrival>;
@@ -21,32 +24,33 @@ export interface ForwardArrival {
   /** The submitting user: limits, turns and predictions depend on users. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
-  /** The past workload whose run times apply. */
+  /** The past workload whose run times apply to the arrival. */
   readonly like: WorkloadId;
 }
 
 export interface ForwardStart {
   readonly atMs: number;
-  /** Ended attempts, and started workloads or tasks, since the present. */
+  /** Number of attempts that ended, and of workloads or tasks that started, since the present. */
   readonly endsBefore: number;
   readonly startsBefore: number;
 }
 
 export interface ForwardOptions {
-  /** A fork; it is consumed. */
+  /** A fork, which the run modifies. */
   readonly engine: Engine;
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly targets: ReadonlySet<WorkloadId>;
   readonly scenario: ForwardScenario;
   /**
-   * Events within this share of the time from the present form one batch: a future hours away needs no seconds, and the
-   * number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0: exact.
+   * Events within this share of the time since the present form one batch: for a start hours away, seconds do not
+   * matter. The number of rounds then grows with the logarithm of the horizon and not with the length of the queue. 0:
+   * exact.
    */
   readonly grain: number;
   /**
-   * Maximum rounds and starts, of workloads or tasks. Running work at the fork counts too, because it must be taken
-   * over and end, but for no more than half of them.
+   * Maximum number of rounds and of starts of workloads or tasks. Work running at the fork counts too, because it must
+   * be adopted and end, but for at most half of the steps.
    */
   readonly stepsMax: number;
 }
@@ -54,7 +58,7 @@ export interface ForwardOptions {
 export interface ForwardStarts {
   /** Starts of the targets within the horizon and the steps. */
   readonly starts: ReadonlyMap<WorkloadId, ForwardStart>;
-  /** Targets without a start do not start up to this instant; `Infinity`: nor within the horizon. */
+  /** Targets without a start do not start up to this instant; `Infinity`: not within the horizon either. */
   readonly playedUntilMs: number;
   readonly stepCount: number;
 }

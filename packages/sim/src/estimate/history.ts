@@ -1,4 +1,4 @@
-/** Run times recorded in a state, in the order of submission, and nothing that lies ahead. */
+/** Run times recorded in a state, in the order of submission, without any knowledge of the future. */
 import { acceleratorsIn, wholeParts } from "@headroom/engine";
 import type { EndedAttempt, ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import type { DurationSource, WorkRecord } from "./durations.ts";
@@ -9,7 +9,7 @@ export interface WorkHistory {
   readonly indexOf: ReadonlyMap<WorkloadId, number>;
 }
 
-/** `past`: the original of the fork, because a fork knows no ended work. */
+/** `past`: the state of the fork's original engine, because a fork does not contain ended work. */
 export function workHistory(state: ReadonlyState, past: ReadonlyState = state): WorkHistory {
   const known = new Map([...past.workloads, ...state.workloads]);
   const workloads = [...known.values()].toSorted((left, right) => left.ordinal - right.ordinal);
@@ -46,12 +46,15 @@ export function acceleratorsOf({ gang }: Workload["spec"]): number {
   return acceleratorsIn(wholeParts(gang));
 }
 
-/** `sweep-lr0.1-17` and `sweep-lr0.3-18` are one family: names that differ only in numbers. */
+/** Name without digits: `sweep-lr0.1-17` and `sweep-lr0.3-18` are one family. */
 function nameStem(name: string): string {
   return name.replace(/[0-9]+/g, "#");
 }
 
-/** A loss caused by the fleet says nothing about the work; a walltime or a stop by its owner does. */
+/**
+ * Whether an end says something about the run time: a loss caused by the fleet does not, a walltime or a stop by the
+ * owner does.
+ */
 function tellsDuration({ outcome, stopReason }: EndedAttempt): boolean {
   if (outcome === "lost") return false;
   return outcome !== "stopped" || stopReason === "cancelled" || stopReason === "walltimeExceeded";

@@ -8,7 +8,7 @@ import { jobOfFour } from "./testing/job-of-four.ts";
 import { specOf, traceStarts } from "./trace-starts.ts";
 
 const minute = 60_000;
-/** One pool of four, one workload of four that runs, and two of four that wait behind it. */
+/** An engine with one pool of four, one running workload of four, and two that wait behind it. */
 class Queue {
   readonly engine: Engine;
   readonly waiting: readonly WorkloadId[];
@@ -37,7 +37,7 @@ class Queue {
     this.engine.advance();
   }
 
-  /** Running work ends, and its successor runs at once. */
+  /** Ends the running workload; its successor runs at once. */
   next(atMs: number): void {
     const [attemptId] = this.engine.state.attempts.keys();
     this.give(atMs, { kind: "attemptExited", attemptId: attemptId!, exits: [{ kind: "exited", worker: 0, code: 0 }] });
@@ -48,7 +48,7 @@ class Queue {
     this.give(atMs, { ...this.#asking(), kind, workloadId });
   }
 
-  /** The first gets the range from 10 to 30 minutes. */
+  /** Estimates in which the first workload gets the range from 10 to 30 minutes. */
   estimates(change: Partial<StartEstimate> = {}): StartEstimate[] {
     const because = { endsBefore: 0, startsBefore: 0, startedCount: 8, scenarioCount: 8, arrivalsReplayed: false };
     const range = { p10AtMs: 10 * minute, p50AtMs: 20 * minute, p90AtMs: 30 * minute };

@@ -6,36 +6,39 @@ import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 import { RangeCalibration } from "./calibration.ts";
 import type { StartEstimate } from "./estimate-starts.ts";
 
-/** Work that has waited longer is less uncertain: its outcome says little about ranges at submission. */
+/**
+ * Maximum age in ms of work whose ranges are recorded. Older work is less uncertain, and its outcome says little about
+ * ranges at submission.
+ */
 const youngMs = 10 * 60_000;
-/** More would add nothing: an outcome moves an end by a hundredth. */
+/** Maximum number of recorded ranges; more add nothing, because an outcome moves an end by a hundredth. */
 const nominatedMax = 10_000;
-/** Of so many of the newest starts the error is kept. */
+/** Number of newest starts whose forecast error is kept. */
 const errorsMax = 200;
 
-/** How far forecasts of work submitted here were from the starts that came. */
+/** Accuracy of forecasts of work submitted here, measured at their real starts. */
 export interface ForecastAccuracy {
-  /** The newest starts of forecast work, at most 200. */
+  /** Number of newest starts of forecast work, at most 200. */
   readonly startCount: number;
-  /** Median distance between the middle of the forecast and the start, in ms. */
+  /** Median distance in ms between the middle of the forecast and the start. */
   readonly medianErrorMs: number;
 }
 
 export class LiveCalibration {
   /** For `EstimateOptions.calibration`. */
   readonly ranges: RangeCalibration = new RangeCalibration();
-  /** By workload: the middle of the first forecast given of it, in ms. */
+  /** Middle of the first forecast of each workload, in ms. */
   readonly #nominated = new Map<WorkloadId, number>();
   readonly #errorsMs: number[] = [];
 
-  /** `null`: nothing that was forecast has started yet. */
+  /** `null`: no forecast workload has started yet. */
   get accuracy(): ForecastAccuracy | null {
     if (this.#errorsMs.length === 0) return null;
     const sorted = this.#errorsMs.toSorted((left, right) => left - right);
     return { startCount: sorted.length, medianErrorMs: sorted[sorted.length >> 1]! };
   }
 
-  /** Starts since the last call, in their order. Call it before estimates are made of that state. */
+  /** Learns the starts since the last call, in their order. Call it before estimates of that state are made. */
   learn({ workloads }: ReadonlyState, nowMs: number): void {
     const started: { readonly id: WorkloadId; readonly atMs: number; readonly ordinal: number }[] = [];
     for (const id of this.#nominated.keys()) {
@@ -79,7 +82,7 @@ export class LiveCalibration {
   }
 }
 
-/** Its start depends on people, which no estimate can know. */
+/** False for work whose start depends on people, which no estimate can predict. */
 function isKept({ held, stopRequested, firstStartedAtMs }: Workload): boolean {
   return firstStartedAtMs === null && (held === true || stopRequested);
 }

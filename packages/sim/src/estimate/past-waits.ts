@@ -36,7 +36,7 @@ function insert(sorted: number[], value: number): void {
   sorted.splice(low, 0, value);
 }
 
-/** With linear interpolation between neighbours; 0 for none. */
+/** Quantile with linear interpolation between neighbours; 0 without values. */
 function quantile(sorted: readonly number[], share: number): number {
   if (sorted.length === 0) return 0;
   const place = share * (sorted.length - 1);

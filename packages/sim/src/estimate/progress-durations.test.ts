@@ -8,7 +8,7 @@ import { specOf, traceStarts } from "./trace-starts.ts";
 
 const MINUTE_MS = 60_000;
 
-/** One workload of four on four accelerators runs since 0, one waits behind it. */
+/** One workload of four accelerators runs since 0, and another waits behind it. */
 function queueOfTwo(): {
   readonly engine: Engine;
   readonly waiting: WorkloadId;
@@ -40,7 +40,7 @@ it("takes running work to end at the pace of its reported steps", () => {
   const blind = forecastOf(engine, 10 * MINUTE_MS);
   expect(blind.because.history).toMatchObject({ runningCount: 1, byProgressCount: 0, unknownCount: 1 });
   const [attemptId] = engine.state.attempts.keys();
-  // A fifth in ten minutes: forty are left.
+  // A fifth of the steps took ten minutes, so forty minutes are left.
   give(10 * MINUTE_MS, { kind: "progressReported", attemptId: attemptId!, step: 200, totalSteps: 1000, metrics: {} });
   const told = forecastOf(engine, 10 * MINUTE_MS);
   expect(told.because.history).toMatchObject({ runningCount: 1, byProgressCount: 1, unknownCount: 0 });

@@ -1,14 +1,20 @@
 /**
- * How long an attempt that reports its steps takes in all: elapsed time and the remaining steps at its pace. Nothing else that
- * is known of its kind says as much.
+ * Total run time of an attempt that reports its steps: elapsed time plus the remaining steps at its pace. It is more
+ * accurate than any statistics of similar work.
  */
 import { endByProgressMs } from "@headroom/engine";
 import type { Attempt, Workload } from "@headroom/engine";
 
-/** Reported ends reach the journal when they move by a tenth of the time left: between two of them an end is known as well as that. */
+/**
+ * Relative uncertainty of the remaining time: a reported end reaches the journal only when it moves by a tenth of the
+ * remaining time.
+ */
 const SPREAD = 0.1;
 
-/** In ms, from its start; `null`: it reports no progress towards a total. `uniform`: 0 to 1, for the place within the spread. */
+/**
+ * Total run time in ms from the start; `null`: the attempt reports no progress towards a total. `uniform`: position
+ * within the spread, 0 to 1.
+ */
 export function progressDurationMs(
   workload: Workload,
   attempt: Attempt,

@@ -1,4 +1,4 @@
-/** A trace on a fleet, run without telling the engine any run times, and the resulting starts. */
+/** Runs a trace on a fleet without giving the engine any run times, and records the starts. */
 import { commandId, InvariantError, teamName, type Policy, type WorkloadId, type WorkloadSpec } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import {
@@ -89,7 +89,7 @@ function submissions(jobs: readonly TraceJob[]): Script {
   };
 }
 
-/** No walltime: the trace has only the true run time. */
+/** Without a walltime, because the trace has only the true run time. */
 export function specOf({ accelerators }: TraceJob, index: number): WorkloadSpec {
   return {
     kind: "train",

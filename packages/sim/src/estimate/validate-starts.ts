@@ -1,7 +1,7 @@
 /**
- * Accuracy of start estimates: a trace is run, every waiting job gets its estimate at its submission from the state of
- * that moment alone, and the real start is compared with it. No walltime is given (a trace's would be the true run
- * time), so run times are known only for ended work.
+ * Accuracy of start estimates. A trace is run, every waiting job gets an estimate at its submission from the state of
+ * that moment alone, and the real start is compared with it. No walltimes are given (a trace's walltime would be the
+ * true run time), so run times are known only for ended work.
  */
 import type { Engine, Policy } from "@headroom/engine";
 import { topologyFreePool } from "../run/fleet-spec.ts";
@@ -13,12 +13,14 @@ import { PastWaits, pinballLoss, type WaitQuantiles } from "./past-waits.ts";
 import { traceStarts, type StartLedger } from "./trace-starts.ts";
 
 export interface StartValidationOptions {
-  /** In the order of submission; jobs larger than the pool are left out. */
+  /** Jobs in the order of submission; jobs larger than the pool are left out. */
   readonly jobs: readonly TraceJob[];
   readonly accelerators: number;
   readonly policy: Policy;
   readonly seed: number;
-  /** Scenario-workloads for one estimate of the whole queue; see `EstimateOptions.effort`. */
+  /**
+   * Number of simulated workloads over all scenarios for one estimate of the whole queue; see `EstimateOptions.effort`.
+   */
   readonly effort: number;
 }
 
@@ -30,13 +32,13 @@ export interface StartValidationResult {
   readonly started_at_once: number;
   readonly waited_longer_than_s: number;
   readonly waited: number;
-  /** Share of real starts within the 10 to 90% range, before it, after it. */
+  /** Share of real starts within the 10 to 90% range; the following fields: before the range and after it. */
   readonly within_share: number;
   readonly earlier_share: number;
   readonly later_share: number;
-  /** The same for the uncalibrated ranges. */
+  /** Share of real starts within the uncalibrated ranges. */
   readonly uncalibrated_within_share: number;
-  /** Half of the starts should be before the median. */
+  /** Share of starts before the median; ideally one half. */
   readonly before_median_share: number;
   /** Mean of the pinball losses at 10 and at 90%, added. */
   readonly pinball_s: number;
@@ -46,7 +48,7 @@ export interface StartValidationResult {
   readonly mean_range_s: number;
 }
 
-/** A shorter wait counts as an immediate start. */
+/** A wait shorter than this, in ms, counts as an immediate start. */
 const longWaitMs = 60_000;
 
 interface EstimatedRange {
@@ -55,7 +57,7 @@ interface EstimatedRange {
   readonly pastWaits: WaitQuantiles;
 }
 
-/** One validation: call `advance` until it is finished, then read its result. */
+/** One validation: call `advance` until it returns false, then read the result. */
 export class StartValidation {
   readonly #options: StartValidationOptions;
   readonly #ledger: StartLedger;
@@ -63,7 +65,7 @@ export class StartValidation {
   readonly #calibration = new RangeCalibration();
   readonly #pastWaits = new PastWaits();
   readonly #ranges = new Map<number, EstimatedRange>();
-  /** Started at the current instant: not yet past for work submitted at the same instant. */
+  /** Jobs started at the current instant, which is not past yet for work submitted at the same instant. */
   #startedNow: number[] = [];
   #nowMs = 0;
 
@@ -78,7 +80,7 @@ export class StartValidation {
     return this.#simulation.scriptedCount / this.#ledger.jobs.length;
   }
 
-  /** One round of the trace. False: it is finished. */
+  /** Runs one round of the trace. False: the trace is finished. */
   advance(): boolean {
     if (!this.#simulation.step()) return false;
     const { nowMs, engine } = this.#simulation;

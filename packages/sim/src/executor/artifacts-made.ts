@@ -1,4 +1,4 @@
-/** Artifacts of simulated work that succeeds: all that it declares, without a location. */
+/** Artifacts of simulated work that succeeds: all declared ones, without a location. */
 import type { Artifact, AttemptId, ReadonlyState, WorkloadSpec } from "@headroom/engine";
 
 interface Made {
@@ -8,7 +8,7 @@ interface Made {
 export const artifactsMade = ({ produces }: { readonly produces?: WorkloadSpec["produces"] | undefined }): Made =>
   produces === undefined ? {} : { artifacts: produces.map((name) => ({ name, path: `simulated/${name}` })) };
 
-/** The same for an attempt in the engine. */
+/** Artifacts of an attempt in the engine. */
 export function artifactsOf(state: ReadonlyState, id: AttemptId): Made {
   const attempt = state.attempts.get(id);
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);

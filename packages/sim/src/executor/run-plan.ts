@@ -5,16 +5,16 @@ export interface RunPlan {
   readonly durationMs: number;
   /** Exit code of the worker that ends first; the others follow at the same instant. 0: the attempt succeeds. */
   readonly exitCode: number;
-  /** Time from the request for a checkpoint to its report; absent: it never writes one. */
+  /** Time in ms from the request for a checkpoint to its report; absent: the attempt never writes one on request. */
   readonly checkpointMs?: number;
-  /** Checkpoints that it reports, in the order of time; absent: none. */
+  /** Checkpoints that the attempt reports by itself, in the order of time; absent: none. */
   readonly checkpoints?: readonly PlannedCheckpoint[];
-  /** Its pace by number of workers; absent: the gang's throughput curve, else proportional. */
+  /** Throughput by number of workers; absent: the gang's throughput curve, or proportional to the workers. */
   readonly throughputMilli?: GangSpec["throughputMilli"];
 }
 
 export interface PlannedCheckpoint {
-  /** Measured from the start of the run, at the size of its launch; another size shifts it like the duration. */
+  /** Time since the start of the run in ms, at the size of the launch; another size moves it like the duration. */
   readonly afterMs: number;
   readonly step: number;
   readonly path: string;

@@ -39,7 +39,7 @@ function replaceSecond(id: string, node: string) {
   } as const;
 }
 
-/** An executor whose attempts take 100 ms, and a clock that runs until nothing is due. */
+/** An executor whose attempts take 100 ms, and a clock that runs until no entry is due. */
 function bench(options: Partial<SimulatedExecutorOptions> = {}) {
   const queue = new EventQueue();
   const plan = () => ({ durationMs: 100, exitCode: 0 });
@@ -170,7 +170,7 @@ describe("the simulated executor", () => {
     said(10);
     executor.loseNode(nodeId("n2"), 60);
     executor.perform([replace], 80);
-    // A repeated request after a crash is answered again and starts no worker twice.
+    // After a crash a repeated request is answered again and starts no worker twice.
     executor.perform([replace], 85);
     expect(said(100)).toEqual(["90 workersJoined"]);
     executor.perform([replace], 100);
@@ -183,7 +183,7 @@ describe("the simulated executor", () => {
     const { executor, said } = bench();
     executor.perform([launch("a", ["n1", "n2"]), launch("b", ["n1", "n4"])], 0);
     executor.loseNode(nodeId("n2"), 4);
-    // Both ranks are running already.
+    // Both ranks already run.
     executor.perform([replaceSecond("a", "n3")], 6);
     executor.perform([replaceSecond("b", "n3")], 7);
     expect(said(100)).toEqual(["16 workersJoined", "16 a attemptRunning", "17 workersJoined", "17 b attemptRunning"]);

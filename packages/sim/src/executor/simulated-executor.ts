@@ -1,6 +1,6 @@
 /**
  * The executor of simulated pools. It performs the engine's effects on simulated attempts and answers with the
- * observations of a real executor. It must not read the engine's state: like a real executor, it knows only effects and
+ * observations of a real executor. It must not read the engine's state, because a real executor knows only effects and
  * its nodes.
  */
 import type {
@@ -25,26 +25,26 @@ import { ranks, type EventQueue } from "../clock/event-queue.ts";
 import { artifactsMade } from "./artifacts-made.ts";
 import type { PlannedCheckpoint, RunPlan } from "./run-plan.ts";
 
-/** An attempt from before the simulation: the engine's record, and its further run. */
+/** An attempt from before the simulation: the engine's record, and the plan of its further run. */
 export interface AdoptedAttempt {
   readonly attempt: Attempt;
-  /** From the moment it runs, which may lie behind. */
+  /** Plan from the moment at which the attempt runs, which may be in the past. */
   readonly plan: RunPlan;
   readonly graceTimeoutMs: number;
 }
 
 export interface SimulatedExecutorOptions {
-  /** Time from the launch to the report that it runs. */
+  /** Time in ms from the launch to the report that the attempt runs. */
   readonly startupMs: number;
-  /** Time until a worker obeys SIGTERM; a worker that takes longer than its grace period is killed at its end. */
+  /** Time in ms until a worker obeys SIGTERM; a worker with a shorter grace period is killed at its end. */
   readonly stopMs: number;
-  /** A pure function of the launch: forks of a simulation share it. */
+  /** The plan of a launch. It must be a pure function, because forks of a simulation share it. */
   readonly plan: (launch: LaunchGang) => RunPlan;
 }
 
-/** Meaning of a queue entry: stored in the low bits of its payload, for attempts here and for nodes by the driver. */
+/** Kinds of queue entries, stored in the low bits of the payload: for attempts here, for nodes in the driver. */
 export const attemptEntry = { starts: 0, exits: 1, leaves: 2, saves: 5, checkpoint: 6, joins: 7 } as const;
-/** The low bits of a payload, and the shift of the rest. */
+/** Number of low bits of a payload for the kind; the rest is shifted by it. */
 export const ENTRY_BITS = 4;
 export const ENTRY_MASK = 15;
 
@@ -52,15 +52,15 @@ interface CheckpointTimeline {
   readonly all: readonly PlannedCheckpoint[];
   next: number;
   awaits: number;
-  /** Progress on its plan at this instant, and the plan time that passes in each ms since. */
+  /** Plan time done at this instant, and plan time that passes in each ms since. */
   sinceMs: number;
   plannedMs: number;
   pace: number;
 }
 
-/** Only the needed fields of the launch: attempts in flight dominate the memory of a long run. */
+/** Only the needed fields of the launch, because running attempts dominate the memory of a long run. */
 interface SimulatedAttempt {
-  /** Its artifacts if it succeeds. */
+  /** Artifacts of the attempt if it succeeds. */
   produces: WorkloadSpec["produces"];
   readonly attemptId: AttemptId;
   workers: LaunchGang["workers"];
@@ -69,22 +69,22 @@ interface SimulatedAttempt {
   readonly exitCode: number;
   readonly checkpointMs: number | null;
   phase: "starting" | "running" | "stopping" | "broken";
-  /** The queue entry of this attempt; others that still name it are stale. 0: none. */
+  /** Sequence of the attempt's queue entry; other entries of the attempt are stale. 0: none. */
   awaits: number;
-  /** The queue entry for the end of stopped workers; 0: none. */
+  /** Sequence of the queue entry for the end of stopped workers; 0: none. */
   awaitsTerminating: number;
-  /** The queue entry for the requested checkpoint; 0: none. */
+  /** Sequence of the queue entry for the requested checkpoint; 0: none. */
   awaitsCheckpoint: number;
-  /** The queue entry for replacement workers that join; 0: none. */
+  /** Sequence of the queue entry for joining replacement workers; 0: none. */
   awaitsJoining: number;
-  /** When it lost a node; set while it is broken. */
+  /** Time at which the attempt lost a node; set while the gang is incomplete. */
   brokenAtMs: number;
-  /** Valid while the attempt runs. */
+  /** Start of the run; valid while the attempt runs. */
   startedAtMs: number;
-  /** Due time of the entry; valid while the attempt runs. `Infinity`: it has not run yet. */
+  /** Time of the queue entry; valid while the attempt runs. `Infinity`: it does not run yet. */
   endsAtMs: number;
   exit: "planned" | "terminated" | "killed" | "lost";
-  /** Remaining reports, if any, and the queue entry of the next. */
+  /** Remaining checkpoint reports and the queue entry of the next; `null`: none. */
   checkpoints: CheckpointTimeline | null;
 }
 
@@ -112,7 +112,8 @@ export class SimulatedExecutor {
   }
 
   /**
-   * Non-terminating workers of an attempt; none if it is unknown, or is about to be reported as lost with a machine.
+   * Workers of an attempt that are not terminating; none if the attempt is unknown, or will be reported as lost with
+   * its machine.
    */
   workersOf(attemptId: AttemptId): LaunchGang["workers"] {
     const slot = this.#slotByAttempt.get(attemptId);
@@ -145,7 +146,9 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The event of the queue's first entry, which is due and belongs to this executor; `null`: it is stale. */
+  /**
+   * The observation of the queue's first entry, which is due and belongs to this executor; `null`: the entry is stale.
+   */
   observeNext(): Observation | Signal | null {
     const payload = this.#queue.nextPayload;
     const slot = payload >> ENTRY_BITS;
@@ -188,7 +191,7 @@ export class SimulatedExecutor {
     return isWell && attempt.produces !== undefined ? { ...exited, ...artifactsMade(attempt) } : exited;
   }
 
-  /** The machine dies, with everything on it. Its exits are never reported. */
+  /** The machine fails with all work on it. Exits of that work are never reported. */
   loseNode(nodeId: NodeId, nowMs: number): void {
     this.#downNodes.add(nodeId);
     for (const slot of this.#slotByAttempt.values()) {
@@ -198,7 +201,7 @@ export class SimulatedExecutor {
       attempt.awaitsCheckpoint = 0;
       attempt.awaitsJoining = 0;
       attempt.brokenAtMs = nowMs;
-      // A stop in progress still ends as planned; other runs wait for the stop or the node.
+      // A stop in progress ends as planned; other runs wait for a stop request or for the node.
       if (attempt.phase !== "stopping") {
         attempt.phase = "broken";
         attempt.awaits = 0;
@@ -206,7 +209,7 @@ export class SimulatedExecutor {
     }
   }
 
-  /** The machine is back and empty: its former work is reported as lost. No effect on a machine that was up. */
+  /** The machine returns empty, and its former work is reported as lost. No effect on a machine that is up. */
   returnNode(nodeId: NodeId, nowMs: number): void {
     if (!this.#downNodes.delete(nodeId)) return;
     for (const slot of this.#slotByAttempt.values()) {
@@ -217,7 +220,7 @@ export class SimulatedExecutor {
     }
   }
 
-  /** An independent copy with the same attempts, on a fork of the same queue. */
+  /** An independent copy with the same attempts, on a fork of the queue. */
   fork(queue: EventQueue): SimulatedExecutor {
     const copy = new SimulatedExecutor(this.#options, queue);
     for (const attempt of this.#slots)
@@ -275,7 +278,7 @@ export class SimulatedExecutor {
     return { slot, attempt };
   }
 
-  /** Attempts that were running, starting or stopping when the simulation began continue. */
+  /** Adopts attempts that were running, starting or stopping when the simulation began; they continue. */
   adopt(
     { attempt: { id, workers, startedAtMs, stop, terminating, joining }, plan, graceTimeoutMs }: AdoptedAttempt,
     nowMs: number,
@@ -288,14 +291,14 @@ export class SimulatedExecutor {
         ranks.observation,
         (slot << ENTRY_BITS) | attemptEntry.leaves,
       );
-    // An attempt with only a requested checkpoint still runs.
+    // An attempt with a requested checkpoint and no stop still runs.
     if (stop !== null && stop.checkpointUntilMs === undefined) {
       attempt.phase = "stopping";
       attempt.exit = "terminated";
       attempt.awaits = this.#pushExit(slot, Math.max(nowMs, stop.atMs + leavesAfterMs));
       return;
     }
-    // The request time of the replacements is unknown: the others wait for the maximum start time.
+    // The time of the request is unknown, so the gang waits for the full start-up time of its replacements.
     if (joining !== undefined) attempt.awaitsJoining = this.#pushJoin(slot, nowMs + this.#options.startupMs);
     if (startedAtMs === null) {
       attempt.awaits = this.#pushStart(slot, nowMs);
@@ -309,7 +312,7 @@ export class SimulatedExecutor {
       const { checkpoints } = attempt;
       if (checkpoints === null) return;
       checkpoints.sinceMs = startedAtMs;
-      // Earlier reports are known.
+      // Checkpoints before this point have been reported already.
       const knownMs = nowMs - startedAtMs;
       while ((checkpoints.all[checkpoints.next]?.afterMs ?? knownMs) < knownMs) checkpoints.next++;
       this.#pushCheckpoint(slot, attempt);
@@ -343,13 +346,13 @@ export class SimulatedExecutor {
     attempt.phase = "stopping";
     attempt.awaitsCheckpoint = 0;
     attempt.awaitsJoining = 0;
-    // A run that ends before the stop takes effect has ended by itself.
+    // A run that ends before the stop takes effect counts as ended by itself.
     if (attempt.exit === "planned" && attempt.endsAtMs <= stopsAtMs) return;
     if (attempt.exit === "planned") attempt.exit = obeys ? "terminated" : "killed";
     attempt.awaits = this.#pushExit(slot, stopsAtMs);
   }
 
-  /** It continues while it writes; a repeated request has no effect. */
+  /** The attempt continues while it writes the checkpoint; a repeated request has no effect. */
   #checkpoint({ attemptId }: CheckpointGang, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot !== undefined) this.#askForCheckpoint(slot, this.#slots[slot]!, nowMs);
@@ -362,7 +365,7 @@ export class SimulatedExecutor {
   }
 
   /**
-   * More workers reduce the remaining time, by the gang's throughput curve; without one in proportion (perfect
+   * More workers shorten the remaining time by the gang's throughput curve; without a curve in proportion (perfect
    * scaling).
    */
   #grow({ attemptId, firstRank, workers }: GrowGang, nowMs: number): void {
@@ -374,15 +377,15 @@ export class SimulatedExecutor {
   }
 
   /**
-   * The others wait until the replacements have started, and all continue from where they were: from the beginning if
-   * none had started yet. A gang with further lost machines stays broken until these are reported to it.
+   * The gang pauses until the replacements have started, then all workers continue with the progress made so far, if
+   * any. A gang with further lost machines stays incomplete until these are reported to it.
    */
   #replace({ attemptId, workers }: ReplaceWorkers, nowMs: number): void {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
     if (attempt.phase === "stopping") return;
-    // After a crash the request may be repeated while they start.
+    // After a crash the request may be repeated while the replacements start.
     const isKnown = workers.every(({ rank, worker }) => isSame(attempt.workers[rank], worker));
     if (isKnown && attempt.awaitsJoining !== 0) return;
     const placed = attempt.workers.slice();
@@ -407,7 +410,7 @@ export class SimulatedExecutor {
     const slot = this.#slotByAttempt.get(attemptId);
     if (slot === undefined) return;
     const attempt = this.#slots[slot]!;
-    // A repeated request: they are terminating already.
+    // A repeated request: the workers are already terminating.
     if (attempt.awaitsTerminating !== 0 && attempt.workers.length <= workers) return;
     this.#resize(slot, attempt.workers.slice(0, workers), nowMs);
     const leavesAtMs = nowMs + Math.min(this.#options.stopMs, graceTimeoutMs);
@@ -423,7 +426,7 @@ export class SimulatedExecutor {
     const before = paceOf(attempt, attempt.workers.length);
     const after = paceOf(attempt, workers.length);
     attempt.workers = workers;
-    // If no progress is made at a size, the remaining time at another is unknown.
+    // If the gang makes no progress at one of the sizes, the remaining time cannot be converted.
     if (before === 0 || after === 0) return;
     if (attempt.checkpoints !== null && (attempt.phase === "starting" || attempt.phase === "running"))
       this.#repace(slot, attempt, { factor: after / before, nowMs });
@@ -477,7 +480,10 @@ function holdsNode({ workers }: SimulatedAttempt, nodeId: NodeId): boolean {
   return workers.some(({ node }) => node === nodeId);
 }
 
-/** Nearly every attempt of a trace is one worker that succeeds; one shared list saves an allocation for each. */
+/**
+ * Exits of one successful worker. Nearly every attempt of a trace ends so; the shared list saves an allocation for
+ * each.
+ */
 const oneWorkerSucceeded: readonly WorkerExit[] = [{ kind: "exited", worker: 0, code: 0 }];
 
 function exitsOf(attempt: SimulatedAttempt): readonly WorkerExit[] {

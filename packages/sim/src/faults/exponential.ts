@@ -1,14 +1,15 @@
 /**
- * Random variates that are the same bits in every JavaScript engine. `Math.log` is not (Node 26 and Chromium 156 differ
- * in the last bits), so the logarithm is a series of the four operations that IEEE 754 fixes.
+ * Random variates with the same bits in every JavaScript engine. `Math.log` differs between engines (Node 26 and
+ * Chromium 156 in the last bits), so the logarithm is a series of the four operations that IEEE 754 defines exactly.
  */
 import { draw } from "@headroom/engine";
 
 const ln2 = 0.6931471805599453;
 
 /**
- * Natural logarithm of a positive number, to about 1 part in 10^15. The argument is brought to [1, 2) by exact halvings or
- * doublings; then ln(m) = 2 artanh((m - 1) / (m + 1)), whose argument is at most 1/3, so that 17 terms reach double precision.
+ * Natural logarithm of a positive number, to about 1 part in 10^15. The argument is scaled to [1, 2) by exact halvings
+ * or doublings; then ln(m) = 2 artanh((m - 1) / (m + 1)), whose argument is at most 1/3, so that 17 terms reach double
+ * precision.
  */
 export function portableLog(value: number): number {
   let mantissa = value;
@@ -38,11 +39,11 @@ export interface DrawKey {
 /** Exponential variate with mean 1, at most 22.2 (the draw has 32 bits). */
 export function drawExponential(key: DrawKey): number {
   const uniform = (draw(key.seed, key.sequence, key.purpose) + 1) / 2 ** 32;
-  // Subtracting from zero instead of negating avoids a negative zero in comparisons and output.
+  // Subtracting from zero instead of negating avoids negative zero in comparisons and output.
   return 0 - portableLog(uniform);
 }
 
-/** Uniform integer in [0, bound), for bounds up to 2^21, where the bias of the division stays below 2^-11. */
+/** Uniform integer in [0, bound). For bounds up to 2^21 the bias of the division stays below 2^-11. */
 export function drawBelow(key: DrawKey, bound: number): number {
   return Math.floor((draw(key.seed, key.sequence, key.purpose) * bound) / 2 ** 32);
 }

@@ -8,21 +8,24 @@ import type { RunPlan } from "../executor/run-plan.ts";
 
 export interface FaultOptions {
   readonly seed: number;
-  /** Mean time between the losses of one node; `null`: nodes never fail. */
+  /** Mean time in ms between losses of one node; `null`: nodes never fail. */
   readonly nodeMeanUpMs: number | null;
-  /** Mean time until a lost node is back. */
+  /** Mean time in ms until a lost node returns. */
   readonly nodeMeanDownMs: number;
-  /** Notice before a loss, like a spot termination notice; absent: none. */
+  /** Notice in ms before a loss, like a spot termination notice; absent: none. */
   readonly nodeNoticeMs?: number;
-  /** Failing attempts of every 10,000. */
+  /** Number of failing attempts in every 10,000. */
   readonly attemptFailuresPer10000: number;
 }
 
 export interface NodeFaults {
-  /** Time from joining or returning to the loss; `null`: never. `occurrence` counts the losses of this node from 0. */
+  /**
+   * Time in ms from joining or returning to the loss; `null`: never. `occurrence` counts the losses of this node from
+   * 0.
+   */
   upMs(nodeOrdinal: number, occurrence: number): number | null;
   downMs(nodeOrdinal: number, occurrence: number): number;
-  /** Notice before the loss; `null`: none. */
+  /** Notice before the loss in ms; `null`: none. */
   readonly noticeMs: number | null;
 }
 
@@ -37,11 +40,11 @@ export function seededNodeFaults(options: FaultOptions): NodeFaults {
   };
 }
 
-/** The plan of one attempt under faults: a failing one fails at a uniformly drawn moment of its run. */
+/** The plan of one attempt under faults: a failing attempt fails at a uniformly drawn moment of its run. */
 export function faultyPlan(options: FaultOptions, launch: LaunchGang, undisturbed: RunPlan): RunPlan {
   const { seed, attemptFailuresPer10000 } = options;
   if (attemptFailuresPer10000 === 0) return undisturbed;
-  // Drawn by the attempt's identity: neither launch order nor policy changes another attempt's faults.
+  // Drawn from the attempt's identity, so that launch order and policy do not change the faults of other attempts.
   const sequence = Number.parseInt(hashText(`${launch.spec.name} ${launch.task} ${launch.number}`).slice(0, 8), 16);
   if (drawBelow({ seed, sequence, purpose: "attempt fails" }, 10_000) >= attemptFailuresPer10000) return undisturbed;
   const share = drawBelow({ seed, sequence, purpose: "attempt fails at" }, 10_000);

@@ -1,4 +1,7 @@
-/** Means and shares rounded exactly: in integers, half up, so that no double decides the last decimal. */
+/**
+ * Means and shares rounded exactly: computed in integers and rounded half up, so that double precision does not decide
+ * the last decimal.
+ */
 
 /** `numerator / denominator` to `decimals` decimals, half up, as the nearest double. Both are non-negative safe integers or bigints. */
 export function roundedQuotient(numerator: bigint, denominator: bigint, decimals: number): number {
@@ -14,7 +17,7 @@ export function meanSeconds(sumMs: bigint, count: number): number {
   return roundedQuotient(sumMs, 1000n * BigInt(count), 1);
 }
 
-/** A sum of non-negative safe integers that stays exact past 2^53, without a bigint for every term. */
+/** An exact sum of non-negative safe integers, also above 2^53, without a bigint for every term. */
 export class ExactSum {
   #recent = 0;
   #settled = 0n;

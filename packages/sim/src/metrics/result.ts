@@ -1,4 +1,7 @@
-/** The result of a simulated trace. Field names are those of the published reference results, so that files compare as they are. */
+/**
+ * The result of a simulated trace. Field names are those of the published reference results, so that files can be
+ * compared directly.
+ */
 import type { Engine } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 import { acceleratorMilliOf, type Trace, type TraceJob } from "../trace/trace.ts";
@@ -8,21 +11,24 @@ import { fates, type TraceMetrics } from "./trace-metrics.ts";
 export interface SimulationResult {
   readonly policy: string;
   readonly gpus: number;
-  /** Jobs that ran to their end; all means are over these. */
+  /** Number of jobs that ran to their end; all means are over these jobs. */
   readonly jobs: number;
   readonly rejected_larger_than_pool: number;
-  /** Jobs that failed for good, under faults only. */
+  /** Number of jobs that failed for good; under faults only. */
   readonly failed_jobs: number;
-  /** Jobs that could not finish on the remaining fleet. */
+  /** Number of jobs that could not finish on the remaining fleet. */
   readonly unfinished_jobs: number;
-  /** From the submission to the first start. */
+  /** Mean time from submission to first start. */
   readonly mean_wait_s: number;
-  /** From the submission to the end. */
+  /** Mean time from submission to end. */
   readonly mean_completion_s: number;
   readonly max_wait_s: number;
-  /** Accelerator time of these jobs over what the fleet had from their first submission to their last end. */
+  /**
+   * Accelerator time of these jobs, divided by the fleet's accelerator time from their first submission to their last
+   * end.
+   */
   readonly utilisation: number;
-  /** From the first submission to the last end. */
+  /** Time from the first submission to the last end. */
   readonly makespan_s: number;
   readonly attempts: number;
   readonly journal_events: number;
@@ -32,7 +38,7 @@ export interface SimulationResult {
   /** Head of the journal's hash chain at the end. */
   readonly chain: string;
   readonly wait_by_gang: readonly GangWait[];
-  /** By name; only if teams were declared. */
+  /** Waits by team name; only if teams were declared. */
   readonly wait_by_team?: readonly TeamWait[];
   readonly series: ResultSeries;
 }
@@ -55,13 +61,13 @@ interface Waits {
   readonly max_wait_s: number;
 }
 
-/** Points at `start_s + index * step_s`; each covers the time until the next. */
+/** Series with points at `start_s + index * step_s`; each point covers the time until the next. */
 export interface ResultSeries {
   readonly start_s: number;
   readonly step_s: number;
   /** Mean share of the accelerators that was allocated. */
   readonly utilisation: readonly number[];
-  /** Most jobs that waited at any moment. */
+  /** Maximum number of jobs that waited at any moment of the step. */
   readonly waiting: readonly number[];
 }
 
@@ -71,7 +77,7 @@ interface Finished {
   readonly policyName: string;
   readonly metrics: TraceMetrics;
   readonly engine: Engine;
-  /** `null`: no teams were declared. */
+  /** Team of a job; `null`: no teams were declared. */
   readonly teamOf: ((job: TraceJob) => string) | null;
 }
 
@@ -123,7 +129,10 @@ function acceleratorsOf({ nodes }: FleetSpec): number {
   return nodes.reduce((sum, node) => sum + node.acceleratorCount, 0);
 }
 
-/** Jobs that were not refused, because nodes come and go, and that are larger than any node: in the end it is the same. */
+/**
+ * Number of jobs larger than any node that were held instead of refused, because nodes come and go. The result counts
+ * them like refused jobs.
+ */
 function heldTooLarge({ trace, fleet, metrics }: Finished): number {
   const largest = fleet.nodes.reduce((max, node) => Math.max(max, node.acceleratorCount), 0);
   let count = 0;
@@ -188,7 +197,7 @@ interface GroupedWaits {
   readonly heldMilliMs: ExactSum;
 }
 
-/** Jobs that ran to their end. */
+/** Waits of jobs that ran to their end, grouped by a key. */
 function groupedWaits<Key>(
   { jobs }: Trace,
   metrics: TraceMetrics,

@@ -1,16 +1,16 @@
 /**
- * A quantity over time, in a bounded number of buckets of equal width. When the run outgrows them, neighbours are
- * merged and the width doubles, so that memory does not depend on the length of the run.
+ * A quantity over time in a bounded number of buckets of equal width. When the run outgrows them, neighbouring buckets
+ * are merged and the width doubles, so memory does not depend on the length of the run.
  */
 export interface SeriesPoint {
-  /** Start of the bucket, ms since the start of the series. */
+  /** Start of the bucket in ms since the start of the series. */
   readonly atMs: number;
-  /** Time-weighted mean over the bucket. */
+  /** Time-weighted mean within the bucket. */
   readonly mean: number;
   readonly max: number;
 }
 
-/** Enough for a plot as wide as a screen: after a merge between 256 and 512 buckets are in use. */
+/** Maximum number of buckets, enough for a plot as wide as a screen: after a merge, 256 to 512 buckets are in use. */
 const bucketCountMax = 512;
 
 export class BoundedSeries {
@@ -37,7 +37,7 @@ export class BoundedSeries {
     if (value > this.#max[this.#bucket]!) this.#max[this.#bucket] = value;
   }
 
-  /** The buckets up to `endMs`, the last one perhaps shorter. */
+  /** The buckets up to `endMs`; the last one may be shorter. */
   points(endMs: number): SeriesPoint[] {
     const copy = this.fork();
     if (endMs > copy.#atMs) copy.#accrue(endMs);

@@ -14,7 +14,7 @@ export const fates = { pending: 0, rejected: 1, succeeded: 2, failed: 3 } as con
 export interface TraceSubject {
   readonly jobs: readonly TraceJob[];
   readonly startAtMs: number;
-  /** The index of a launch's job. */
+  /** Index of the launched job. */
   readonly jobOf: (launch: LaunchGang) => number;
 }
 
@@ -32,10 +32,10 @@ export class TraceMetrics implements SimulationObserver {
   attemptCount = 0;
   endedAtMs: number;
   readonly fate: Uint8Array;
-  /** By job; -1 until it happens. For a job with several attempts, the first start. */
+  /** Time of the first start by job; -1: not started yet. */
   readonly firstStartedAtMs: Float64Array;
   readonly jobEndedAtMs: Float64Array;
-  /** In accelerators; fractions count as such. */
+  /** Used accelerators over time; a fraction counts as its fraction. */
   readonly used: BoundedSeries;
   readonly waiting: BoundedSeries;
 

@@ -53,7 +53,7 @@ describe("drawn demand", () => {
     const drawn = drawDemand(population, { askedMilli: 8_000_000, seed: 3 });
     for (const { id } of population) {
       const count = drawn.filter((each) => each.id === id).length;
-      // 1,000 expected, with a deviation of 30: five of them.
+      // 1,000 are expected, and the standard deviation is 30; the tolerance is five standard deviations.
       expect(Math.abs(count - 1000)).toBeLessThan(150);
     }
   });
@@ -72,7 +72,7 @@ describe("the setting of the openb lists", () => {
   });
 
   it("leaves what is dropped behind: what fits later is taken", () => {
-    // Jobs of three accelerators fit once into each node of four, and the rest is filled by later jobs of one.
+    // A job of three accelerators fits once into each node of four; later jobs of one accelerator fill the rest.
     const { marks } = run({ population: [job(3), job(1)], demandMilli: 4000 });
     expect(marks.at(-1)).toEqual({ askedMilli: 4000, allocatedMilli: 1000 });
   });

@@ -1,7 +1,7 @@
 /**
- * The setting of FGD (USENIX ATC '23) and its followers for allocation rates on the openb lists: an empty fleet, work
- * that arrives one by one and never ends, and work that does not fit on arrival is dropped. All decisions are the
- * engine's, under the given policy; this code only submits the work and counts.
+ * The experiment of FGD (USENIX ATC '23) and later papers on allocation rates with the openb lists: an empty fleet,
+ * work that arrives one by one and never ends, and work that does not fit on arrival is dropped. The engine decides
+ * under the given policy; this code only submits the work and counts.
  */
 import { commandId, createEngine, teamName, type Engine, type Input, type Policy, type Ready } from "@headroom/engine";
 import type { FleetSpec } from "../run/fleet-spec.ts";
@@ -19,7 +19,7 @@ export interface SettingOptions {
   readonly seed: number;
 }
 
-/** Allocation at this level of demand, both as thousandths of the fleet's accelerators. */
+/** Allocation at this level of demand; both in thousandths of the fleet's accelerators. */
 export interface AllocatedAt {
   readonly askedMilli: number;
   readonly allocatedMilli: number;
@@ -28,7 +28,7 @@ export interface AllocatedAt {
 export interface SettingResult {
   readonly submittedCount: number;
   readonly droppedCount: number;
-  /** At 50, 90, 100% of the fleet and at the whole demand, as far as it reaches. */
+  /** Allocation at 50, 90 and 100% of the fleet and at the whole demand, as far as the demand reaches. */
   readonly marks: readonly AllocatedAt[];
 }
 
@@ -69,7 +69,7 @@ export class SettingRun {
     return this.#demand.length === 0 ? 1 : this.#submittedCount / this.#demand.length;
   }
 
-  /** Submits up to `maxJobs` further jobs. True: all have arrived. */
+  /** Submits up to `maxJobs` further jobs. True: all jobs have arrived. */
   advance(maxJobs: number): boolean {
     const end = Math.min(this.#demand.length, this.#submittedCount + maxJobs);
     while (this.#submittedCount < end) this.#arrive(this.#demand[this.#submittedCount]!);
@@ -96,7 +96,7 @@ export class SettingRun {
   #drop(ready: Ready): void {
     this.#droppedCount++;
     const submitted = ready.events.find((event) => event.kind === "workloadSubmitted");
-    // Work that no node could ever hold was refused at once.
+    // Jobs that no node could ever hold were refused at once.
     if (submitted === undefined) return;
     const { workloadId } = submitted;
     this.#round([{ ...operator(`drop ${workloadId}`), kind: "stopWorkload", workloadId }]);

@@ -1,4 +1,7 @@
-/** The published shares of FGD's setting on the list `default`, roughly: two seeds, a point. Ten seeds are run by hand. */
+/**
+ * Compares with the published shares of FGD's experiment on the list `default`, roughly: two seeds, within a percentage
+ * point. Ten seeds are run by hand.
+ */
 import { presets } from "@headroom/engine";
 import { describe, expect, it } from "vitest";
 import { readLines, sharedData } from "../../test/shared-data.ts";
@@ -10,7 +13,7 @@ const nodes = sharedData(`${folder}/openb_node_list_gpu_node.csv`);
 const pods = sharedData(`${folder}/openb_pod_list_default.csv`);
 const published = sharedData(`${folder}/published_results.csv`);
 
-/** Column of the share allocated when 130% of the fleet has been asked for. */
+/** Column of the share that is allocated when demand reaches 130% of the fleet. */
 const AT_130 = 10;
 
 function publishedShare(name: string): number {

@@ -1,12 +1,13 @@
 /**
- * Typical demand of a list of jobs, as in FGD's evaluation: the most frequent kinds until they make up 95% of the list.
+ * Typical demand of a list of jobs, as in FGD's evaluation: the most frequent kinds of job, until they make up 95% of
+ * the list.
  */
 import type { Policy } from "@headroom/engine";
 import type { TraceJob } from "../trace/trace.ts";
 
 type TypicalDemand = NonNullable<Policy["typicalDemand"]>;
 
-/** The kind that crosses this share is included. */
+/** Share of the list in percent; the kind that crosses it is included. */
 const TYPICAL_PERCENT = 95;
 
 function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
@@ -32,7 +33,7 @@ function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
 }
 
 /**
- * Adds the typical demand to a policy that needs it and does not state it; a policy that learns it from submissions
+ * Adds the typical demand to a policy that needs it and does not state it. A policy that learns demand from submissions
  * stays unchanged.
  */
 export function withTypicalDemand(policy: Policy, population: readonly TraceJob[]): Policy {

@@ -1,6 +1,6 @@
 /**
- * The executor of a fork: attempts start at once and end when a duration that is drawn or typical is over. Attempts that run at the
- * fork are adopted; those being stopped use up their grace period.
+ * The executor of a fork: attempts start at once and end after a drawn or typical run time. Attempts that run at the
+ * fork are adopted; attempts being stopped use up their grace period.
  */
 import { stoppedByMs } from "@headroom/engine";
 import type { Attempt, AttemptId, Effect, Engine, Input, LaunchGang, WorkerExit } from "@headroom/engine";
@@ -11,9 +11,9 @@ import type { PlayoutWorld } from "./playout.ts";
 export interface DrawnExecutorOptions {
   readonly engine: Engine;
   readonly queue: EventQueue;
-  /** How long an attempt that runs at the fork takes in all, in ms from its start. */
+  /** Total run time in ms, from its start, of an attempt that runs at the fork. */
   runningMs(attempt: Attempt, elapsedMs: number): number;
-  /** An attempt is launched: how long it takes, in ms. */
+  /** Run time in ms of an attempt that is launched now. */
   launchedMs(launch: LaunchGang, nowMs: number): number;
 }
 
@@ -26,23 +26,25 @@ export class DrawnExecutor implements PlayoutWorld {
   readonly #due: Due[] = [];
   readonly #live = new Set<AttemptId>();
   #endCount = 0;
-  /** The queue and the engine's timers say when all is over. */
+  /** Always false: the queue and the engine's timers determine the end of the run. */
   readonly isAtRest = false;
 
   constructor(options: DrawnExecutorOptions) {
     this.#options = options;
   }
 
-  /** Attempts that have ended since the fork. */
+  /** Number of attempts that have ended since the fork. */
   get endCount(): number {
     return this.#endCount;
   }
 
-  /** Adopts the attempts that are active at the fork. Returns the reports of those that were launched and had not started. */
+  /**
+   * Adopts the attempts that are active at the fork. Returns reports for those that were launched and had not started.
+   */
   adopt(nowMs: number): readonly Input[] {
     const { engine } = this.#options;
     const launching: Input[] = [];
-    // The longest first: what they tell of their sweep holds for the younger ones.
+    // The longest-running attempts come first: their draws inform the draws of younger attempts of the same sweep.
     for (const attempt of [...engine.state.attempts.values()].toSorted(byAge)) {
       const { id, workloadId, stop, terminating } = attempt;
       const graceMs = engine.state.workloads.get(workloadId)?.spec.graceTimeoutMs ?? 0;
@@ -88,7 +90,7 @@ export class DrawnExecutor implements PlayoutWorld {
         return [];
       case "replaceWorkers":
         return [{ kind: "workersJoined", attemptId }];
-      // A checkpoint is taken to need all of its time: the engine asks for the stop itself when that is over.
+      // A checkpoint is assumed to use its whole timeout: the engine requests the stop itself when that is over.
       case "growGang":
       case "checkpointGang":
         return [];

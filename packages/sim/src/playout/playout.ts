@@ -1,24 +1,24 @@
 /**
- * The loop that plays an engine forward on a virtual clock. Simulations of traces, forward runs of estimates and what-if timelines
- * all use it; they differ in the world around the engine (executor model and faults), in what arrives, and in when they stop. It
- * drives an engine as the live driver does, batch by batch, and decides nothing.
+ * The loop that plays an engine forward on a virtual clock. Simulations of traces, forward runs of estimates and
+ * what-if timelines all use it. They differ in the world around the engine (executor model and faults), in the
+ * arrivals, and in their end. The loop drives an engine as the live driver does, batch by batch, and decides nothing.
  */
 import type { Effect, Engine, Input, Ready } from "@headroom/engine";
 import type { EventQueue } from "../clock/event-queue.ts";
 
 /** Executors, machines and their faults. Entries of the playout's queue stand for future reports. */
 export interface PlayoutWorld {
-  /** The queue's first entry is due: the input that comes of it; `null`: it is stale. The caller drops the entry. */
+  /** The queue's first entry is due: returns its input; `null`: the entry is stale. The caller drops the entry. */
   observeNext(nowMs: number): Input | null;
-  /** Performs what the engine asked for; answers what is reported at this very instant. */
+  /** Performs the engine's effects and returns reports of the same instant. */
   perform(effects: readonly Effect[], nowMs: number): readonly Input[];
-  /** Nothing more comes of the entries in the queue unless something arrives. */
+  /** True: entries in the queue have no effect unless further input arrives. */
   readonly isAtRest: boolean;
 }
 
 /** Outside inputs in the order of time. */
 export interface PlayoutArrivals {
-  /** `Infinity`: nothing more arrives. */
+  /** Time of the next arrival in ms; `Infinity`: none. */
   readonly nextAtMs: number;
   take(nowMs: number): Input;
 }
@@ -30,7 +30,7 @@ export const noArrivals: PlayoutArrivals = {
 
 export interface PlayoutRound {
   readonly inputs: readonly Input[];
-  /** The inputs from this position on arrived from outside. */
+  /** Index of the first input that arrived from outside; all inputs after it did, too. */
   readonly firstArrival: number;
   readonly ready: Ready;
 }
@@ -43,11 +43,11 @@ export interface PlayoutOptions {
   readonly arrivals: PlayoutArrivals;
   onRound(round: PlayoutRound): void;
   /**
-   * Everything within this share of the time since the start is one batch, and reports come with the next batch. The number of
-   * rounds then grows with the logarithm of the horizon. 0: exact.
+   * Entries within this share of the time since the start form one batch, and reports come with the next batch. The
+   * number of rounds then grows with the logarithm of the horizon. 0: exact.
    */
   readonly grain: number;
-  /** Whether an instant at which all entries were stale is a round; else nothing happens at it. */
+  /** Whether an instant at which all entries are stale gets a round. */
   readonly ticksWhenStale: boolean;
 }
 
@@ -74,12 +74,12 @@ export class Playout {
     return this.#nowMs;
   }
 
-  /** Batches handed to the engine so far. */
+  /** Number of batches passed to the engine so far. */
   get roundCount(): number {
     return this.#roundCount;
   }
 
-  /** When the next round is due, in ms; `Infinity`: nothing runs, nothing is to come, and time alone changes nothing. */
+  /** Time of the next round in ms; `Infinity`: nothing runs, no input is left, and time alone changes nothing. */
   get nextAtMs(): number {
     const { engine, queue, world, arrivals } = this.#options;
     const arrivesAtMs = arrivals.nextAtMs;
@@ -89,7 +89,7 @@ export class Playout {
     return Math.max(this.#nowMs, Math.min(queue.nextAtMs, arrivesAtMs, wakesAtMs));
   }
 
-  /** The next round, at whatever time it is due. False: there is none. */
+  /** Runs the next round. False: there is none. */
   step(): boolean {
     const atMs = this.nextAtMs;
     if (atMs === Number.POSITIVE_INFINITY) return false;
@@ -97,7 +97,10 @@ export class Playout {
     return true;
   }
 
-  /** Up to `maxRounds` steps that are due at or before `untilMs`: the caller yields, cancels or goes on between calls. True: no more are due. */
+  /**
+   * Runs up to `maxRounds` rounds that are due at or before `untilMs`, so that the caller can yield or cancel between
+   * calls. True: no more rounds are due.
+   */
   advance({ untilMs, maxRounds }: PlayoutLimit): boolean {
     for (let round = 0; round < maxRounds; round++) {
       const atMs = this.nextAtMs;
@@ -107,14 +110,14 @@ export class Playout {
     return false;
   }
 
-  /** The clock goes on without a round, never back. */
+  /** Advances the clock without a round; the clock never goes back. */
   passTo(atMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, atMs);
   }
 
   /**
-   * Passes inputs to the engine now. Reports of the same instant follow as further batches, until nothing is
-   * reported, or with the next step where batches are coarse.
+   * Passes inputs to the engine now. Reports of the same instant follow as further batches until there are none; with
+   * coarse batches they come with the next step.
    */
   receive(inputs: readonly Input[], firstArrival: number = inputs.length): Ready {
     const { engine, world, grain } = this.#options;
@@ -156,7 +159,10 @@ export class Playout {
   }
 }
 
-/** Most rounds have one input. A list made with it has room for just that; pushing to an empty one makes room for seventeen. */
+/**
+ * Most rounds have one input. This list is allocated with space for exactly one; pushing to an empty list would
+ * allocate space for seventeen.
+ */
 function appended(inputs: readonly Input[], input: Input): readonly Input[] {
   if (inputs.length === 0) return [input];
   (inputs as Input[]).push(input);

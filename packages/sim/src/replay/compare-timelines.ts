@@ -1,34 +1,34 @@
-/** Timelines of one window side by side: in total, by team, by user and by size. */
+/** Compares timelines of one window: in total, by team, by user and by size. */
 import { milliIn, wholeParts } from "@headroom/engine";
 import type { BookedWorkload, LedgerSample, TimelineLedger } from "./timeline-ledger.ts";
 
-/** Times in ms; a wait goes from the submission to the first start, or to the end of the window if there is none. */
+/** Times in ms. A wait lasts from the submission to the first start, or to the end of the window without a start. */
 export interface TimelineFigures {
   /** Workloads that waited to start when the window began, or were submitted in it. */
   readonly workloads: number;
-  /** Those that started within the window. */
+  /** Number of these workloads that started within the window. */
   readonly started: number;
   readonly waitMeanMs: number;
   readonly waitP50Ms: number;
   readonly waitP95Ms: number;
   /**
-   * Mean slowdown of workloads that ended in every timeline: time from submission to end over its shortest run in any
-   * timeline, at least 1; `null`: none did.
+   * Mean slowdown of workloads that ended in every timeline: time from submission to end, divided by the workload's
+   * shortest run in any timeline, at least 1. `null`: no workload ended in every timeline.
    */
   readonly slowdown: number | null;
   readonly acceleratorHours: number;
   /** Accelerator time lost to evictions. */
   readonly lostAcceleratorHours: number;
-  /** Attempts that were evicted, or shrunk, for others. */
+  /** Number of attempts that were evicted or shrunk for other work. */
   readonly evictions: number;
 }
 
 export interface TimelineSummary extends TimelineFigures {
-  /** Accelerator time held over what the nodes that were up had. */
+  /** Accelerator time in use, divided by the accelerator time of the nodes that were up. */
   readonly utilisation: number;
-  /** Over all that ended within the window. */
+  /** Number of workloads that ended within the window. */
   readonly endedCount: number;
-  /** From the start of the window to the last end in it. */
+  /** Time from the start of the window to the last end in it. */
   readonly makespanMs: number;
   readonly samples: readonly LedgerSample[];
 }
@@ -39,8 +39,8 @@ export interface ComparedGroup {
   readonly control: TimelineFigures;
   readonly changed: TimelineFigures;
   /**
-   * By the mean waits of workloads in both, `changed` against `control`: shorter, longer, or equal within a second and
-   * one percent.
+   * Comparison of mean waits, `changed` against `control`, over workloads in both timelines: shorter, longer, or equal
+   * within a second and one percent.
    */
   readonly outcome: "wins" | "loses" | "same";
 }
@@ -70,7 +70,7 @@ export interface ComparedWindow {
   readonly toMs: number;
 }
 
-/** Bounded slowdown (Feitelson): what runs for less counts as if it ran so long. */
+/** Bounded slowdown (Feitelson): a run shorter than this counts as this long. */
 const SLOWDOWN_RUN_MIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
@@ -103,7 +103,7 @@ type SharedGroup = ComparedGroup & { readonly shared: SharedWaits };
 
 const withoutShared = ({ shared: _shared, ...group }: SharedGroup): ComparedGroup => group;
 
-/** A change may refuse work, or omit runs of a schedule: the outcome counts only work in both timelines. */
+/** A change may refuse work or omit runs of a schedule, so the outcome counts only work in both timelines. */
 function sharedWaits(
   { control, changed }: ByTimeline<TimelineLedger>,
   isIn: (each: BookedWorkload) => boolean,
@@ -124,7 +124,7 @@ function byTimeline<T>(of: (name: (typeof timelineNames)[number]) => T): ByTimel
   return { recorded: of("recorded"), control: of("control"), changed: of("changed") };
 }
 
-/** For work that ended in all timelines, by key, the shortest time from its first start to its end. */
+/** Shortest time from first start to end by workload key, for workloads that ended in all timelines. */
 function shortestRuns(ledgers: ByTimeline<TimelineLedger>): ReadonlyMap<string, number> {
   const shortest = new Map<string, number>();
   for (const [key, { startedAtMs, endedAtMs }] of ledgers.recorded.workloads) {
@@ -165,7 +165,7 @@ function figuresOf(
   };
 }
 
-/** Work that ended without a start, for example cancelled, waited until then. */
+/** A workload that ended without a start, for example by cancellation, waited until its end. */
 function waitOf({ submittedAtMs, startedAtMs, endedAtMs }: BookedWorkload, toMs: number): number {
   return Math.max(0, (startedAtMs ?? endedAtMs ?? toMs) - submittedAtMs);
 }
@@ -184,7 +184,7 @@ function wholeTimeline(
   };
 }
 
-/** `1`, `2`, `3-4`, `5-8`, … accelerators of the whole gang; less than one is `under 1`. */
+/** Size class by accelerators of the whole gang: `1`, `2`, `3-4`, `5-8`, …; below one it is `under 1`. */
 function sizeOf({ gang }: BookedWorkload): string {
   const milli = milliIn(wholeParts(gang));
   if (milli === 0) return "none";

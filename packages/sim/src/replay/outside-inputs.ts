@@ -1,6 +1,6 @@
 /**
- * Recorded inputs that are independent of the policy: commands and changes of nodes. Reports about attempts are left
- * out, because they follow from what was started and when.
+ * Recorded inputs that do not depend on the policy: commands and changes of nodes. Reports about attempts are left out,
+ * because they depend on which attempts started, and when.
  */
 import { commandId } from "@headroom/engine";
 import type { Command, CommandId, Input, Policy, Team, WorkloadId, WorkloadSpec } from "@headroom/engine";
@@ -15,11 +15,11 @@ export interface OutsideInput {
   readonly input: Input;
 }
 
-/** Differences of a replay from the record. */
+/** Differences between a replay and the record. */
 export interface ReplayChange {
-  /** Active for the whole window, whatever was set meanwhile; `null`: the recorded policies. */
+  /** Policy for the whole window, in place of all recorded policies; `null`: the recorded ones. */
   readonly policy: Policy | null;
-  /** Teams for the whole window, whatever was declared meanwhile. */
+  /** Teams for the whole window, in place of recorded definitions. */
   readonly teams: readonly Team[];
 }
 
@@ -48,7 +48,10 @@ function isFromOutside(input: Input): boolean {
   }
 }
 
-/** The input for this timeline; `null`: it is omitted. `idOf` maps a recorded id to this timeline's. */
+/**
+ * The recorded input as this timeline receives it; `null`: it is omitted. `idOf` maps a recorded id to this timeline's
+ * id.
+ */
 export function changedInput(
   input: Input,
   change: ReplayChange,
@@ -79,7 +82,7 @@ export function changedInput(
   }
 }
 
-/** A dependency may be named by id. */
+/** Translates dependencies that are stated by workload id. */
 function withIds(spec: WorkloadSpec, idOf: (recorded: string) => WorkloadId | null): WorkloadSpec {
   if (spec.after === undefined) return spec;
   const after = spec.after.map((each) =>

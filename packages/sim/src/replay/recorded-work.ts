@@ -1,20 +1,21 @@
 /**
- * Real run times from the record: for each task its undisturbed runs, in workers times ms. Work interrupted by
- * evictions and lost nodes counts once if a checkpoint saved it; an interrupted run without a successor also counts as
- * a run.
+ * Real run times from the record: the undisturbed runs of each task, in workers times ms. Work interrupted by evictions
+ * and lost nodes counts once if a checkpoint saved it; an interrupted run without a successor also counts as a run.
  */
 import type { Attempt, AttemptId, Checkpoint, Engine, Event, WorkerExit, WorkloadId } from "@headroom/engine";
 import type { TimelineLedger } from "./timeline-ledger.ts";
 import { WorkedTime } from "./worked-time.ts";
 
 export interface RecordedRun {
-  /** Workers times ms from the start of the run to its end, without interruptions. */
+  /** Length of the run without interruptions, in workers times ms. */
   readonly workerMs: number;
-  /** `unknown`: it had not ended at the end of the window. `stopped`: somebody stopped it for good. */
+  /**
+   * `unknown`: the run had not ended at the end of the window. `stopped`: a user or the walltime stopped it for good.
+   */
   readonly end: "exited" | "stopped" | "unknown";
   /** Exit code of a run that exited. 0: it succeeded. */
   readonly exitCode: number;
-  /** Checkpoints on the way, by work done until then. */
+  /** Checkpoints of the run, by work done until then. */
   readonly checkpoints: readonly RecordedCheckpoint[];
 }
 
@@ -25,15 +26,15 @@ export interface RecordedCheckpoint {
 }
 
 interface OpenRun {
-  /** Saved work of interrupted attempts. */
+  /** Saved work of interrupted attempts, in workers times ms. */
   savedWorkerMs: number;
-  /** The furthest progress of an interrupted attempt, including earlier checkpoints. */
+  /** Largest progress of an interrupted attempt, earlier checkpoints included, in workers times ms. */
   longestWorkerMs: number;
   readonly checkpoints: RecordedCheckpoint[];
 }
 
 interface TaskName {
-  /** The workload's entry in the timeline ledger. */
+  /** Key of the workload in the timeline ledger. */
   readonly key: string;
   readonly task: number;
 }
@@ -43,25 +44,25 @@ interface OpenAttempt extends TaskName {
   readonly worked: WorkedTime;
   savedWorkerMs: number;
   stop: { readonly reason: string; readonly atMs: number } | null;
-  /** Time of a request for a checkpoint that has not been reported. */
+  /** Time of the checkpoint request without a report yet; `null`: none. */
   askedAtMs: number | null;
 }
 
-/** Stop reasons that end a task although its work was not done. */
+/** Stop reasons that end a task although its work is not done. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["cancelled", "walltimeExceeded"]);
-/** A process killed by its own signal has failed; shells report it so. */
+/** Exit codes of a process killed by a signal start here, as in shells; such a process counts as failed. */
 const SIGNAL_EXIT = 128;
 
 export class RecordedWork {
   readonly #runs = new Map<string, RecordedRun[]>();
-  /** By workload and task. */
+  /** Unfinished runs by workload and task. */
   readonly #open = new Map<string, Map<number, OpenRun>>();
   readonly #attempts = new Map<AttemptId, OpenAttempt>();
   readonly #startupMs: number[] = [];
   readonly #stopMs: number[] = [];
   readonly #checkpointMs: number[] = [];
   readonly #ledger: TimelineLedger;
-  /** Attempts that were lost although their nodes were not: the cause is not among the inputs. */
+  /** Number of attempts that were lost although their nodes were not; the inputs do not contain the cause. */
   lostAttempts = 0;
 
   constructor({ state }: Engine, ledger: TimelineLedger) {
@@ -80,17 +81,17 @@ export class RecordedWork {
     }
   }
 
-  /** The next run of a task of the workload with this key. */
+  /** The recorded runs of a task of the workload with this key. */
   runs(key: string, task: number): readonly RecordedRun[] {
     return this.#runs.get(taskKey(key, task)) ?? [];
   }
 
-  /** Median times from a launch to running, and from a stop to the end, in ms. */
+  /** Median times in ms from a launch to running, and from a stop request to the end. */
   get latencies(): { readonly startupMs: number; readonly stopMs: number } {
     return { startupMs: median(this.#startupMs), stopMs: median(this.#stopMs) };
   }
 
-  /** Median time from the request for a checkpoint to its report; `null`: none was reported in time. */
+  /** Median time in ms from the request for a checkpoint to its report; `null`: none was reported in time. */
   get checkpointMs(): number | null {
     return this.#checkpointMs.length === 0 ? null : median(this.#checkpointMs);
   }
@@ -164,7 +165,7 @@ export class RecordedWork {
     run.savedWorkerMs += savedWorkerMs;
   }
 
-  /** Work that had not ended at the end of the window, running or interrupted: its runs are at least this long. */
+  /** Closes the window. Work that had not ended, running or interrupted, has runs of at least this length. */
   close(toMs: number): void {
     for (const attempt of this.#attempts.values()) {
       if (!attempt.worked.hasBegun) continue;
@@ -203,7 +204,7 @@ export class RecordedWork {
   }
 }
 
-/** How a run is over that did not exit: stopped for good, or only interrupted. */
+/** End of a run without an exit: stopped for good, or only interrupted. */
 const endWithout = (reason: string | undefined): "stopped" | "unknown" =>
   reason !== undefined && FOR_GOOD.has(reason) ? "stopped" : "unknown";
 

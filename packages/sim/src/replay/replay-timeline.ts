@@ -1,6 +1,6 @@
 /**
- * One timeline of a recorded window: the same submissions, the same nodes, and work with its real run times, decided
- * again by an engine in the recorded state, under the simulator's driver.
+ * One timeline of a recorded window. Submissions, nodes and real run times are those of the record; an engine decides
+ * them again from the recorded state, under the simulator's driver.
  */
 import type { Attempt, AttemptId, Engine, Event, LaunchGang, WorkloadId } from "@headroom/engine";
 import { restoreEngine } from "@headroom/engine";
@@ -16,30 +16,30 @@ import type { RecordedRun, RecordedWork } from "./recorded-work.ts";
 import { savedBefore, taskKey } from "./recorded-work.ts";
 import { WorkedTime } from "./worked-time.ts";
 
-/** The recorded data that a timeline needs. */
+/** Recorded data that a timeline needs. */
 export interface Recorded {
   /** The engine's state at the start of the window. */
   readonly snapshot: Uint8Array;
   readonly inputs: readonly OutsideInput[];
   readonly ledger: TimelineLedger;
   readonly work: RecordedWork;
-  /** Run time of work whose real one is unknown, given its progress, in workers times ms. */
+  /** Estimated run time of work without a recorded one, given its progress; both in workers times ms. */
   imagined(key: string, task: number, doneWorkerMs: number, workers: number): number;
 }
 
-/** Longer than any window: for work that only a stop ended. */
+/** Longer than any window: run time of work that only a stop ended. */
 const NEVER_MS = 10 * 365 * 86_400_000;
 
 interface TimelineAttempt {
   readonly task: string;
   readonly worked: WorkedTime;
-  /** Progress of the present run, before this attempt. */
+  /** Progress of the present run before this attempt, in workers times ms. */
   readonly savedWorkerMs: number;
 }
 
 interface TaskProgress {
   run: number;
-  /** Progress of the present run saved by a checkpoint. */
+  /** Progress of the present run that a checkpoint saved, in workers times ms. */
   savedWorkerMs: number;
 }
 
@@ -79,7 +79,7 @@ export class ReplayTimeline implements SimulationObserver {
     );
   }
 
-  /** Up to `maxRounds` rounds within the window. True: there are no more. */
+  /** Runs up to `maxRounds` rounds of the window. True: no more rounds are due. */
   advance(untilMs: number, maxRounds: number): boolean {
     const done = this.#simulation.advance({ untilMs, maxRounds });
     if (done) this.ledger.close();
@@ -106,7 +106,7 @@ export class ReplayTimeline implements SimulationObserver {
     throw new Error("a replay is not forked");
   }
 
-  /** The change first, then the recorded outside inputs, each translated when it is due. */
+  /** The script: the change first, then the recorded outside inputs, each translated when it is due. */
   #script(fromMs: number): Script {
     const first = changeInputs(this.#change);
     const { inputs } = this.#recorded;
@@ -133,7 +133,7 @@ export class ReplayTimeline implements SimulationObserver {
       const { workloadId, task } = attempt;
       const workload = state.workloads.get(workloadId);
       const plan = this.#planOf(attempt, attempt.startedAtMs);
-      // Progress saved before the window survives an eviction in it.
+      // Progress saved before the window survives an eviction within it.
       this.#progress(taskKey(this.#keyOf(workloadId), task)).savedWorkerMs = savedBefore(attempt, workload?.checkpoint);
       return { attempt, plan, graceTimeoutMs: workload?.spec.graceTimeoutMs ?? 0 };
     });

@@ -1,7 +1,7 @@
 /**
- * Policy replay: a recorded window under another policy, or with other teams. Three timelines: the record; the control,
- * replayed without a change, which shows the error of the replay itself; and the replay with the change. A pure
- * function of the record.
+ * Policy replay: a recorded window under another policy, or with other teams. It compares three timelines: the record;
+ * the control, a replay without a change, which shows the error of the replay itself; and the replay with the change. A
+ * pure function of the record.
  */
 import { readEvents, replayEngine, restoreEngine } from "@headroom/engine";
 import type { Engine, JournalGroup } from "@headroom/engine";
@@ -25,9 +25,9 @@ export interface RecordedWindow extends LedgerOptions {
   readonly inputs: readonly OutsideInput[];
 }
 
-/** Assumptions about unknown facts, each as a number of cases. */
+/** Assumptions about unknown facts, each with its number of cases. */
 export interface ReplayAssumptions {
-  /** Tasks that had not ended, or never run, at the end of the window: their run times were estimated. */
+  /** Tasks that had not ended, or not even run, at the end of the window: their run times were estimated. */
   readonly imaginedDurations: number;
   /** Workloads stopped by a user or by their walltime: their undisturbed run time is unknown. */
   readonly stopped: number;
@@ -37,7 +37,7 @@ export interface ReplayAssumptions {
   readonly waitingAtEnd: { readonly recorded: number; readonly control: number; readonly changed: number };
   /** Commands that were refused. */
   readonly refusals: { readonly control: number; readonly changed: number };
-  /** Delays from launch to running and from stop to end: the recorded medians, for all. */
+  /** Delays in ms from launch to running and from stop to end: the recorded medians, used for all attempts. */
   readonly startupMs: number;
   readonly stopMs: number;
 }
@@ -52,7 +52,7 @@ export interface ReplayReport extends ComparedTimelines {
 const SEED = 1;
 const noChange: ReplayChange = { policy: null, teams: [] };
 
-/** A replay in steps, for progress reports and cancellation. */
+/** A replay in steps, so that the caller can report progress and cancel. */
 export class Replay {
   readonly #window: RecordedWindow;
   readonly #recorded: Recorded;
@@ -68,7 +68,7 @@ export class Replay {
     this.#changed = new ReplayTimeline(this.#recorded, change, window);
   }
 
-  /** Up to `maxRounds` rounds more. True: it is done, and `report` has the result. */
+  /** Runs up to `maxRounds` further rounds. True: the replay is done, and `report` has the result. */
   advance(maxRounds: number): boolean {
     const { toMs } = this.#window;
     if (!this.#isControlDone) this.#isControlDone = this.#control.advance(toMs, maxRounds);
@@ -76,14 +76,14 @@ export class Replay {
     return this.#isDone;
   }
 
-  /** 0 to 1. */
+  /** Share of the replay that is done, 0 to 1. */
   get progress(): number {
     const { fromMs, toMs } = this.#window;
     const share = ({ nowMs }: ReplayTimeline): number => (nowMs - fromMs) / Math.max(1, toMs - fromMs);
     return (share(this.#control) + share(this.#changed)) / 2;
   }
 
-  /** Why the change was refused at the start of the window, in the engine's words; empty: it was not. */
+  /** The engine's reasons for refusing the change at the start of the window; empty: it was accepted. */
   get changeRefusals(): readonly string[] {
     return this.#changed.changeRefusals;
   }
@@ -142,7 +142,9 @@ function readRecorded(window: RecordedWindow): Recorded {
   return { snapshot, inputs, ledger, work, imagined: imaginedWork(engine, ledger) };
 }
 
-/** Estimated from similar work until the end of the window; each task once, for both timelines. */
+/**
+ * Run times estimated from similar work up to the end of the window; each task is estimated once for both timelines.
+ */
 function imaginedWork(atEnd: Engine, ledger: TimelineLedger): Recorded["imagined"] {
   const history = workHistory(atEnd.state);
   const scenario: DurationScenario = new DurationModel(history.records, usualDurationRules).scenario(SEED);

@@ -1,6 +1,6 @@
 /**
  * The ledger of one timeline: waits, usage and evictions of every workload. The record and a replay are both read from
- * their events by this reader, so that the figures compare. Ids differ between timelines, so workloads are matched by a
+ * their events by this code, so that their figures compare. Ids differ between timelines, so workloads are matched by a
  * key: the id if the workload existed when the window began, else team, name and occurrence of that name.
  */
 import { isEviction, milliIn, partsOf } from "@headroom/engine";
@@ -24,14 +24,14 @@ export interface BookedWorkload {
   readonly user: string;
   readonly gang: GangSpec;
   readonly submittedAtMs: number;
-  /** It waited to start when the window began, or was submitted in it. */
+  /** True: the workload waited to start when the window began, or was submitted in the window. */
   readonly awaitsStart: boolean;
   startedAtMs: number | null;
   endedAtMs: number | null;
   endReason: EndReason["kind"] | null;
   /** Thousandths of accelerators times ms held within the window. */
   heldMilliMs: number;
-  /** The part lost to evictions: since the last checkpoint, or since the placement. */
+  /** The part lost to evictions: the time since the last checkpoint, or since the placement. */
   lostMilliMs: number;
   evictions: number;
 }
@@ -39,7 +39,7 @@ export interface BookedWorkload {
 export interface LedgerSample {
   readonly atMs: number;
   readonly heldAccelerators: number;
-  /** Accelerators on nodes that are up. */
+  /** Number of accelerators on nodes that are up. */
   readonly usableAccelerators: number;
   readonly waitingWorkloads: number;
 }
@@ -52,7 +52,7 @@ export interface LedgerOptions {
 
 interface HeldAttempt {
   readonly workload: BookedWorkload;
-  /** In rank order; the last `leaving` of them are terminating. */
+  /** Workers in rank order; the last `leaving` workers are terminating. */
   workers: readonly WorkerAllocation[];
   terminating: number;
   sinceMs: number;
@@ -108,7 +108,9 @@ export class TimelineLedger {
     return this.#samples;
   }
 
-  /** Used and available accelerator time until now: thousandths of accelerators times ms, and accelerators times ms. */
+  /**
+   * Accelerator time until now: used, in thousandths of accelerators times ms, and available, in accelerators times ms.
+   */
   get totals(): { readonly heldMilliMs: number; readonly usableMs: number } {
     return { heldMilliMs: this.#heldMilliMs, usableMs: this.#usableMs };
   }
@@ -179,7 +181,7 @@ export class TimelineLedger {
     }
   }
 
-  /** No more events follow: settles everything at the end of the window. */
+  /** Closes the ledger at the end of the window; no more events follow. */
   close(): void {
     this.#advance(this.#options.toMs);
     for (const attempt of this.#attempts.values()) this.#settle(attempt, this.#options.toMs);

@@ -1,4 +1,4 @@
-/** Progress of an attempt, in workers times ms: an elastic gang with fewer workers progresses more slowly. */
+/** Progress of an attempt in workers times ms: an elastic gang with fewer workers progresses more slowly. */
 import type { Event } from "@headroom/engine";
 
 export class WorkedTime {
@@ -6,7 +6,7 @@ export class WorkedTime {
   #sinceMs: number | null;
   #workerMs = 0;
 
-  /** `sinceMs`: start of its run; `null`: it does not run yet. */
+  /** `sinceMs`: start of the run; `null`: the attempt does not run yet. */
   constructor(workers: number, sinceMs: number | null) {
     this.#workers = workers;
     this.#sinceMs = sinceMs;
@@ -21,7 +21,7 @@ export class WorkedTime {
     return this.#workerMs + Math.max(0, atMs - sinceMs) * this.#workers;
   }
 
-  /** An event of this attempt. */
+  /** Applies an event of this attempt. */
   follow(event: Event): void {
     if (event.kind === "attemptStarted") this.#sinceMs = event.atMs;
     else if (event.kind === "gangGrown") this.#resize(this.#workers + event.workers.length, event.atMs);

@@ -41,8 +41,8 @@ export function declaredFleet({ sites, pools, nodes }: Declared): FleetSpec {
 }
 
 /**
- * A job with more accelerators than any node becomes a gang of identical workers, as few as possible; if no such
- * division exists, one worker for each accelerator. Cores and memory are divided among them.
+ * Splits a job with more accelerators than any node into a gang of equal workers, as few as possible; if no such
+ * division exists, one worker for each accelerator. Cores and memory are divided among the workers.
  */
 export function spreadOverNodes(trace: Trace, { nodes }: FleetSpec): Trace {
   const largest = Math.max(1, ...nodes.map(({ acceleratorCount }) => acceleratorCount));

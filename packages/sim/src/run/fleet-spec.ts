@@ -1,4 +1,4 @@
-/** The declaration of a simulated fleet: all that a live control plane would learn from files and executors. */
+/** The declaration of a simulated fleet: the facts that a live control plane learns from files and executors. */
 import { nodeId, poolName, siteName, type NodeSpec, type Pool, type Site } from "@headroom/engine";
 
 export interface FleetSpec {
@@ -9,11 +9,13 @@ export interface FleetSpec {
 
 export const simulatedSite: Site = { name: siteName("simulated"), fabricLevels: [] };
 
-/** Cores and memory of a node that never runs short of them: more than any real node, small enough to add up safely. */
+/**
+ * Cores and memory of a node that never limits placement: more than any real node, small enough that sums stay exact.
+ */
 const plentyCoresMilli = 1_000_000_000;
 const plentyMemoryMib = 1_000_000_000;
 
-/** One pool of accelerators without topology: a single node that holds them all, so that only their number counts. */
+/** One pool of accelerators without topology: a single node holds all of them, so that only their number counts. */
 export function topologyFreePool(acceleratorCount: number): FleetSpec {
   return uniformFleet({ nodeCount: 1, acceleratorsPerNode: acceleratorCount });
 }

@@ -44,7 +44,8 @@ const faults: FaultOptions = {
 
 describe("a simulated trace", () => {
   it("gives waits, completions and utilisation by hand", () => {
-    // 4 GPUs: the first takes 3 of them until 10, the second (2) waits for it, the third (1) is behind its head until then.
+    // 4 GPUs. The first job takes 3 of them until 10, the second (2) waits for it, and the third (1) waits behind the
+    // second.
     const result = run(
       trace([
         [0, 10, 3],
@@ -76,7 +77,7 @@ describe("a simulated trace", () => {
 
   it("takes work to say that it runs as long as it does, as the trace states, or so many times as long; nothing is cut short", () => {
     const policy = presets.get("easy")!;
-    // Until the second starts at 10, the third fits if its stated run time is 6.
+    // Until the second job starts at 10, the third fits if its stated run time is 6.
     const rows = trace([
       [0, 10, 3],
       [1, 10, 4],
@@ -91,17 +92,17 @@ describe("a simulated trace", () => {
     expect(waits(saying(10, 10, 60), { kind: "actual" })).toBe(3);
     expect(waits(saying(10, 10, 60), stated)).toBe(9);
     expect(waits(saying(5, 5, 5), stated)).toBe(3);
-    // All stated walltimes are too long: the protected start is late by more than the third's stated length.
+    // All stated walltimes are too long, so the protected start is later by more than the third job's stated run time.
     expect(waits(rows, { kind: "times", factor: 5 })).toBe(3);
-    // Without walltimes all are assumed to last a day, the third beyond the protected start.
+    // Without walltimes all jobs are assumed to run for a day, so the third would run past the protected start.
     expect(waits(rows, stated)).toBe(9);
   });
 
   it("predicts by what ran before, where walltimes are too long", () => {
     const easy = presets.get("easy")!;
     const policy = { ...easy, backfill: { ...easy.backfill!, predictFrom: 2 } };
-    // Two one-accelerator jobs have run for 6 before the others come: that is the prediction for such jobs, and the
-    // last fits before the fourth.
+    // Two jobs of one accelerator have run for 6 before the other jobs arrive: that is the prediction for such jobs,
+    // and the last job fits before the fourth.
     const rows = trace([
       [0, 6, 1],
       [0, 6, 1],

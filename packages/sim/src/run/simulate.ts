@@ -1,4 +1,4 @@
-/** A trace under a policy, from the first submission to the last end, and its metrics. */
+/** Runs a trace under a policy, from the first submission to the last end, and computes its metrics. */
 import {
   commandId,
   teamName,
@@ -25,17 +25,20 @@ export interface TraceSimulationOptions {
   readonly policy: Policy;
   /** `null`: no faults. */
   readonly faults: FaultOptions | null;
-  /** Time from a launch to running. */
+  /** Time in ms from a launch to running. */
   readonly startupMs: number;
-  /** Absent: `actual`. */
+  /** Walltimes of the jobs; absent: `actual`. */
   readonly walltimes?: TraceWalltimes;
-  /** Work belongs to the team of its account (`teamsByAccount`), else to a team `trace`; absent: all to one team. */
+  /**
+   * Declared teams. A job belongs to the team of its account (`teamsByAccount`), else to a team `trace`; absent: all
+   * jobs belong to one team.
+   */
   readonly teams?: readonly Team[];
 }
 
 /**
- * Walltimes of the jobs. `actual`: their real run time. `stated`: the trace's, or none. `times`: a multiple of the real
- * run time. Never below the real run time: no job is cut short.
+ * Walltimes of the jobs. `actual`: the real run time. `stated`: the trace's walltime, or none. `times`: a multiple of
+ * the real run time. A walltime is never below the real run time, so no job is cut short.
  */
 export type TraceWalltimes =
   | { readonly kind: "actual" | "stated" }
@@ -51,8 +54,8 @@ const retriesUnderFaults: RetrySpec = { max: 3, backoffMs: 60_000, backoffMaxMs:
 const traceTeam = teamName("trace");
 
 /**
- * Ten years after the last submission: work that has not ended by then never will, such as a job larger than its
- * budget.
+ * Time in ms after the last submission at which the simulation stops: ten years. Work that has not ended by then never
+ * will, such as a job larger than its budget.
  */
 const GIVEN_UP_AFTER_MS = 10 * 366 * 24 * 3_600_000;
 
@@ -71,13 +74,13 @@ export class TraceSimulation {
     return this.simulation.scriptedCount / this.#options.trace.jobs.length;
   }
 
-  /** Up to `maxRounds` rounds. True: the trace is finished. */
+  /** Runs up to `maxRounds` rounds. True: the trace is finished. */
   advance(maxRounds: number): boolean {
     for (let round = 0; round < maxRounds; round++) if (this.#isFinished || !this.simulation.step()) return true;
     return false;
   }
 
-  /** All work has ended, or never will; monthly budgets renew without end. */
+  /** Whether all work has ended or never will. Timers alone do not count, because monthly budgets renew without end. */
   get #isFinished(): boolean {
     const { jobs } = this.#options.trace;
     const { scriptedCount, engine, nowMs } = this.simulation;
@@ -143,7 +146,7 @@ function workloadName(index: number): string {
   return `j${index}`;
 }
 
-/** Read digit by digit: a part of the name, made for every launch, would cost more than the number. */
+/** The number is parsed digit by digit: a substring for every launch would cost more than the number. */
 function jobOf({ spec: { name } }: LaunchGang): number {
   let job = 0;
   for (let at = 1; at < name.length; at++) job = job * 10 + name.charCodeAt(at) - DIGIT_ZERO;
@@ -167,7 +170,7 @@ function submissions(jobs: readonly TraceJob[], shared: SharedParts): Script {
   };
 }
 
-/** A trace has few shapes and many jobs; jobs of one shape share a record. */
+/** Gang specs shared by jobs of the same shape: a trace has few shapes and many jobs. */
 function sharedGangs(): (job: TraceJob) => GangSpec {
   const byShape = new Map<number, GangSpec>();
   return ({ accelerators, shareMilli, coresMilli, memoryMib, workers }) => {

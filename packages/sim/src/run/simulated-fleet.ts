@@ -1,6 +1,6 @@
 /**
- * The machines of a simulated fleet with the simulated executor on them: attempts run, nodes are lost, announced and come back as the
- * fault plan says.
+ * The machines of a simulated fleet, with the simulated executor on them. Nodes are announced to leave, lost and
+ * returned by the fault plan.
  */
 import type { Effect, Input, NodeSpec, Observation } from "@headroom/engine";
 import { type EventQueue, ranks } from "../clock/event-queue.ts";
@@ -33,7 +33,7 @@ export class SimulatedFleet implements PlayoutWorld {
     this.executor = executor;
   }
 
-  /** Losses on an empty fleet are not simulated. */
+  /** Losses on an empty fleet are not simulated, so the fleet is at rest without attempts and lost nodes. */
   get isAtRest(): boolean {
     return this.executor.liveCount === 0 && this.#downCount === 0;
   }
@@ -52,13 +52,13 @@ export class SimulatedFleet implements PlayoutWorld {
     }
   }
 
-  /** Launched attempts report through the queue. */
+  /** Performs effects. It returns no reports, because launched attempts report through the queue. */
   perform(effects: readonly Effect[], nowMs: number): readonly Input[] {
     this.executor.perform(effects, nowMs);
     return NO_REPORTS;
   }
 
-  /** Draws when each node is lost for the first time. */
+  /** Draws the time of each node's first loss. */
   scheduleLosses(nowMs: number): void {
     for (let node = 0; node < this.#options.nodes.length; node++) this.#scheduleLoss(node, nowMs);
   }
@@ -98,7 +98,7 @@ export class SimulatedFleet implements PlayoutWorld {
     this.#queue.push(atMs, ranks.observation, (index << ENTRY_BITS) | nodeEntry.notice);
   }
 
-  /** The node stays up for the notice period, or for the rest of its lifetime if that is shorter. */
+  /** Announces a loss: the node stays up for the notice period, or for the rest of its lifetime if that is shorter. */
   #notice(index: number, nowMs: number): Observation {
     const { upMs, noticeMs } = this.#options.nodeFaults!;
     const leftMs = Math.min(noticeMs ?? 0, upMs(index, this.#lossCounts[index]!) ?? 0);

@@ -1,8 +1,8 @@
 /**
  * The simulator's driver: like the live driver, but with a virtual clock and the simulated executor. Both pass batches
  * of inputs to the engine, perform its effects, and decide nothing themselves. A round covers one instant: all reports
- * of executor and fleet, then the commands of the script that are due, in one batch; a tick only if time alone is due
- * to change something.
+ * of executor and fleet, then the due inputs of the script, in one batch. A tick is added only if time alone is due to
+ * change the state.
  */
 import { commandId, createEngine, restoreEngine } from "@headroom/engine";
 import type {
@@ -28,10 +28,10 @@ import { Playout, type PlayoutArrivals, type PlayoutLimit } from "../playout/pla
 import type { FleetSpec } from "./fleet-spec.ts";
 import { SimulatedFleet } from "./simulated-fleet.ts";
 
-/** Outside inputs by time: workloads of a trace, operators' commands. Immutable, so forks share it. */
+/** Outside inputs by time: the workloads of a trace, operators' commands. A script is immutable, so forks share it. */
 export interface Script {
   readonly length: number;
-  /** Never decreases with the index. */
+  /** Time of an input; it never decreases with the index. */
   atMs(index: number): number;
   input(index: number): Input;
 }
@@ -72,7 +72,7 @@ export interface EngineSource {
 
 const realEngines: EngineSource = { create: createEngine, restore: restoreEngine };
 
-/** The script from a position on. It may contain node observations; the machines then follow them. */
+/** The script from a position on. It may contain observations of nodes; the machines then follow them. */
 class ScriptArrivals implements PlayoutArrivals {
   readonly #script: Script;
   readonly #executor: SimulatedExecutor;
@@ -96,7 +96,7 @@ class ScriptArrivals implements PlayoutArrivals {
   }
 }
 
-/** The parts of a simulation besides its options; a fork gets its own. */
+/** The parts of a simulation other than its options; a fork gets copies. */
 interface Parts {
   readonly engine: Engine;
   readonly queue: EventQueue;
@@ -153,19 +153,19 @@ export class Simulation<Observer extends SimulationObserver> {
   }
 
   /**
-   * When the next round is due; `Infinity` at rest: no input is left, nothing runs, and waiting work can never start.
-   * Losses of idle nodes are ignored when no input is left.
+   * Time of the next round in ms. `Infinity`: the simulation is at rest: no input is left, no attempt runs, and waiting
+   * work can never start. Losses of idle nodes are ignored when no input is left.
    */
   get nextAtMs(): number {
     return this.#playout.nextAtMs;
   }
 
-  /** The next round, at whatever time it is due. False: the simulation is at rest. */
+  /** Runs the next round. False: the simulation is at rest. */
   step(): boolean {
     return this.#playout.step();
   }
 
-  /** Up to `maxRounds` rounds that are due at or before `untilMs`. True: there is no more to do before then. */
+  /** Runs up to `maxRounds` rounds that are due at or before `untilMs`. True: no more rounds are due. */
   advance(limit: PlayoutLimit): boolean {
     const isOver = this.#playout.advance(limit);
     if (isOver && limit.untilMs < Number.POSITIVE_INFINITY) this.#playout.passTo(limit.untilMs);
@@ -182,24 +182,25 @@ export class Simulation<Observer extends SimulationObserver> {
     return this.#playout.receive(inputs);
   }
 
-  /** The real workers of an attempt, whatever the engine's state; none: it has ended, or is lost. */
+  /** The real workers of an attempt, independent of the engine's state; none: it has ended or is lost. */
   workersOf(id: AttemptId): readonly WorkerAllocation[] {
     return this.#fleet.executor.workersOf(id);
   }
 
-  /** The machine dies with all its work. The engine is not informed. */
+  /** Fails a machine with all its work, without informing the engine. */
   loseMachine(nodeId: NodeId): void {
     this.#fleet.executor.loseNode(nodeId, this.nowMs);
   }
 
-  /** The machine is back, empty. The engine is not informed. */
+  /** Returns a machine, empty, without informing the engine. */
   returnMachine(nodeId: NodeId): void {
     this.#fleet.executor.returnNode(nodeId, this.nowMs);
   }
 
   /**
-   * A control plane that died after its journal was synced and before it performed its effects: the simulation with a
-   * restored engine, after the recovery of a live driver. This one must not be used any more.
+   * Simulates a control plane that died after its journal was synced and before it performed its effects: returns the
+   * simulation with a restored engine, after the recovery of a live driver. The present simulation must not be used any
+   * more.
    */
   crashAfter(inputs: readonly Input[]): Simulation<Observer> {
     const ready = this.engine.receive(inputs, this.nowMs);
@@ -216,7 +217,7 @@ export class Simulation<Observer extends SimulationObserver> {
     return recovered;
   }
 
-  /** An independent copy that continues exactly as this one would. */
+  /** An independent copy that continues exactly as this simulation would. */
   fork(): Simulation<Observer> {
     const queue = this.#queue.fork();
     const engine = restored(this.#options, this.engine);

@@ -1,11 +1,11 @@
 /**
- * Prefix pages stored outside the engines. A hit counts while every page before it in the request was a hit too; then
- * all pages of the request become the most recently used ones, from first to last. Unlimited if `pageCount` is
- * infinite.
+ * Prefix pages stored outside the engines. A page counts as a hit only if every page before it in the request was a
+ * hit. Afterwards all pages of the request are the most recently used ones, from first to last. The store is unlimited
+ * if `pageCount` is infinite.
  */
 export class PrefixPages {
   readonly #pageCount: number;
-  /** In the order of last use: a Set keeps insertion order. */
+  /** Pages in the order of last use: a Set keeps insertion order. */
   readonly #pages = new Set<number>();
   asked: number = 0;
   hits: number = 0;
@@ -18,7 +18,7 @@ export class PrefixPages {
     return this.#pages.size;
   }
 
-  /** Number of leading pages of the request that are stored; afterwards all are. */
+  /** Returns the number of leading pages of the request that are stored, and stores all of its pages. */
   look(pages: readonly number[]): number {
     const missing = pages.findIndex((page) => !this.#pages.has(page));
     const found = missing === -1 ? pages.length : missing;

@@ -3,7 +3,7 @@ import type { BatchedRequest, BatchingObserver, StepCosts } from "@headroom/perf
 import type { LatencyCoefficients, ReplicaSpec, Ticket } from "@headroom/routing";
 import type { AdapterLoading, ReplicaGroup } from "./variant.ts";
 
-/** Batch size at which the slope of a step by its sequences is computed. */
+/** Batch size at which the cost of one more sequence in a step is computed. */
 const usualBatch = 64;
 
 /** The step coefficients in the router's form. */
@@ -37,12 +37,12 @@ export function replicaSpec(id: string, group: ReplicaGroup, requestMs: number):
   };
 }
 
-/** A request on a replica, and the tokens of it that the router knows. */
+/** A request on a replica, and the number of its tokens that the router knows. */
 export interface Flight {
   readonly id: number;
   readonly ticket: Ticket;
   readonly outputTokens: number;
-  /** Engine steps at the first token; -1 before. A sequence decodes one token a step. */
+  /** Number of the engine step with the first token; -1 before. A sequence decodes one token a step. */
   firstTokenStep: number;
   reportedTokens: number;
 }
@@ -54,7 +54,7 @@ export class SimulatedReplica {
   readonly engine: TimedEngine;
   readonly flights: Map<number, Flight> = new Map();
   readonly #adapters = new Set<string>();
-  /** Requests that wait for a load, by the end of that load. */
+  /** Requests that wait for their model to load, by the end of the load. */
   readonly #loading: { readonly atMs: number; readonly request: BatchedRequest }[] = [];
   adapterLoads: number = 0;
 
@@ -70,18 +70,18 @@ export class SimulatedReplica {
     return this.engine.isIdle && this.#loading.length === 0;
   }
 
-  /** Time of the next event, ms; infinite if the replica has no request. */
+  /** Time of the next event in ms; infinite if the replica has no request. */
   get nextMs(): number {
     return Math.min(this.engine.nextMs, this.#loading[0]?.atMs ?? Infinity);
   }
 
-  /** Submits a request to the engine at `atMs`, up to which the replica need not have been advanced. */
+  /** Submits a request to the engine at `atMs`; the replica need not have been advanced to that time. */
   add(request: BatchedRequest, atMs: number): void {
     const later = this.#loading.findIndex((one) => one.atMs > atMs);
     this.#loading.splice(later === -1 ? this.#loading.length : later, 0, { atMs, request });
   }
 
-  /** Runs everything before `untilMs`. */
+  /** Advances the replica through all events before `untilMs`. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
     for (let next = this.#loading[0]; next !== undefined && next.atMs < untilMs; next = this.#loading[0]) {
       this.#loading.shift();
@@ -91,7 +91,7 @@ export class SimulatedReplica {
     this.engine.advanceTo(untilMs, observer);
   }
 
-  /** Time to load the request's model, ms; 0 if it is loaded. */
+  /** Time in ms to load the request's model; 0 if it is loaded. */
   load(adapter: string, loading: AdapterLoading): number {
     const isHeld = this.#adapters.delete(adapter);
     this.#adapters.add(adapter);

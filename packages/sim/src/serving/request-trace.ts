@@ -1,10 +1,12 @@
-/** A request of a trace of traffic. */
+/** One request of a traffic trace. */
 export interface ServingRequest {
-  /** Time after the first request of the trace. */
+  /** Arrival in ms after the first request of the trace. */
   readonly arrivalMs: number;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Names of the prompt's pages, each for its page and all before it; empty if the trace has none. */
+  /**
+   * Ids of the prompt's prefix pages; an id stands for its page and all pages before it. Empty if the trace has none.
+   */
   readonly pages: readonly number[];
   /** Prompt tokens found in a cache when the request was recorded. */
   readonly cachedTokens: number;
@@ -15,7 +17,7 @@ export interface ServingRequest {
 /** Requests in order of arrival. */
 export interface RequestTrace {
   readonly requests: readonly ServingRequest[];
-  /** Tokens of a named page; 0 if no request names any. */
+  /** Tokens of one prefix page; 0 if no request has pages. */
   readonly pageTokens: number;
 }
 
@@ -35,7 +37,7 @@ export function traceOf(requests: readonly ServingRequest[], pageTokens: number)
   return { requests: sorted.map((one) => ({ ...one, arrivalMs: one.arrivalMs - begin })), pageTokens };
 }
 
-/** The same traffic with a multiple of the arrival rate: gaps shrink, lengths stay. */
+/** The same traffic with a multiple of the arrival rate: gaps between arrivals shrink, request lengths stay. */
 export function sped(trace: RequestTrace, factor: number): RequestTrace {
   return { ...trace, requests: trace.requests.map((one) => ({ ...one, arrivalMs: one.arrivalMs / factor })) };
 }

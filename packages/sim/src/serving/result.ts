@@ -13,19 +13,19 @@ export interface Distribution {
   readonly p99: number;
 }
 
-/** Results of one variant. Times in ms; shares from 0 to 1. */
+/** Results of one variant. Times are in ms, shares from 0 to 1. */
 export interface ServingResult {
   readonly variant: string;
   readonly router: string;
   readonly requests: number;
-  /** Requests that fit into no replica's cache; they count as missing the SLO. */
+  /** Number of requests that fit into no replica's cache; they count as missing the SLO. */
   readonly refused: number;
-  /** Requests that arrived before a replica was ready. */
+  /** Number of requests that arrived before a replica was ready. */
   readonly held: number;
   readonly ttft_ms: Distribution;
   readonly tpot_ms: Distribution;
   readonly latency_ms: Distribution;
-  /** Share of the requests that met both objectives, and each. */
+  /** Share of requests that met both objectives; the following fields are the shares of each objective. */
   readonly slo_share: number;
   readonly slo_ttft_share: number;
   readonly slo_tpot_share: number;
@@ -33,11 +33,14 @@ export interface ServingResult {
   readonly accelerators: number;
   readonly accelerator_hours: number;
   readonly output_tokens_per_s: number;
-  /** Share of replica time in steps. */
+  /** Share of replica time spent in steps. */
   readonly busy_share: number;
-  /** Share of prompt tokens that were not computed. */
+  /** Share of prompt tokens that were found in a cache instead of computed. */
   readonly prompt_hit_share: number;
-  /** Share of named pages found in an engine, and in the external store. Absent if no page was named. */
+  /**
+   * Share of prefix pages found in an engine; the following field: in the external store. Absent if no request has
+   * pages.
+   */
   readonly page_hit_share?: number;
   readonly store_hit_share?: number;
   readonly preemptions: number;

@@ -10,10 +10,10 @@ import { servingResult } from "./result.ts";
 import type { ServingResult } from "./result.ts";
 import type { ServingVariant } from "./variant.ts";
 
-/** The router learns of output tokens in portions: those of all running requests once a second. */
+/** Interval in ms at which running requests report their output tokens to the router. */
 const reportEveryMs = 1000;
 
-/** Maximum replicas of one variant: the router's limit. */
+/** Maximum number of replicas of one variant: the router's limit. */
 export const replicasMax = 4096;
 
 class PrefixView implements PrefixBlocks {
@@ -40,9 +40,9 @@ function promptTokenMs({ tokensMs }: StepCosts): number {
 }
 
 /**
- * A trace of requests under one serving configuration: the gateway's router routes each request when it arrives;
- * replicas run the batching kernel of the performance model. Requests that arrive while no replica is ready wait in
- * order. Deterministic: the same trace and variant give the same times, bit for bit.
+ * Runs a trace of requests under one serving configuration. The gateway's router routes each request when it arrives;
+ * replicas run the performance model's batching kernel. Requests that arrive while no replica is ready wait in order.
+ * Deterministic: the same trace and variant give the same times, bit for bit.
  */
 export class ServingSimulation {
   readonly #trace: RequestTrace;
@@ -59,7 +59,7 @@ export class ServingSimulation {
   #endMs = 0;
   #refusedCount = 0;
   #heldCount = 0;
-  /** The replica whose engine is being advanced. */
+  /** The replica whose engine is currently advanced. */
   #advancing: SimulatedReplica | undefined;
   readonly #observer: BatchingObserver;
 
@@ -85,7 +85,7 @@ export class ServingSimulation {
     };
   }
 
-  /** Share of the requests that have arrived. */
+  /** Share of requests that have arrived. */
   get progress(): number {
     return this.#trace.requests.length === 0 ? 1 : this.#next / this.#trace.requests.length;
   }
@@ -94,7 +94,9 @@ export class ServingSimulation {
     return this.#times;
   }
 
-  /** Submits up to `count` more requests; the last call runs to the end of all. True when everything is done. */
+  /**
+   * Submits up to `count` further requests; the last call runs all requests to their end. True: the simulation is done.
+   */
   advance(count: number): boolean {
     const until = Math.min(this.#trace.requests.length, this.#next + count);
     while (this.#next < until) {
@@ -131,7 +133,7 @@ export class ServingSimulation {
   }
 
   #arrive(id: number, request: ServingRequest): void {
-    // Until a replica is ready, requests are held; then they are routed in order.
+    // Requests are held until a replica is ready, then routed in order.
     const nowMs = Math.max(request.arrivalMs, this.#readyMs);
     if (request.arrivalMs < this.#readyMs) this.#heldCount += 1;
     this.#advanceAll(nowMs);
@@ -162,7 +164,7 @@ export class ServingSimulation {
     replica.add(batched, nowMs + delayMs);
   }
 
-  /** The request for the engine, and the delay after routing. */
+  /** The engine's form of the request, and the delay between routing and submission. */
   #batched(
     id: number,
     request: ServingRequest,
@@ -172,7 +174,7 @@ export class ServingSimulation {
     const { pageTokens } = this.#trace;
     const loadMs = adapters === undefined || request.adapter === "" ? 0 : replica.load(request.adapter, adapters);
     const isBlocking = adapters?.isExclusive === true;
-    // An exclusive load is modelled as engine work: the prompt tokens that it computes in that time.
+    // A load that blocks the replica is modelled as engine work: the number of prompt tokens computed in that time.
     const loadTokens = isBlocking ? Math.round(loadMs / promptTokenMs(replica.group.costs)) : 0;
     const found = this.#store?.look(request.pages) ?? 0;
     const stored = Math.min(found * pageTokens, request.promptTokens);

@@ -1,7 +1,7 @@
 import type { BatchingLimits, StepCosts } from "@headroom/perf";
 import type { RoutingPolicy } from "@headroom/routing";
 
-/** Identical replicas. */
+/** Identical replicas of a variant. */
 export interface ReplicaGroup {
   readonly name: string;
   readonly count: number;
@@ -14,22 +14,22 @@ export interface ReplicaGroup {
 /** A store of prefix pages outside the engines, shared by all replicas (Mooncake, LMCache), with LRU eviction. */
 export interface PageStore {
   readonly pageCount: number;
-  /** Time from the store into an engine, for each page, ms. */
+  /** Time in ms to load one page from the store into an engine. */
   readonly pageLoadMs: number;
 }
 
 /** Models or adapters that a replica loads on demand. */
 export interface AdapterLoading {
-  /** Capacity of a replica; the least recently used one is evicted. */
+  /** Number of models or adapters that a replica can hold; the least recently used one is evicted. */
   readonly slots: number;
   readonly loadMs: number;
-  /** Whether loading blocks the replica (a base model) or not (a LoRA adapter). */
+  /** True: loading blocks the replica (a base model). False: it does not (a LoRA adapter). */
   readonly isExclusive: boolean;
 }
 
 /** Start-up of a replica. */
 export interface Start {
-  /** Every replica is ready at the first request, or begins to start with it. */
+  /** `warm`: every replica is ready at the first request. `cold`: it begins to start with the first request. */
   readonly kind: "warm" | "cold";
   readonly coldStartMs: number;
 }
@@ -44,9 +44,9 @@ export interface ServingVariant {
   readonly start: Start;
   readonly store: PageStore | undefined;
   readonly adapters: AdapterLoading | undefined;
-  /** Steps are scheduled while the previous one runs. */
+  /** True: a step is scheduled while the previous one runs. */
   readonly isScheduledAhead: boolean;
-  /** Delay before the engine: front end, tokenisation, network. */
+  /** Delay in ms before the engine: front end, tokenisation, network. */
   readonly frontEndMs: number;
   readonly slo: ServingSlo;
 }

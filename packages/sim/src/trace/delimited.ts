@@ -1,4 +1,7 @@
-/** Tables with a header row and a delimiter: RFC 4180 with any line end, a byte order mark, and blank lines that do not count. */
+/**
+ * Tables with a header row and a delimiter: RFC 4180 with any line end, an optional byte order mark, and blank lines
+ * that are skipped.
+ */
 import { quoted, Row } from "./row.ts";
 import type { ImportLedger } from "./row.ts";
 import type { TraceLines } from "./trace.ts";
@@ -10,13 +13,13 @@ export interface TableFormat {
   readonly delimiter: "," | "|";
   /** Required columns; others may be present, in any order. */
   readonly required: readonly string[];
-  /** `sacct --parsable2` uses no quoting. */
+  /** Quoting of fields; `sacct --parsable2` uses none. */
   readonly quotes: "rfc4180" | "literal";
 }
 
 /**
  * Calls `visit` with every row that has as many fields as the header. Returns a problem if the file as a whole has
- * another format. Rows of another width, and rows that `visit` fails, are counted as broken.
+ * another format. Rows with another number of fields, and rows that `visit` rejects, count as broken.
  */
 export function readTable(
   source: TraceLines,
@@ -68,7 +71,9 @@ function splitFields(text: string, format: TableFormat): string[] {
   return fields;
 }
 
-/** One field from `position` on; `next` is the start of the following one, past the end of the text after the last. */
+/**
+ * One field from `position` on. `next`: start of the following field; after the last field, past the end of the text.
+ */
 function readField(text: string, position: number, delimiter: string): { value: string; next: number } {
   if (text[position] !== '"') {
     const end = text.indexOf(delimiter, position);
@@ -79,7 +84,7 @@ function readField(text: string, position: number, delimiter: string): { value: 
   let from = position + 1;
   for (;;) {
     const quote = text.indexOf('"', from);
-    // An unmatched quote swallows the rest of the line, so that the number of fields is wrong.
+    // An unmatched quote swallows the rest of the line, so the number of fields becomes wrong.
     if (quote < 0) return { value: value + text.slice(from), next: text.length + 1 };
     value += text.slice(from, quote);
     if (text[quote + 1] !== '"') {

@@ -22,7 +22,7 @@ describe("generated traces", () => {
   it("offer the load that was asked for", () => {
     for (const load of [0.5, 1.2, 3]) {
       const offered = offeredLoad(generateTrace({ ...usual, load }), usual.accelerators);
-      // The remaining deviation is that of a sum of 5,000 exponential gaps: 1/sqrt(5000) = 1.4 % for one sigma.
+      // The remaining deviation is that of a sum of 5,000 exponential gaps: one sigma is 1/sqrt(5000) = 1.4%.
       expect(Math.abs(offered / load - 1)).toBeLessThan(0.06);
     }
   });

@@ -1,7 +1,7 @@
 /**
- * Traces generated from a seed. The same options give the same trace in every JavaScript engine: integers and the four
- * operations only. Arrivals are scaled to the drawn work, so that the offered load is exact and not only its
- * expectation.
+ * Traces generated from a seed. The same options give the same trace in every JavaScript engine, because only integers
+ * and the four basic operations are used. Arrivals are scaled to the drawn work, so that the offered load is exact and
+ * not only exact on average.
  */
 import { drawBelow, drawExponential } from "../faults/exponential.ts";
 import { inOrderOfSubmission, type Trace, type TraceJob } from "./trace.ts";
@@ -15,19 +15,20 @@ export interface GangShare {
 export interface GeneratorOptions {
   readonly seed: number;
   readonly jobs: number;
-  /** Accelerators of the pool. */
+  /** Number of accelerators of the pool. */
   readonly accelerators: number;
-  /** Requested accelerator time in the span of the arrivals, as a share of the pool's. */
+  /** Requested accelerator time during the arrivals, as a share of the pool's. */
   readonly load: number;
   readonly gangs: readonly GangShare[];
   /**
-   * Durations are spread evenly over the octaves between these two: many short jobs, a long tail with most of the work.
+   * Durations are uniform over the octaves between these bounds: many short jobs, and a long tail with most of the
+   * work.
    */
   readonly durationMinS: number;
   readonly durationMaxS: number;
 }
 
-/** Mostly single accelerators, a tail of powers of two: the shape of the ITP clusters, without their numbers. */
+/** Mostly single accelerators, with a tail of powers of two: the shape of the ITP clusters, not their numbers. */
 export const usualGangs: readonly GangShare[] = [
   { accelerators: 1, weight: 55 },
   { accelerators: 2, weight: 12 },
@@ -37,7 +38,7 @@ export const usualGangs: readonly GangShare[] = [
   { accelerators: 32, weight: 2 },
 ];
 
-/** From a smoke test to a weekend. */
+/** Durations in seconds, from a smoke test to a weekend. */
 export const usualDurations = { durationMinS: 60, durationMaxS: 200_000 } as const;
 
 export function generateTrace(options: GeneratorOptions): Trace {
@@ -77,7 +78,7 @@ function drawSizes(options: GeneratorOptions): number[] {
   });
 }
 
-/** A uniform octave, then a uniform position in it: log-uniform except for straight lines between powers of two. */
+/** A uniform octave, then a uniform position in it: log-uniform, approximated linearly between powers of two. */
 function drawDurationS(options: GeneratorOptions, sequence: number): number {
   const { seed, durationMinS, durationMaxS } = options;
   let octaves = 0;

@@ -1,7 +1,8 @@
 /**
- * The tables of the openb traces of Alibaba's GPU clusters (github.com/alibaba/clusterdata, cluster-trace-gpu-v2023): a list of
- * nodes and a list of pods. Times in whole seconds, `gpu_milli` in thousandths of one GPU and meant only where `num_gpu` is 1,
- * `gpu_spec` as `V100M16|V100M32`, empty where any model will do. The multi-GPU lists have no column `gpu_spec`.
+ * The tables of the openb traces of Alibaba's GPU clusters (github.com/alibaba/clusterdata, cluster-trace-gpu-v2023): a
+ * list of nodes and a list of pods. Times are in whole seconds. `gpu_milli` is in thousandths of one GPU and applies
+ * only if `num_gpu` is 1. `gpu_spec` is like `V100M16|V100M32`, empty if any model is accepted; the multi-GPU lists
+ * have no such column.
  */
 import { nodeId, poolName, type NodeSpec, type Pool } from "@headroom/engine";
 import { simulatedSite, type FleetSpec } from "../run/fleet-spec.ts";
@@ -14,7 +15,7 @@ export interface OpenbSources {
   readonly pods: TraceLines;
 }
 
-/** The request of a pod. */
+/** Resources that a pod requests. */
 export type OpenbAsk = Omit<TraceJob, "submittedAtMs" | "durationMs">;
 
 const nodeColumns = ["sn", "cpu_milli", "memory_mib", "gpu", "model"];
@@ -38,7 +39,7 @@ export function readNodes(source: TraceLines, ledger: ImportLedger): FleetSpec |
   return { sites: [simulatedSite], pools: [...pools.values()], nodes };
 }
 
-/** Visits every pod with a valid request; `columns` are further columns that the visitor reads. */
+/** Visits every pod with a valid request; `columns`: further columns that the visitor reads. */
 export function readPods(
   source: TraceLines,
   columns: readonly string[],

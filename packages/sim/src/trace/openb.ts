@@ -44,7 +44,7 @@ function enterJob(row: Row, ask: OpenbAsk, ledger: ImportLedger): void {
   if (startedAtS < createdAtS) row.fail(`scheduled_time: ${startedAtS} lies before creation_time ${createdAtS}`);
   if (row.problem !== null) return;
   const job = { ...ask, submittedAtMs: createdAtS * 1000, durationMs: (endedAtS - startedAtS) * 1000 };
-  // Work without accelerators competes for cores and memory here, so it is kept.
+  // Work without accelerators is kept, because it competes for cores and memory here.
   if (job.accelerators === 0 && job.durationMs > 0) ledger.jobs.push(job);
   else ledger.job(job);
 }

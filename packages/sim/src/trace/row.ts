@@ -10,7 +10,7 @@ import {
 } from "./trace.ts";
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
-/** One row under a header. Its first problem makes it broken; later reads then do not matter. */
+/** One row under a header. Its first problem marks it as broken; results of later reads are then ignored. */
 export class Row {
   readonly #columns: ReadonlyMap<string, number>;
   readonly #fields: readonly string[];
@@ -47,7 +47,10 @@ export class Row {
   }
 }
 
-/** The value of `-12` or `12`; `null` for everything else, decimals and exponents included. Huge numbers stay huge. */
+/**
+ * The integer in a text like `-12` or `12`; `null` for any other text, decimals and exponents included. Very large
+ * numbers are not cut.
+ */
 export function plainInteger(text: string): number | null {
   return /^-?[0-9]+$/.test(text) ? Number(text) : null;
 }
@@ -80,7 +83,8 @@ export class ImportLedger {
   }
 
   /**
-   * Adds a job, or counts a row that is none. The rule is the same in all formats: without time or accelerator, no job.
+   * Adds a job, or counts the row as left out. The rule is the same in all formats: a row without run time or
+   * accelerators is no job.
    */
   job(job: TraceJob): void {
     if (job.durationMs === 0) this.leaveOut("zeroDuration");

@@ -34,7 +34,7 @@ function readJob(row: Row, ledger: ImportLedger): void {
   ledger.job({
     id,
     submittedAtMs: submittedAtS * 1000,
-    // A suspended job kept its accelerators, so its length is not `Elapsed`.
+    // A suspended job kept its accelerators, so its duration is not `Elapsed`.
     durationMs: (endedAtS - startedAtS) * 1000,
     accelerators,
     coresMilli: 0,
@@ -45,7 +45,7 @@ function readJob(row: Row, ledger: ImportLedger): void {
   });
 }
 
-/** sacct's output for a time that has not come, or never will. */
+/** Whether sacct printed no time, because the event has not happened or never will. */
 function isAbsent(text: string): boolean {
   return text === "Unknown" || text === "None" || text === "N/A" || text === "";
 }

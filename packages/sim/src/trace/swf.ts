@@ -1,6 +1,6 @@
 /**
- * The Standard Workload Format of the Parallel Workloads Archive (cs.huji.ac.il/labs/parallel/workload/swf.html): 18 numbers
- * a line, -1 for what is unknown, comments after a semicolon. Its processors become accelerators.
+ * The Standard Workload Format of the Parallel Workloads Archive (cs.huji.ac.il/labs/parallel/workload/swf.html): 18
+ * numbers a line, -1 for unknown values, comments after a semicolon. Processors become accelerators.
  */
 import { cleanLine } from "./delimited.ts";
 import { ImportLedger, quoted, Row } from "./row.ts";

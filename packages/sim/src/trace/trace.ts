@@ -5,21 +5,21 @@
 import type { FleetSpec } from "../run/fleet-spec.ts";
 
 export interface TraceJob {
-  /** The trace's name for it. Not unique in every trace. */
+  /** The trace's id of the job; not unique in every trace. */
   readonly id: string;
   readonly submittedAtMs: number;
   readonly durationMs: number;
-  /** For the whole job. */
+  /** Number of accelerators of the whole job. */
   readonly accelerators: number;
   /** Thousandths of one accelerator, for a job that shares it (`accelerators` is 1); absent: whole accelerators. */
   readonly shareMilli?: number;
   readonly coresMilli: number;
   readonly memoryMib: number;
-  /** In order of preference; empty: any. */
+  /** Accepted types in order of preference; empty: any type. */
   readonly acceleratorTypes: readonly string[];
   /** The requested walltime; absent: not in the trace. */
   readonly walltimeMs?: number;
-  /** Absent: not in the trace. */
+  /** The submitting user; absent: not in the trace. */
   readonly user?: string;
   /** The charged account; absent: not in the trace. */
   readonly account?: string;
@@ -28,16 +28,16 @@ export interface TraceJob {
 }
 
 export interface Trace {
-  /** In submission order, then in the order of the file. */
+  /** Jobs in submission order, then in the order of the file. */
   readonly jobs: readonly TraceJob[];
-  /** The trace's own fleet; `null` if it has none. */
+  /** The trace's own fleet; `null`: the trace has none. */
   readonly fleet: FleetSpec | null;
 }
 
 export interface TraceProblem {
   /** Name of the trace file as the user gave it. */
   readonly file: string;
-  /** From 1; 0 if the problem concerns the whole file. */
+  /** Line number from 1; 0: the problem concerns the whole file. */
   readonly line: number;
   readonly message: string;
 }
@@ -50,13 +50,13 @@ export interface ImportReport {
   readonly brokenCount: number;
   /** The first problems, at most `PROBLEMS_KEPT`. */
   readonly problems: readonly TraceProblem[];
-  /** Valid rows that are no jobs to simulate, by reason. */
+  /** Number of valid rows that are no jobs to simulate, by reason. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
 export type TraceImport =
   | { readonly kind: "imported"; readonly trace: Trace; readonly report: ImportReport }
-  /** The file is not of this format, or some rows are broken and `skipBroken` was not asked for. */
+  /** The file does not have this format, or some rows are broken and `skipBroken` is off. */
   | { readonly kind: "refused"; readonly reason: string; readonly report: ImportReport };
 
 export interface ImportOptions {
@@ -70,10 +70,10 @@ export interface TraceLines {
   readonly lines: Iterable<string>;
 }
 
-/** Enough to diagnose a file, few enough to read. */
+/** Number of problems kept: enough to diagnose a file, few enough to read. */
 export const PROBLEMS_KEPT = 10;
 
-/** Bounds of every real trace that keep all sums safe: 300 years, 10 years, a million accelerators. */
+/** Bounds above every real trace that keep all sums exact: 300 years, 10 years, a million accelerators. */
 export const traceBounds = {
   submittedAtS: 10_000_000_000,
   durationS: 315_360_000,
@@ -88,12 +88,15 @@ export const acceleratorMilliOf = ({
   shareMilli,
 }: Pick<TraceJob, "accelerators" | "shareMilli">): number => shareMilli ?? accelerators * 1000;
 
-/** Orders jobs by submission; the sort is stable, so the order of the file remains among equals. */
+/** Jobs in the order of submission; the sort is stable, so jobs of one instant stay in the order of the file. */
 export function inOrderOfSubmission(jobs: readonly TraceJob[]): TraceJob[] {
   return jobs.toSorted((a, b) => a.submittedAtMs - b.submittedAtMs);
 }
 
-/** The trace for a pool without topology: only the number of accelerators counts, and work without any is left out. */
+/**
+ * The trace for a pool without topology: only the number of accelerators counts, and jobs without accelerators are left
+ * out.
+ */
 export function withoutPlacementNeeds(trace: Trace): Trace {
   const jobs = trace.jobs
     .filter((job) => job.accelerators > 0)

@@ -1,15 +1,15 @@
-/** Interruptions of work that runs at the beginning of a timeline. */
+/** Interruptions of work that runs when a timeline begins. */
 import { milliIn, partsOf } from "@headroom/engine";
 import type { Attempt, AttemptId, Event, ReadonlyState, WorkloadId } from "@headroom/engine";
 
 export interface Interruption {
-  /** Tasks of an array; 1 for other work. */
+  /** Number of tasks of an array; 1 for other work. */
   readonly taskCount: number;
-  /** First interruption of a task, ms. */
+  /** Time of the first interruption of a task in ms. */
   readonly atMs: number;
-  /** When all interrupted tasks run again; `null`: not within the horizon. */
+  /** Time at which all interrupted tasks run again; `null`: not within the horizon. */
   readonly againAtMs: number | null;
-  /** Repeated work, in accelerators times ms: since the last checkpoint, or since the start. */
+  /** Work that must be repeated, in accelerators times ms: since the last checkpoint, or since the start. */
   readonly lostAcceleratorMs: number;
 }
 
@@ -18,7 +18,7 @@ interface RunningAttempt {
   readonly task: number;
   readonly milli: number;
   readonly safeSinceMs: number;
-  /** The part of its run that a checkpoint saved. */
+  /** The part of the run in ms that a checkpoint saved. */
   readonly savedMs: number;
   stopAtMs: number | null;
 }
@@ -54,7 +54,7 @@ export class Interruptions {
     }
   }
 
-  /** A task starts: returns its progress, in ms, saved before an interruption in this timeline. */
+  /** Records the start of a task; returns its progress in ms that was saved before an interruption in this timeline. */
   launched(workloadId: WorkloadId, task: number, atMs: number): number {
     const found = this.#found.get(workloadId);
     const savedMs = found?.waiting.get(task);

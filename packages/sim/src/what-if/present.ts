@@ -1,16 +1,19 @@
-/** The initial state of a forecast: a state at some time, and the time that has passed since. */
+/** The initial state of a forecast: a state at some time, advanced to the time of the question. */
 import { restoreEngine } from "@headroom/engine";
 import type { Engine } from "@headroom/engine";
 import { forecastInstantMs } from "../estimate/forecast-instant.ts";
 
 export interface Present {
   readonly engine: Engine;
-  /** The newest event in the state. */
+  /** Sequence of the newest event in the state. */
   readonly sequence: number;
   readonly nowMs: number;
 }
 
-/** The same at the instant from which a forecast of that state is computed: equal for equal states, whoever asks. */
+/**
+ * The initial state at the instant from which a forecast is computed (`forecastInstantMs`): equal states give equal
+ * forecasts for every user.
+ */
 export function forecastPresentOf(snapshot: Uint8Array, atMs: number): Present {
   const engine = restoreEngine(snapshot);
   return presentAt(engine, forecastInstantMs(engine.state.nowMs, atMs));

@@ -4,14 +4,17 @@ import type { Engine, Node, TeamName } from "@headroom/engine";
 
 export interface HeldSample {
   readonly atMs: number;
-  /** On nodes that are up: capacity of a lost node is gone, though the end of its work may not be known yet. */
+  /**
+   * Accelerators in use on nodes that are up. Capacity of a lost node does not count, even if the end of its work is
+   * not known yet.
+   */
   readonly heldAccelerators: number;
   /** Accelerators on nodes that take work, plus those in use on other nodes that are up. */
   readonly usableAccelerators: number;
   readonly waitingWorkloads: number;
   readonly waitingTasks: number;
   readonly waitingAccelerators: number;
-  /** Accelerators by team, each with all teams below it. */
+  /** Accelerators in use by team, subteams included. */
   readonly heldByTeam: Readonly<Record<string, number>>;
 }
 
@@ -44,7 +47,10 @@ export function heldSample(engine: Engine, atMs: number): HeldSample {
   };
 }
 
-/** Usage of a gang on the node, for its team and all above it, until its other workers have ended. */
+/**
+ * Adds the usage on a lost node, for each gang's team and all teams above it. The state still lists it until the gang's
+ * other workers have ended.
+ */
 function addGone(engine: Engine, { id }: Node, goneMilli: Map<TeamName, number>): void {
   const { attempts, workloads, teams } = engine.state;
   for (const attemptId of nodeUse(engine, id).attempts) {

@@ -1,5 +1,5 @@
 /**
- * One timeline of the next hours on a fork: attempts end after their typical duration, the engine decides everything
+ * One timeline of the next hours on a fork: attempts end after their typical run time, the engine decides everything
  * else, and usage and queue are sampled at even steps.
  */
 import { forkEngine, invariant, isEviction } from "@headroom/engine";
@@ -15,32 +15,32 @@ import { WaitingWork } from "./waiting-starts.ts";
 import type { WaitingStarts } from "./waiting-starts.ts";
 
 export interface TimelineSample extends HeldSample {
-  /** Work that waited at the beginning and has started until then, in whole or in part. */
+  /** Number of workloads that waited at the beginning and have started by this sample, in whole or in part. */
   readonly startedWorkloads: number;
   readonly startedTasks: number;
 }
 
 export interface Timeline {
   readonly samples: readonly TimelineSample[];
-  /** Work that waited at the beginning, in the order of submission. */
+  /** Starts of work that waited at the beginning, in the order of submission. */
   readonly starts: ReadonlyMap<WorkloadId, WaitingStarts>;
-  /** Work that ran at the beginning. */
+  /** Interruptions of work that ran at the beginning. */
   readonly interruptions: ReadonlyMap<WorkloadId, Interruption>;
-  /** Attempts that were evicted, or shrunk, for others. */
+  /** Number of attempts that were evicted or shrunk for other work. */
   readonly evictions: number;
-  /** Inputs that the engine refused, in its words. */
+  /** The engine's reasons for refused inputs. */
   readonly refusals: readonly string[];
 }
 
 export interface TimelineOptions {
-  /** Used only for forking. */
+  /** The engine, which is only forked. */
   readonly engine: Engine;
   readonly nowMs: number;
   readonly horizonMs: number;
   readonly stepMs: number;
   /** The change, applied at once. */
   readonly inputs: readonly Input[];
-  /** Run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
+  /** Total run time of a task from its start, given its elapsed time; also for work that starts after the fork. */
   durationMs(workload: Workload, task: number, elapsedMs: number, running: Attempt | null): number;
 }
 

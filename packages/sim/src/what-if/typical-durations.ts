@@ -13,24 +13,24 @@ import {
   type UnseenWork,
 } from "../estimate/durations.ts";
 
-/** Remaining neighbour weight at which further neighbours change no median. */
+/** Once the remaining weight of neighbours is below this, further neighbours change no median. */
 const WEIGHT_LEFT_MIN = 0.01;
 /**
- * Members that represent a neighbour, evenly from its shortest to its longest run: the median of many neighbours needs
- * no more.
+ * Number of members that represent a neighbour, evenly from its shortest to its longest run; the median over many
+ * neighbours needs no more.
  */
 const MEMBERS_OF_NEIGHBOUR = 5;
 /**
- * Below this chance of a draw beyond the elapsed time, most scenarios have none, and the work counts as having
+ * Minimum chance of a draw beyond the elapsed time. Below it most scenarios find none, and the work counts as having
  * outlasted all similar work.
  */
 const ACCEPTED_MIN = 0.69 / DRAWS_MAX;
 
-/** Possible durations, shortest first, each with the weight of itself and all longer ones. */
+/** Possible durations, shortest first, and for each the total weight of itself and all longer ones. */
 interface Mixture {
   readonly values: Float64Array;
   readonly weightFrom: Float64Array;
-  /** Only its own sweep has ended similar work. */
+  /** True: the work's own sweep is the only similar work that has ended. */
   readonly isAlone: boolean;
 }
 
@@ -65,10 +65,10 @@ export class TypicalDurations implements DurationSource {
     return Math.max(1, Math.floor(typicalMs), elapsedMs + 1);
   }
 
-  /** The median of longer durations; `null`: there are too few. */
+  /** The median of the durations above the elapsed time; `null`: too few are. */
   #medianMs({ values, weightFrom, isAlone }: Mixture, elapsedMs: number): number | null {
     const { spread, foreignWeight } = this.#model.rules;
-    // A draw is off by up to the spread, so a duration that was just exceeded may still be valid.
+    // A draw varies by up to the spread, so a duration slightly below the elapsed time may still be valid.
     const first = firstWhere(values.length, (index) => values[index]! * (1 + spread) > elapsedMs);
     const weight = weightFrom[first] ?? 0;
     if (weight === 0 && isAlone) return unknownMs(elapsedMs);
@@ -94,7 +94,8 @@ export class TypicalDurations implements DurationSource {
   }
 
   /**
-   * Each neighbour with the probability that a scenario stops there; the probability of passing all is spread evenly.
+   * Durations of neighbours, each with the probability that a scenario stops at it; the probability of passing all
+   * neighbours is spread evenly.
    */
   #foreign(sweep: Sweep): { value: number; weight: number }[] {
     const nearby: { readonly sweep: Sweep; readonly chance: number }[] = [];
@@ -128,7 +129,7 @@ export class TypicalDurations implements DurationSource {
   }
 }
 
-/** Without ended work: the middle of the remaining octaves. `null`: it has exceeded them. */
+/** Typical run time without ended work: the middle of the remaining octaves; `null`: the work has exceeded them. */
 function unknownMs(elapsedMs: number): number | null {
   let passed = 0;
   for (let low = FIRST_OCTAVE_MS; elapsedMs > low && passed < OCTAVES; low *= 2)

@@ -1,11 +1,11 @@
-/** Starts of work that waits at the beginning of a timeline: for an array, every task that does not run yet. */
+/** Starts of work that waits when a timeline begins: for an array, of every task that does not run yet. */
 import { taskCountOf } from "@headroom/engine";
 import type { ReadonlyState, Workload, WorkloadId } from "@headroom/engine";
 
 export interface WaitingStarts {
-  /** Tasks that wait at the beginning; 1 for other work. */
+  /** Number of tasks that wait at the beginning; 1 for other work. */
   readonly taskCount: number;
-  /** First and last start, ms; `null`: not within the horizon. */
+  /** First and last start in ms; `null`: not within the horizon. */
   readonly firstAtMs: number | null;
   readonly lastAtMs: number | null;
 }
@@ -32,7 +32,7 @@ export class WaitingWork {
     }
   }
 
-  /** In the order of submission. */
+  /** Starts in the order of submission. */
   get starts(): ReadonlyMap<WorkloadId, WaitingStarts> {
     return this.#waiting;
   }
@@ -50,7 +50,7 @@ export class WaitingWork {
   }
 }
 
-/** Tasks that are yet to start or restart, nominated ones included. */
+/** Number of tasks that have yet to start or restart, nominated ones included. */
 function notRunningCount({ phase, spec, succeededCount, failedCount, activeAttempts }: Workload): number {
   if (phase !== "pending" && phase !== "running") return 0;
   return taskCountOf(spec) - succeededCount - failedCount - activeAttempts.length;

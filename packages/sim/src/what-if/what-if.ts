@@ -1,6 +1,6 @@
 /**
- * The forecast with another fleet, other teams or another policy: two timelines on forks of one state, in which every
- * task has its typical duration, so that all differences come from the change.
+ * The forecast with another fleet, other teams or another policy: two timelines on forks of one state. Every task has
+ * its typical run time in both, so that all differences come from the change.
  */
 import { commandId, nodeId, nodeLike } from "@headroom/engine";
 import type { Command, Engine, Input, NodeSpec, Policy, Pool, Site, Team, WorkloadId } from "@headroom/engine";
@@ -14,9 +14,9 @@ import { TypicalDurations } from "./typical-durations.ts";
 
 export interface WhatIfChange {
   readonly loseNodes: readonly string[];
-  /** Number of copies of an existing node; several entries of one node add up. */
+  /** Number of copies of an existing node; several entries for one node add up. */
   readonly addNodes: readonly { readonly like: string; readonly count: number }[];
-  /** Sites and pools that do not exist, with the nodes of the pools; absent: none. */
+  /** New sites and pools, with the nodes of the pools; absent: none. */
   readonly added?: {
     readonly sites: readonly Site[];
     readonly pools: readonly Pool[];
@@ -33,27 +33,27 @@ export interface WhatIfOptions {
   readonly horizonMs: number;
   readonly stepMs: number;
   /**
-   * The middle of the forecast of this very state (`estimateStarts`), by workload; `null`: no time can be given. Starts as
-   * things are then are those of the forecast, and the change moves them by what it moves in the played timelines. Absent:
-   * the played instants.
+   * Middle of the forecast of this state (`estimateStarts`), by workload; `null`: no time can be given. Starts without
+   * the change are those of the forecast, and the change moves them by the difference between the simulated timelines.
+   * Absent: starts are the simulated instants.
    */
   readonly forecast?: ReadonlyMap<string, number | null>;
 }
 
-/** A start that differs between the two timelines; `null`: not within the horizon. */
+/** A start that differs between the two timelines; a `null` time is beyond the horizon. */
 export interface MovedStart {
   readonly workloadId: WorkloadId;
-  /** Number of its waiting tasks. */
+  /** Number of the workload's waiting tasks. */
   readonly taskCount: number;
-  /** Start of the first one. */
+  /** Start of the first task. */
   readonly presentAtMs: number | null;
   readonly changedAtMs: number | null;
-  /** Start of the last one. */
+  /** Start of the last task. */
   readonly presentLastAtMs: number | null;
   readonly changedLastAtMs: number | null;
 }
 
-/** Running work whose interruption differs between the two timelines; `null`: it is not interrupted. */
+/** Running work whose interruption differs between the two timelines; `null`: not interrupted. */
 export interface InterruptedWork {
   readonly workloadId: WorkloadId;
   readonly present: Interruption | null;
@@ -65,11 +65,11 @@ export interface WhatIf {
   readonly changed: Timeline;
   /** Starts of waiting work, in the order of submission. */
   readonly moved: readonly MovedStart[];
-  /** In the order of submission. */
+  /** Interruptions of running work, in the order of submission. */
   readonly interrupted: readonly InterruptedWork[];
 }
 
-/** Leaves the engine as it was. */
+/** Compares the two timelines; the engine is left as it was. */
 export function whatIf(engine: Engine, change: WhatIfChange, options: WhatIfOptions): WhatIf {
   const durationMs = typicalDurations(engine, options.nowMs);
   const timeline = (inputs: readonly Input[]): Timeline => playTimeline({ engine, ...options, inputs, durationMs });
@@ -104,13 +104,15 @@ const isUnmoved = ({ presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs 
   presentAtMs === changedAtMs && presentLastAtMs === changedLastAtMs;
 
 /**
- * The played starts on the forecast's scale of time: the first one as things are becomes the forecast's, an earlier one keeps its share
- * of the wait (a start at once stays one), a later one its delay.
+ * Converts simulated starts to the time scale of the forecast. The first start without the change becomes the
+ * forecast's start. An earlier start keeps its share of the wait (an immediate start stays immediate), a later start
+ * keeps its delay.
  */
 function shifted(played: MovedStart, forecastMs: number | null, nowMs: number): MovedStart {
   const { presentAtMs, changedAtMs, presentLastAtMs, changedLastAtMs } = played;
   if (forecastMs === null) return { ...played, presentAtMs: null, presentLastAtMs: null };
-  // Beyond the played horizon there is nothing to measure a difference by: what starts within it starts earlier.
+  // Without a simulated start in the present timeline no difference can be measured; a start that the change brings
+  // within the horizon is at least not later than the forecast.
   if (presentAtMs === null)
     return { ...played, presentAtMs: forecastMs, changedAtMs: changedAtMs && Math.min(changedAtMs, forecastMs) };
   const share = presentAtMs > nowMs ? (forecastMs - nowMs) / (presentAtMs - nowMs) : 1;
@@ -142,7 +144,7 @@ function interruptedWork(
 const isAlike = (one: Interruption | null, other: Interruption | null): boolean =>
   one?.atMs === other?.atMs && one?.againAtMs === other?.againAtMs && one?.taskCount === other?.taskCount;
 
-/** The same for a task in both timelines, and after a restart. */
+/** Run times by task, equal in both timelines and after a restart of the task. */
 function typicalDurations({ state }: Engine, nowMs: number): TimelineOptions["durationMs"] {
   const history = workHistory(state);
   const typical = new TypicalDurations(new DurationModel(history.records, usualDurationRules));
@@ -175,14 +177,14 @@ function inputsOf(engine: Engine, { loseNodes, addNodes, added, teams, policy }:
   ];
 }
 
-/** A node named several times is copied as often as all entries say together. */
+/** Number of copies by node, summed over all entries of the node. */
 function countsByNode(addNodes: WhatIfChange["addNodes"]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { like, count } of addNodes) counts.set(like, (counts.get(like) ?? 0) + count);
   return counts;
 }
 
-/** Empty if there is no such node. Names in use are skipped. */
+/** Copies of a node; empty if the node does not exist. Node ids in use are skipped. */
 function nodesLike({ state }: Engine, like: string, count: number): readonly Input[] {
   const known = state.nodes.get(nodeId(like));
   if (known === undefined) return [];

@@ -2,7 +2,7 @@ import { cleanLine } from "../../trace/delimited.ts";
 import type { TraceLines } from "../../trace/trace.ts";
 import type { RequestLedger } from "./request-book.ts";
 
-/** One JSON object of a JSONL file. Its first problem makes it broken. */
+/** One JSON object of a JSONL file. Its first problem marks it as broken. */
 export class JsonRow {
   readonly #value: object;
   problem: string | undefined;

@@ -1,7 +1,8 @@
 /**
- * Traffic from files: the Azure traces of 2023 (CSV: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (JSONL with hashes of
- * prefix blocks), request logs of a vLLM benchmark (JSONL), a gateway's usage or access log (JSONL), and the image-generation
- * trace of Alibaba's GenAI service (CSV). Each importer refuses a file with broken rows unless told to skip them.
+ * Importers of traffic: the Azure traces of 2023 (CSV: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (JSONL
+ * with hashes of prefix blocks), request logs of a vLLM benchmark (JSONL), a gateway's usage or access log (JSONL), and
+ * the image-generation trace of Alibaba's GenAI service (CSV). Each importer refuses a file with broken rows unless its
+ * options skip them.
  */
 import { readTable } from "../../trace/delimited.ts";
 import type { TableFormat } from "../../trace/delimited.ts";
@@ -37,7 +38,7 @@ export function importAzure(source: TraceLines, { skipBroken }: ImportOptions): 
   return complaint === null ? ledger.finish(0, skipBroken) : ledger.refuse(complaint);
 }
 
-/** Tokens of a block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
+/** Tokens of a prefix block in Mooncake's traces (kvcache-ai/Mooncake, FAST25-release). */
 const mooncakePageTokens = 512;
 
 export function importMooncake(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
@@ -72,8 +73,9 @@ export function importVllmRun(source: TraceLines, { skipBroken }: ImportOptions)
 }
 
 /**
- * The gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, when it was settled).
- * Later lines of one id replace earlier ones; failed requests are left out, aborted ones keep their recorded output.
+ * Imports the gateway's own log: the access log (`at`, the start of the request) or usage files (`atMs`, the time of
+ * settlement). A later line of an id replaces the earlier one; failed requests are left out, aborted requests keep
+ * their recorded output.
  */
 export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
@@ -102,12 +104,12 @@ export function importGatewayLog(source: TraceLines, { skipBroken }: ImportOptio
   return ledger.finish(0, skipBroken);
 }
 
-/** Length of a step of an image model's run, ms. */
+/** Length in ms of one step of an image model. */
 export const imageStepMs = 100;
 
 /**
- * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each takes its execution time on one
- * replica, divided into steps, and needs its base model and adapters loaded.
+ * Requests of an image-generation service (Alibaba's GenAI trace of 2026). Each request occupies one replica for its
+ * execution time, divided into steps, and needs its base model and adapters loaded.
  */
 export function importGenai(source: TraceLines, { skipBroken }: ImportOptions): RequestImport {
   const ledger = new RequestLedger();
