@@ -42,6 +42,10 @@ const rowsOf = (page: Page, table: string): Locator =>
 const sidewaysOf = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 
+/** By how much the document is higher than the window: only areas within the page scroll. */
+const downwardsOf = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight);
+
 const movingNow = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => document.getAnimations().map(({ id, playState }) => `${id} ${playState}`));
 
@@ -110,6 +114,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
         await check(place);
         // Nothing is wider than the window, so no page scrolls sideways.
         expect(await sidewaysOf(page), place).toBeLessThanOrEqual(0);
+        expect(await downwardsOf(page), place).toBeLessThanOrEqual(0);
       }
       await visit(page, "/queue", rowsOf(page, "Queue"));
       await rowsOf(page, "Queue").getByRole("link").click();

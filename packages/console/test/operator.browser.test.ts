@@ -58,6 +58,13 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
       question.getByRole("region", { name: "Replay of the last week" }).getByText(/cannot be replayed here/),
     );
     expect(await accessibilityViolations(page)).toEqual([]);
+    // A long list of differences scrolls between title and buttons, which stay in sight.
+    const place = await question.boundingBox();
+    for (const part of [question.getByRole("heading").first(), question.getByRole("button", { name: "Activate" })]) {
+      const box = await part.boundingBox();
+      expect(box?.y).toBeGreaterThanOrEqual(place?.y ?? Number.NaN);
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual((place?.y ?? 0) + (place?.height ?? 0));
+    }
     await page.keyboard.press("Escape");
     await question.waitFor({ state: "detached" });
   });
@@ -94,5 +101,27 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     await page.getByLabel("Priority").fill("high");
     await page.getByText("YAML", { exact: true }).click();
     expect(await yaml.inputValue()).toMatch(/zone: a[\s\S]*priority: high/);
+  });
+
+  it("waits for an accelerator type that no node has where the new workload says so", async () => {
+    await visit("/queue", "Queue");
+    await visit("/workloads/new", "New workload");
+    const dryRun = page.getByRole("region", { name: "Dry run" });
+    await expectShown(dryRun.getByText("Fill in the required fields. The result appears here."));
+    await page.getByLabel("Name").fill("patient");
+    const types = page.getByLabel("Accelerator", { exact: true });
+    await types.pressSequentially("MI300X, B200");
+    expect(await types.inputValue()).toBe("MI300X, B200");
+    await expectShown(dryRun.getByText("Refused", { exact: true }));
+    await expectShown(dryRun.getByText(/^No node has accelerators of type /));
+    await page.getByRole("checkbox", { name: "Wait until a node has this type" }).check();
+    await expectShown(dryRun.getByText("Cannot start", { exact: true }));
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByText("YAML", { exact: true }).click();
+    const yaml = page.getByRole("textbox", { name: "Workload as YAML" });
+    expect(await yaml.inputValue()).toMatch(/- MI300X\n +- B200\nwaitForType: true/);
+    await yaml.fill("kind: train\nname: patient\nrun: |\n  first\n  second\naccelerator: B200\nwaitForType: false\n");
+    await page.getByText("Form", { exact: true }).click();
+    expect(await page.getByRole("checkbox", { name: "Wait until a node has this type" }).isChecked()).toBe(false);
   });
 });

@@ -24,14 +24,18 @@ describe.skipIf(chromiumPath === null)("telemetry of accelerators", () => {
   let plane: ControlPlane;
   let browser: OpenBrowser;
 
+  const installCards = (name: string): void => {
+    const names = [0, 1, 2, 3].map((index) => `${index}, ${name}`).join("\\n");
+    const script = `#!/bin/sh\ncase "$1" in\n*index,name*) printf '${names}\\n' ;;\n*) cat <<'END'\n${readings.join("\n")}\nEND\nesac\n`;
+    writeFileSync(path.join(tools, "nvidia-smi"), script);
+    chmodSync(path.join(tools, "nvidia-smi"), 0o755);
+  };
+
   beforeAll(async () => {
     buildConsole();
     home = newHome();
     tools = mkdtempSync(path.join(tmpdir(), "headroom-tools-"));
-    const names = [0, 1, 2, 3].map((index) => `${index}, NVIDIA H100 80GB HBM3`).join("\\n");
-    const script = `#!/bin/sh\ncase "$1" in\n*index,name*) printf '${names}\\n' ;;\n*) cat <<'END'\n${readings.join("\n")}\nEND\nesac\n`;
-    writeFileSync(path.join(tools, "nvidia-smi"), script);
-    chmodSync(path.join(tools, "nvidia-smi"), 0o755);
+    installCards("NVIDIA H100 80GB HBM3");
     plane = await startControlPlane(home, 0, { tools });
     browser = await openBrowser();
     await browser.page.goto(plane.loginUrl);
@@ -87,6 +91,26 @@ describe.skipIf(chromiumPath === null)("telemetry of accelerators", () => {
         expect.stringMatching(/^0\t.*\t97%\t60 GiB\t61 °C\t646 W\t0$/),
         expect.stringMatching(/^1\t.*\t42%\t20 GiB\t52 °C\t310 W\t3$/),
       ]);
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
+  it("says in the node drawer that nothing new is placed until the node takes its other accelerators over", async () => {
+    const { page } = browser;
+    installCards("NVIDIA H200");
+    // The inventory is taken whenever a pool is defined.
+    const other = { name: "other", site: "local", executor: "local", acceleratorType: "", priceMicroUsdPerHour: 0 };
+    await plane.client.apply({ pools: [other] });
+    const onlyNode = async () => (await plane.client.listNodes()).items[0];
+    await expect.poll(async () => (await onlyNode())?.acceleratorsChanged, { timeout: PATIENCE_MS }).toBe(true);
+    const node = await onlyNode();
+    await page.goto(`${plane.url}/?node=${encodeURIComponent(node?.id ?? "")}`);
+    const drawer = page.getByRole("dialog");
+    await expectShown(drawer.getByText("Changing accelerators", { exact: true }));
+    await expectShown(
+      drawer.getByText(
+        /^The node is recorded with H100-SXM-80GB, its pool now has H200-SXM.*\. Nothing new is placed here until it is empty/,
+      ),
+    );
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 });

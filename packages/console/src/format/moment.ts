@@ -1,6 +1,4 @@
 /** Instants in the reader's time zone, to the second. */
-const DAY_MS = 86_400_000;
-
 const timeFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
@@ -12,10 +10,11 @@ const clockFormat = new Intl.DateTimeFormat("en-GB", {
   minute: "2-digit",
 });
 
-/** `14:05:09`, or `3 Jan 14:05:09` when that was more than half a day away from now. */
+/** `14:05:09`, or `3 Jan 14:05:09` where that is not today. */
 export function momentText(atMs: number, nowMs: number): string {
   const time = timeFormat.format(atMs);
-  return Math.abs(nowMs - atMs) < DAY_MS / 2 ? time : `${dayFormat.format(atMs)} ${time}`;
+  const day = dayFormat.format(atMs);
+  return day === dayFormat.format(nowMs) ? time : `${day} ${time}`;
 }
 
 export const fullMomentText = (atMs: number): string => fullFormat.format(atMs);

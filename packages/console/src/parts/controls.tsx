@@ -83,7 +83,7 @@ interface SegmentsProps<Value extends string> {
 export function Segments<Value extends string>(props: SegmentsProps<Value>): ReactElement {
   const { label, name, value, options, onValue } = props;
   return (
-    <fieldset className="scroll-thin flex max-w-full min-w-0 overflow-x-auto rounded-md border border-line-strong bg-surface p-0.5">
+    <fieldset className="scroll-thin flex w-fit max-w-full min-w-0 overflow-x-auto rounded-md border border-line-strong bg-surface p-0.5">
       <legend className="sr-only">{label}</legend>
       {options.map((option) => (
         <label

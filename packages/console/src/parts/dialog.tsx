@@ -39,10 +39,12 @@ interface ConfirmProps {
   /** The verb of the confirm button, the same as on the button that opened the dialog. */
   readonly action: string;
   readonly isDangerous?: boolean;
+  /** The text may be longer than the window: it scrolls by itself and takes the focus, so that arrow keys scroll it. */
+  readonly isLong?: boolean;
 }
 
 export function Confirm(props: ConfirmProps): ReactElement {
-  const { isOpen, onClose, onConfirm, title, children, action, isDangerous = false } = props;
+  const { isOpen, onClose, onConfirm, title, children, action, isDangerous = false, isLong = false } = props;
   const confirm = (): void => {
     onClose();
     onConfirm();
@@ -51,12 +53,16 @@ export function Confirm(props: ConfirmProps): ReactElement {
     <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={backdrop} />
-        <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 w-[min(30rem,calc(100vw-2rem))] -translate-x-1/2 -translate-y-1/2 max-h-[85dvh] overflow-y-auto rounded-lg bg-raised p-5 shadow-raised fade-in focus:outline-none">
-          <AlertDialog.Title className="text-lg font-semibold">{title}</AlertDialog.Title>
-          <AlertDialog.Description render={<div />} className="mt-2 text-base text-ink-2">
+        <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 w-[min(30rem,calc(100vw-2rem))] -translate-x-1/2 -translate-y-1/2 flex max-h-[85dvh] flex-col rounded-lg bg-raised py-5 shadow-raised fade-in focus:outline-none">
+          <AlertDialog.Title className="px-5 text-lg font-semibold">{title}</AlertDialog.Title>
+          <AlertDialog.Description
+            render={<div />}
+            {...(isLong ? { tabIndex: 0 } : {})}
+            className="scroll-thin mt-2 min-h-0 overflow-y-auto px-5 text-base text-ink-2"
+          >
             {children}
           </AlertDialog.Description>
-          <div className="mt-5 flex justify-end gap-2">
+          <div className="mt-5 flex justify-end gap-2 px-5">
             <AlertDialog.Close render={<Button>Cancel</Button>} />
             <Button look={isDangerous ? "danger" : "primary"} onClick={confirm}>
               {action}

@@ -15,7 +15,7 @@ interface PageProps {
 export function Page({ title, summary, actions, toolbar, layout, children }: PageProps): ReactElement {
   const isFill = layout === "fill";
   return (
-    <div className={isFill ? "flex h-full min-h-0 flex-col" : "scroll-thin h-full overflow-y-auto"}>
+    <div className={isFill ? "flex h-full min-h-0 flex-col" : "scroll-thin relative h-full overflow-y-auto"}>
       <header className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2 px-4 pt-4 pb-3 md:px-6">
         <div className="min-w-48 flex-1">
           <h1 tabIndex={-1} className="truncate text-xl font-semibold tracking-tight focus:outline-none">

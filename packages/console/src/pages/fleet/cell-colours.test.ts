@@ -1,6 +1,15 @@
 import type { Node, NodeHolder } from "@headroom/protocol";
 import { describe, expect, it } from "vitest";
-import { categoriser, categoryOfTeams, cellsOf, freeCountOf, holderAt, nodeSentence } from "./cell-colours.ts";
+import {
+  categoriser,
+  categoryOfTeams,
+  cellsOf,
+  freeCountOf,
+  holderAt,
+  nodeSentence,
+  nodeStateText,
+  nodeStateTone,
+} from "./cell-colours.ts";
 
 const holder = (change: Partial<NodeHolder>): NodeHolder => ({
   accelerators: "0",
@@ -68,5 +77,13 @@ describe("cells of a node", () => {
   it("are told in a sentence", () => {
     expect(nodeSentence(node)).toBe("n1, h100, leaf-1: Up, 3 of 8 free, running train, eval.");
     expect(nodeSentence({ ...node, draining: true, holders: [] })).toContain("Draining, 3 of 8 free, idle");
+  });
+
+  it("say that a node takes other accelerators over, unless it is lost", () => {
+    const changing: Node = { ...node, acceleratorsChanged: true };
+    expect([nodeStateText(changing), nodeStateTone(changing)]).toEqual(["Changing accelerators", "wait"]);
+    const lost: Node = { ...changing, health: "lost" };
+    expect([nodeStateText(lost), nodeStateTone(lost)]).toEqual(["Lost", "bad"]);
+    expect([nodeStateText(node), nodeStateTone(node)]).toEqual(["Up", "good"]);
   });
 });

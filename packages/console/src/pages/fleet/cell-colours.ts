@@ -101,18 +101,19 @@ export function freeCountOf(node: Node): number {
   return count;
 }
 
-type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice">;
+type NodeState = Pick<Node, "health" | "draining" | "hotSpare" | "notice" | "acceleratorsChanged">;
 
-export function nodeStateText({ health, draining, hotSpare, notice }: NodeState): string {
+export function nodeStateText({ health, draining, hotSpare, notice, acceleratorsChanged }: NodeState): string {
   if (hotSpare === true) return "Spare";
   if (health === "lost") return draining ? "Lost, draining" : "Lost";
+  if (acceleratorsChanged === true) return "Changing accelerators";
   if (notice !== undefined) return draining ? "Leaving, draining" : "Leaving";
   return draining ? "Draining" : "Up";
 }
 
-export function nodeStateTone({ health, draining, notice }: NodeState): "bad" | "wait" | "good" {
+export function nodeStateTone({ health, draining, notice, acceleratorsChanged }: NodeState): "bad" | "wait" | "good" {
   if (health === "lost") return "bad";
-  return draining || notice !== undefined ? "wait" : "good";
+  return draining || acceleratorsChanged === true || notice !== undefined ? "wait" : "good";
 }
 
 /** Text for screen readers when the arrow keys reach a cell. */

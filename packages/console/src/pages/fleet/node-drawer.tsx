@@ -1,11 +1,12 @@
 /** Details of one node: hardware, work on it, drain and resume. */
 import type { Node } from "@headroom/protocol";
 import { memoryText, coresText } from "@headroom/views";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
+import { fleetQuery } from "../../data/queries.ts";
 import { useAnnouncer } from "../../parts/announcer.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Confirm, Drawer } from "../../parts/dialog.tsx";
@@ -38,6 +39,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
             name: "State",
             value: <Badge tone={nodeStateTone(node)}>{nodeStateText(node)}</Badge>,
           },
+          ...(node.acceleratorsChanged === true ? [{ name: "Changing", value: <Changing node={node} /> }] : []),
           ...(node.notice === undefined ? [] : [{ name: "Goes", value: <Goes notice={node.notice} /> }]),
           { name: "Place", value: [node.site, ...node.fabric].join(" / ") },
           { name: "Pool", value: node.pool },
@@ -45,7 +47,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
             name: "Accelerators",
             value: `${freeCountOf(node)} of ${node.acceleratorCount} ${node.acceleratorType} free${node.freeAccelerators === "" ? "" : ` (${node.freeAccelerators})`}`,
           },
-          { name: "Cores", value: `${coresText(node.coresFreeMilli)} of ${coresText(node.coresMilli)} free` },
+          { name: "Cores", value: `${node.coresFreeMilli / 1000} of ${coresText(node.coresMilli)} free` },
           { name: "Memory", value: `${memoryText(node.memoryFreeMib)} of ${memoryText(node.memoryMib)} free` },
           { name: "Joined", value: <JoinedAgo atMs={node.joinedAtMs} /> },
           ...Object.entries(node.labels).map(([name, value]) => ({ name, value })),
@@ -79,6 +81,18 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
           ))}
         </ul>
       </section>
+    </>
+  );
+}
+
+/** The pool has another accelerator type than the node is recorded with. */
+function Changing({ node }: { readonly node: Node }): ReactElement {
+  const { data: fleet } = useQuery(fleetQuery(useClient()));
+  const pool = fleet?.pools.find(({ name }) => name === node.pool);
+  return (
+    <>
+      The node is recorded with {node.acceleratorType}, its pool now has {pool?.acceleratorType ?? "another type"}.
+      Nothing new is placed here until it is empty and reports its accelerators again.
     </>
   );
 }

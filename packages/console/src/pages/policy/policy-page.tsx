@@ -55,6 +55,7 @@ export function PolicyPage(): ReactElement {
         onConfirm={() => chosen !== null && set.mutate(chosen.name)}
         title={`Activate policy ${chosen?.name ?? ""}?`}
         action="Activate"
+        isLong
       >
         {chosen === null || inForce.data === undefined ? null : (
           <>

@@ -35,7 +35,7 @@ export function DryRun({ spec }: { readonly spec: WorkloadSpec | null }): ReactE
     <Panel title="Dry run" aside={<span className="text-xs text-ink-3">Nothing is submitted yet</span>}>
       <div className="flex flex-col gap-2 px-4 py-3" aria-live="polite" aria-busy={isFetching}>
         {spec === null ? (
-          <p className="text-ink-2">Fill in the fields that are marked. The result appears here.</p>
+          <p className="text-ink-2">Fill in the required fields. The result appears here.</p>
         ) : error !== null ? (
           <>
             <p>

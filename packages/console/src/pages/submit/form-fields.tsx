@@ -1,5 +1,6 @@
 /** The common fields of a workload; rarer ones are keys of the YAML tab. */
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { fleetQuery, teamsQuery } from "../../data/queries.ts";
@@ -28,7 +29,7 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
       hint={hint}
       value={fieldText(manifest, name)}
       error={errors[name]}
-      isCode={name === "run"}
+      look={name === "run" ? "code" : "line"}
       onValue={(value) => onManifest(withField(manifest, name, value))}
     />
   );
@@ -43,21 +44,21 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
         onValue={(kind) => onManifest(withKind(manifest, kind))}
       />
       <div className="grid gap-4 sm:grid-cols-2">
-        {text("name", "Name", "Letters, digits, '.', '_' and '-'.")}
-        <Choices manifest={manifest} errors={errors} onManifest={onManifest} field="team" />
+        {text("name", "Name", "Required. Letters, digits, '.', '_' and '-'.")}
+        <Team manifest={manifest} errors={errors} onManifest={onManifest} />
       </div>
       {minutes === null
         ? text(
             "run",
             "Command",
-            "Run by /bin/sh once for each worker, with the variables of torchrun (RANK, WORLD_SIZE, …).",
+            "Required. Run by /bin/sh once for each worker, with the variables of torchrun (RANK, WORLD_SIZE, …).",
           )
         : null}
       <div className="grid gap-4 sm:grid-cols-3">
         {isBatch ? text("tasks", "Tasks", "Each gets its number in HEADROOM_TASK_INDEX.") : null}
         {text("workers", isBatch ? "Workers per task" : "Workers")}
         {text("accelerators", "Accelerators per worker")}
-        <Choices manifest={manifest} errors={errors} onManifest={onManifest} field="acceleratorType" />
+        <AcceleratorTypes manifest={manifest} errors={errors} onManifest={onManifest} />
         {text("cores", "Cores per worker", "1 if empty.")}
         {text("memory", "Memory per worker", "For example 64GiB; none set aside if empty.")}
       </div>
@@ -69,7 +70,7 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
             hint="Simulated time."
             value={minutes}
             error={undefined}
-            isCode={false}
+            look="line"
             onValue={onMinutes}
           />
         )}
@@ -78,7 +79,9 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
         {text("retries", "Retries", "2 if empty.")}
         <Preemptible manifest={manifest} error={errors.preemptible} onManifest={onManifest} />
         {minutes === null ? text("dir", "Directory", "Absolute path on the nodes.") : null}
-        {text("notBefore", "Not before", "For example 2027-03-01T08:00:00Z.")}
+        {text("notBefore", "Not before", "2027-03-01T08:00Z, for example. At once if empty.")}
+        {minutes === null ? text("checkpointDir", "Checkpoint directory", "Absolute path that all nodes see.") : null}
+        {text("checkpointEvery", "Checkpoint every", "30m, for example; auto: by the failure rate of the fleet.")}
       </div>
     </>
   );
@@ -123,34 +126,59 @@ interface ChoicesProps {
   readonly manifest: Manifest;
   readonly errors: Partial<Record<FieldName, string>>;
   readonly onManifest: (manifest: Manifest) => void;
-  readonly field: "team" | "acceleratorType";
 }
 
-/** The teams and accelerator types that there are; a value that is not among them stays selectable. */
-function Choices({ manifest, errors, onManifest, field }: ChoicesProps): ReactElement {
-  const client = useClient();
-  const { data: teams } = useQuery(teamsQuery(client));
-  const { data: fleet } = useQuery(fleetQuery(client));
-  const isTeam = field === "team";
-  const names = isTeam
-    ? (teams ?? []).map(({ name }) => name)
-    : (fleet?.acceleratorTypes ?? []).map(({ type }) => type);
-  const value = fieldText(manifest, field);
-  const listed = [...new Set([...names.filter((name) => name !== "default"), ...(value === "" ? [] : [value])])];
-  const label = isTeam ? "Team" : "Accelerator";
+/** The teams that there are; a value that is not among them stays selectable. */
+function Team({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
+  const { data: teams } = useQuery(teamsQuery(useClient()));
+  const value = fieldText(manifest, "team");
+  const names = (teams ?? []).map(({ name }) => name).filter((name) => name !== "default");
+  const listed = [...new Set([...names, ...(value === "" ? [] : [value])])];
   return (
-    <Field id={`submit-${field}`} label={label} error={errors[field]}>
+    <Field id="submit-team" label="Team" error={errors.team}>
       <Select
-        id={`submit-${field}`}
-        label={label}
+        id="submit-team"
+        label="Team"
         value={value}
-        options={[
-          { value: "", label: isTeam ? "default" : "Any" },
-          ...listed.map((name) => ({ value: name, label: name })),
-        ]}
-        onValue={(chosen) => onManifest(withField(manifest, field, chosen))}
+        options={[{ value: "", label: "default" }, ...listed.map((name) => ({ value: name, label: name }))]}
+        onValue={(chosen) => onManifest(withField(manifest, "team", chosen))}
       />
     </Field>
+  );
+}
+
+/** Offers the types of the fleet and takes any other, which the workload may wait for. */
+function AcceleratorTypes({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
+  const { data: fleet } = useQuery(fleetQuery(useClient()));
+  const inManifest = fieldText(manifest, "acceleratorType");
+  const [typed, setTyped] = useState(inManifest);
+  // A comma at the end is not in the manifest yet.
+  const isCurrent = fieldText(withField(manifest, "acceleratorType", typed), "acceleratorType") === inManifest;
+  return (
+    <div className="flex flex-col gap-1.5">
+      <TextField
+        id="submit-acceleratorType"
+        label="Accelerator"
+        hint="Any if empty; several in order of preference: H200, H100."
+        value={isCurrent ? typed : inManifest}
+        error={errors.acceleratorType}
+        look="line"
+        options={(fleet?.acceleratorTypes ?? []).map(({ type }) => type)}
+        onValue={(text) => {
+          setTyped(text);
+          onManifest(withField(manifest, "acceleratorType", text));
+        }}
+      />
+      <label className="flex items-start gap-2 text-ink-2">
+        <input
+          type="checkbox"
+          className="mt-0.5 accent-accent"
+          checked={fieldText(manifest, "waitForType") === "true"}
+          onChange={({ target }) => onManifest(withField(manifest, "waitForType", target.checked ? "true" : ""))}
+        />
+        Wait until a node has this type
+      </label>
+    </div>
   );
 }
 
@@ -160,26 +188,48 @@ interface TextFieldProps {
   readonly hint: string | undefined;
   readonly value: string;
   readonly error: string | undefined;
-  readonly isCode: boolean;
+  /** `code`: a script of any number of lines. */
+  readonly look: "line" | "code";
+  /** Values offered while typing. */
+  readonly options?: readonly string[];
   readonly onValue: (value: string) => void;
 }
 
-function TextField({ id, label, hint, value, error, isCode, onValue }: TextFieldProps): ReactElement {
+const CODE_LINES_MAX = 12;
+
+function TextField({ id, label, hint, value, error, look, options, onValue }: TextFieldProps): ReactElement {
   const described = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`].filter(
     (part) => part !== "",
   );
+  const common = {
+    id,
+    value,
+    autoComplete: "off",
+    spellCheck: false,
+    "aria-invalid": error !== undefined,
+    "aria-describedby": described.length === 0 ? undefined : described.join(" "),
+    onChange: ({ target }: { readonly target: { readonly value: string } }): void => onValue(target.value),
+  };
   return (
     <Field id={id} label={label} error={error} {...(hint === undefined ? {} : { hint })}>
-      <input
-        id={id}
-        value={value}
-        autoComplete="off"
-        spellCheck={false}
-        aria-invalid={error !== undefined}
-        aria-describedby={described.length === 0 ? undefined : described.join(" ")}
-        className={`${inputClass} w-full ${isCode ? "font-mono" : ""}`}
-        onChange={(event) => onValue(event.target.value)}
-      />
+      {look === "code" ? (
+        <textarea
+          {...common}
+          rows={Math.min(CODE_LINES_MAX, value.split("\n").length)}
+          className={`${inputClass} scroll-thin h-auto! min-h-8 w-full resize-y py-1.5 font-mono text-xs`}
+        />
+      ) : (
+        <input {...common} list={options === undefined ? undefined : `${id}-list`} className={`${inputClass} w-full`} />
+      )}
+      {options === undefined ? null : (
+        <datalist id={`${id}-list`}>
+          {options.map((option) => (
+            <option key={option} value={option}>
+              {option}
+            </option>
+          ))}
+        </datalist>
+      )}
     </Field>
   );
 }

@@ -32,6 +32,21 @@ describe("the form of a manifest", () => {
     expect(inDemo.kind === "ready" ? inDemo.spec.env : null).toEqual({ SIMULATED_DURATION_S: "2700" });
   });
 
+  it("lists accelerator types in order of preference, and says that the workload waits for them", () => {
+    const typed = withField(withField(manifest, "acceleratorType", "H200, H100,"), "waitForType", "true");
+    expect(typed).toMatchObject({ accelerator: ["H200", "H100"], waitForType: true });
+    expect([fieldText(typed, "acceleratorType"), fieldText(typed, "waitForType")]).toEqual(["H200, H100", "true"]);
+    const reading = readManifest(typed, null);
+    expect(reading.kind === "ready" ? reading.spec : null).toMatchObject({
+      acceleratorTypes: ["H200", "H100"],
+      waitForType: true,
+    });
+    expect(withField(typed, "acceleratorType", "H100")).toMatchObject({ accelerator: "H100" });
+    const cleared = withField(withField(typed, "acceleratorType", " ,"), "waitForType", "");
+    expect(Object.keys(cleared)).not.toEqual(expect.arrayContaining(["accelerator"]));
+    expect(Object.keys(cleared)).not.toEqual(expect.arrayContaining(["waitForType"]));
+  });
+
   it("says at each field what is wrong with it, and lists what no field shows", () => {
     const wrong = (field: Parameters<typeof withField>[1], text: string): readonly string[] => {
       const reading = readManifest(withField({ ...blankManifest, name: "a", run: "b" }, field, text), null);

@@ -15,12 +15,15 @@ export const fieldPaths = {
   workers: ["gang", "workers"],
   accelerators: ["gang", "accelerators"],
   acceleratorType: ["accelerator"],
+  waitForType: ["waitForType"],
   cores: ["gang", "cores"],
   memory: ["gang", "memory"],
   walltime: ["walltime"],
   priority: ["priority"],
   retries: ["retries", "max"],
   preemptible: ["preemptible"],
+  checkpointDir: ["checkpoint", "dir"],
+  checkpointEvery: ["checkpoint", "every"],
   notBefore: ["notBefore"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
@@ -44,13 +47,27 @@ function valueOf(text: string): unknown {
   return text === "true" ? true : text === "false" ? false : text;
 }
 
-const textFields: ReadonlySet<FieldName> = new Set(["name", "run", "team", "dir"]);
+const textFields: ReadonlySet<FieldName> = new Set(["name", "run", "team", "dir", "checkpointDir"]);
+
+/** Accelerator types are comma-separated in the form. One name is written as such, several as a list. */
+function typesIn(text: string): string | readonly string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  return names.length > 1 ? names : (names[0] ?? "");
+}
+
+function writtenValue(field: FieldName, text: string): unknown {
+  if (textFields.has(field)) return text;
+  return field === "acceleratorType" ? typesIn(text) : valueOf(text.trim());
+}
 
 /** The manifest with another value of a field; empty text takes the key away, except where every workload has it. */
 export function withField(manifest: Manifest, field: FieldName, text: string): Manifest {
   const [outer, inner] = fieldPaths[field] as readonly [string, string?];
-  const isKept = text !== "" || field === "name" || field === "run";
-  const value = textFields.has(field) ? text : valueOf(text.trim());
+  const value = writtenValue(field, text);
+  const isKept = value !== "" || field === "name" || field === "run";
   if (inner === undefined) return isKept ? { ...manifest, [outer]: value } : without(manifest, outer);
   const part = asRecord(manifest[outer]);
   const next = isKept ? { ...part, [inner]: value } : without(part, inner);
