@@ -22,6 +22,7 @@ export const workloadModel = z
 
 const seconds = z.number().positive();
 const partSeconds = z.object({ compute: z.number(), network: z.number(), storage: z.number() });
+const knownSeconds = z.number().nullable();
 const part = z.enum(["compute", "network", "storage"]);
 const family = z.enum(["dense", "experts", "adapters"]);
 
@@ -50,7 +51,9 @@ export const measuredRun = z
       .object({
         seconds: seconds.meta({ description: "Median step of what the attempt reported." }),
         steps: count.meta({ description: "Steps behind it." }),
-        parts: partSeconds.nullable().meta({ description: "`null`: the attempt reports no components." }),
+        parts: z.object({ compute: knownSeconds, network: knownSeconds, storage: knownSeconds }).meta({
+          description: "Reported by the attempt or inferred from the use of its accelerators; `null`: not known.",
+        }),
         atMs: instantMs,
       })
       .nullable()
@@ -59,7 +62,17 @@ export const measuredRun = z
       .object({
         expectedSeconds: seconds.meta({ description: "By the other runs of its kind." }),
         excessShare: z.number(),
-        responsible: part.nullable().meta({ description: "`null`: not known; the attempt reports no components." }),
+        responsible: part
+          .nullable()
+          .meta({ description: "`null`: not known; `missing` has the metrics that would tell." }),
+        ground: z.enum(["reported", "idle", "rest"]).nullable().meta({
+          description:
+            "How it is known: reported by the attempt, from idle accelerators (storage), or the rest of the step beside components that are known.",
+        }),
+        missing: z
+          .array(z.string())
+          .readonly()
+          .meta({ description: "Metrics of progress that the attempt would have to report." }),
         otherRuns: count.meta({ description: "Other measured runs of its kind behind the expectation." }),
       })
       .nullable()

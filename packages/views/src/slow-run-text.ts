@@ -3,23 +3,40 @@ import type { MeasuredRun } from "@headroom/protocol";
 import { plural } from "./plain-text.ts";
 
 const parts = { compute: "computation", network: "the network", storage: "storage" } as const;
-const rest = "it reports no computeSeconds, networkSeconds or storageSeconds, so the cause is not known";
+type Shown = Pick<MeasuredRun, "slow" | "measured" | "predicted" | "acceleratorType">;
 
 /** `null`: the run is not slow. */
-export function slowRunText(run: Pick<MeasuredRun, "slow" | "measured" | "acceleratorType">): string | null {
+export function slowRunText(run: Shown): string | null {
   const { slow, measured, acceleratorType } = run;
   if (slow === null || measured === null) return null;
-  const { expectedSeconds, excessShare, responsible, otherRuns } = slow;
+  const { expectedSeconds, excessShare, otherRuns } = slow;
   const ground = otherRuns === 0 ? "by the model alone" : `by ${plural(otherRuns, "other run")} of its kind`;
-  const cause = responsible === null ? rest : `${parts[responsible]} takes most of the difference`;
   return (
     `${Math.round(excessShare * 100)}% slower than predicted for its kind on ${acceleratorType}: ` +
-    `${stepText(measured.seconds)} a step, expected ${stepText(expectedSeconds)} ${ground}; ${cause}`
+    `${stepText(measured.seconds)} a step, expected ${stepText(expectedSeconds)} ${ground}; ${causeText(slow, run)}`
   );
+}
+
+function causeText(
+  { responsible, ground, missing }: NonNullable<Shown["slow"]>,
+  { measured, predicted }: Shown,
+): string {
+  if (responsible === null) {
+    if (missing.length === 0) return "the components that it reports do not explain the difference";
+    // All but one are enough: the last is the rest of the step.
+    const names = missing.length > 2 ? `two of ${missing.join(", ")}` : missing.join(" or ");
+    return `the cause is not known: report ${names} (seconds of a step) among the metrics of its progress`;
+  }
+  const known = measured?.parts[responsible] ?? null;
+  const share = `${parts[responsible]} takes most of the difference`;
+  if (known === null) return share;
+  if (ground === "idle") return `${share}: its accelerators are idle for ${stepText(known)} of a step`;
+  return `${share}: ${stepText(known)} of a step, predicted ${stepText(predicted.parts[responsible])}`;
 }
 
 /** Three significant figures: `0.213 s`, `1.52 s`, `12.4 s`. */
 export function stepText(seconds: number): string {
+  if (seconds === 0) return "0 s";
   return seconds >= 100 ? `${Math.round(seconds)} s` : `${seconds.toPrecision(3)} s`;
 }
 

@@ -8,7 +8,7 @@ import {
   type FleetCorrection,
   type ModelFamily,
 } from "./fleet-correction.ts";
-import { slowRunOf } from "./slow-runs.ts";
+import { slowRunOf, type SlowRun, type StepParts } from "./slow-runs.ts";
 
 /** Uniform and normal draws from a seed (mulberry32, Box-Muller). */
 function drawsOf(seed: number): { uniform: () => number; normal: () => number } {
@@ -181,16 +181,40 @@ describe("the correction by a fleet's own runs", () => {
 describe("a slow run", () => {
   const correction = fitCorrection(Array.from({ length: 20 }, () => runOf(1.2)));
 
-  it("is measured against its kind, and names the part that exceeds most", () => {
+  const predicted = { compute: 0.75, network: 0.25, storage: 0 };
+  const causeOf = (reported: Partial<StepParts>, idleShare?: number, parts = predicted): SlowRun | undefined =>
+    slowRunOf(runOf(1.8), correction, { predicted: parts, observed: { reported, idleShare } });
+
+  it("is measured against its kind", () => {
     expect(slowRunOf(runOf(1.25), correction)).toBeUndefined();
-    expect(slowRunOf(runOf(1.6), correction)?.responsible).toBeUndefined();
-    const predicted = { compute: 0.7, network: 0.25, storage: 0.05 };
-    const slow = slowRunOf(runOf(1.6), correction, {
-      predicted,
-      measured: { compute: 0.8, network: 0.75, storage: 0.05 },
-    });
-    expect(slow?.responsible).toBe("network");
-    expect(slow?.excessShare).toBeGreaterThan(0.15);
+    expect(slowRunOf(runOf(1.6), correction)).toMatchObject({ missing: ["compute", "network", "storage"] });
+    expect(slowRunOf(runOf(1.6), correction)?.excessShare).toBeGreaterThan(0.15);
+  });
+
+  it("has the component that the run reports, or that the others leave, as its cause", () => {
+    expect(causeOf({ network: 0.8 })).toMatchObject({ responsible: "network", ground: "reported" });
+    expect(causeOf({ compute: 1.4, network: 0.3 })).toMatchObject({ responsible: "compute", ground: "reported" });
+    expect(causeOf({ compute: 0.9, network: 0.3 })).toMatchObject({ responsible: "storage", ground: "rest" });
+    expect(causeOf({ network: 0.3, storage: 0 })).toMatchObject({ responsible: "compute", ground: "rest" });
+    expect(causeOf({ compute: 1.1, network: 0.45, storage: 0.2 })).toMatchObject({ responsible: "compute" });
+  });
+
+  it("has storage as its cause if idle accelerators explain it, and compute if one accelerator is busy", () => {
+    expect(causeOf({}, 0.4)).toMatchObject({ responsible: "storage", ground: "idle" });
+    expect(causeOf({ network: 0.3 }, 0.05)).toMatchObject({ responsible: "compute", ground: "rest" });
+    const alone = { compute: 1, network: 0, storage: 0 };
+    expect(causeOf({}, 0.02, alone)).toMatchObject({ responsible: "compute", ground: "rest" });
+    expect(causeOf({}, 0.4, alone)).toMatchObject({ responsible: "storage", ground: "idle" });
+  });
+
+  it("has no cause if what the run reports cannot tell the components apart, and says what would", () => {
+    const unknown = { responsible: undefined, ground: undefined };
+    expect(causeOf({})).toEqual(expect.objectContaining({ ...unknown, missing: ["compute", "network", "storage"] }));
+    // Accelerators are busy while they compute and while they wait for each other.
+    expect(causeOf({}, 0.02)).toMatchObject({ ...unknown, missing: ["compute", "network"] });
+    // Compute is as predicted: the excess is in one of the two others.
+    expect(causeOf({ compute: 0.9 })).toMatchObject({ ...unknown, missing: ["network", "storage"] });
+    expect(causeOf({ compute: 0.9, network: 0.3, storage: 0 })).toMatchObject({ ...unknown, missing: [] });
   });
 });
 

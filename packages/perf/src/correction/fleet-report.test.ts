@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fitCorrection } from "./fleet-correction.ts";
 import { countedRuns, fleetReport, ownerRunsMax, readFleetCorrection, type FleetRun } from "./fleet-report.ts";
-import { measuredParts, measuredStepOf, type StepPoint } from "./measured-steps.ts";
+import { measuredStepOf, type StepPoint } from "./measured-steps.ts";
 
 const runOf = (index: number, ratio: number, owner = `user ${index}`): FleetRun => ({
   workload: `w${index}`,
@@ -93,15 +93,5 @@ describe("the measured step of a run", () => {
       metrics: { networkSeconds: index === 3 ? 1e9 : 0.4, storageSeconds: -1, loss: 3 },
     }));
     expect(measuredStepOf(points)?.reported).toEqual({ network: 0.4 });
-  });
-
-  it("leaves to compute what other components leave, and infers storage from idle accelerators alone", () => {
-    const expected = { compute: 0.8, network: 0.2, storage: 0 };
-    const parts = (reported: object, idleShare?: number) =>
-      measuredParts({ seconds: 2, reported }, expected, idleShare);
-    expect(parts({ network: 1.2 })).toEqual({ compute: 0.8, network: 1.2, storage: 0 });
-    expect(parts({})).toBeUndefined();
-    expect(parts({}, 0.1)).toBeUndefined();
-    expect(parts({}, 0.5)).toEqual({ compute: 0.8, network: 0.2, storage: 1 });
   });
 });

@@ -100,24 +100,3 @@ function reportedParts(points: readonly StepPoint[]): Partial<StepParts> {
   });
   return Object.fromEntries(parts);
 }
-
-/**
- * The measured step by component. Components that are not reported are as predicted, compute the rest. Without any
- * report the time in which no accelerator is busy is storage's if it explains half of the excess; `undefined`: not known.
- */
-export function measuredParts(
-  measured: Pick<MeasuredStep, "seconds" | "reported">,
-  expected: StepParts,
-  idleShare: number | undefined,
-): StepParts | undefined {
-  const { seconds, reported } = measured;
-  const { network = expected.network, storage = expected.storage } = reported;
-  const rest = Math.max(0, seconds - network - storage);
-  if (Object.keys(reported).length > 0) return { compute: reported.compute ?? rest, network, storage };
-  if (idleShare === undefined) return undefined;
-  const idle = Math.min(1, Math.max(0, idleShare)) * seconds;
-  const excess = seconds - expected.compute - expected.network - expected.storage;
-  const isStorage = idle - expected.storage >= excess / 2;
-  if (!isStorage && expected.network > 0) return undefined;
-  return { compute: Math.max(0, seconds - idle - expected.network), network: expected.network, storage: idle };
-}

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { correctionFactor, predictRun } from "@headroom/perf";
+import { slowRunText } from "@headroom/views";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
@@ -39,7 +40,10 @@ const start = async (): Promise<LiveControlPlane> =>
   (live = await startLive(home, {
     local: { slotCount: 2, slotType: "H100", accelerators: "declared" },
     measuredRuns: { lookEveryMs: 500, windowMinMs: 1_500 },
-    notifications: [{ on: ["slow"], command: `cat > ${home}/told.json` }],
+    notifications: [
+      { on: ["slow"], command: `cat > ${home}/told.json` },
+      { on: ["slow"], command: `cat >> ${home}/told.log` },
+    ],
   }));
 
 /** Five steps a second, most of the time spent on the network. */
@@ -95,6 +99,32 @@ it("puts measured steps beside predictions, corrects later ones, and tells the o
   expect(kinds).toMatchObject([{ acceleratorType: "H100-SXM-80GB", family: "adapters", runCount: 1 }]);
   expect(runs.map((each) => each.workload)).toEqual(["tune"]);
   expect(again.complaints).toEqual([]);
+});
+
+it("infers storage from idle accelerators, and says what to report where nothing tells the cause", async () => {
+  const { client } = await start();
+  const steps = (report: string): string => `for step in $(seq 400); do
+  echo '{"kind":"progress","step":'$step'}' >> "$HEADROOM_PROGRESS_FILE"; ${report} sleep 0.2
+done`;
+  const use = `echo '{"kind":"utilization","accelerators":[{"busy":0.2}]}' >> "$HEADROOM_PROGRESS_FILE";`;
+  const starved = await client.submitWorkload(work("starved", steps(use)));
+  const silent = await client.submitWorkload(work("silent", steps("")));
+  for (const { workloadId } of [starved, silent]) await client.declareModel(workloadId, { training });
+  const newest = async ({ workloadId }: { workloadId: string }) => (await client.predictions(workloadId)).items[0];
+  await expect
+    .poll(async () => (await newest(starved))?.slow, { timeout: 60_000 })
+    .toMatchObject({ responsible: "storage", ground: "idle", missing: [] });
+  expect((await newest(starved))?.measured?.parts.storage).toBeGreaterThan(0.12);
+  await expect
+    .poll(async () => (await newest(silent))?.slow, { timeout: 60_000 })
+    .toMatchObject({ responsible: null, ground: null, missing: ["computeSeconds", "storageSeconds"] });
+  expect(slowRunText((await newest(silent))!)).toContain("report computeSeconds or storageSeconds");
+  const told = (): string =>
+    existsSync(path.join(home, "told.log")) ? readFileSync(path.join(home, "told.log"), "utf8") : "";
+  await expect.poll(told, { timeout: 30_000 }).toContain("the cause is not known");
+  await expect
+    .poll(told, { timeout: 30_000 })
+    .toContain("storage takes most of the difference: its accelerators are idle");
 });
 
 it("says why there is no prediction, and refuses a workload that it does not know", async () => {

@@ -7,12 +7,15 @@ import {
   countedRuns,
   fitCorrection,
   fleetReport,
-  measuredParts,
+  knownParts,
   measuredStepOf,
+  partMetrics,
   predictRun,
+  scaledParts,
   slowRunOf,
   type FleetReport,
   type FleetRun,
+  type ObservedParts,
   type RunPrediction,
   type StepParts,
 } from "@headroom/perf";
@@ -168,7 +171,7 @@ export class MeasuredRuns {
         uncorrectedSeconds: prediction.seconds,
         lowSeconds: prediction.lowSeconds * factor,
         highSeconds: prediction.highSeconds * factor,
-        parts: scaled(prediction.parts, factor),
+        parts: scaledParts(prediction.parts, factor),
       },
       measured:
         measured === null
@@ -177,7 +180,7 @@ export class MeasuredRuns {
               seconds: measured.seconds,
               steps: measured.stepCount,
               atMs: measured.atMs,
-              parts: partsOf(measured, scaled(prediction.parts, factor)) ?? null,
+              parts: partsOf(measured, scaledParts(prediction.parts, factor)),
             },
       slow:
         slow === null
@@ -186,6 +189,9 @@ export class MeasuredRuns {
               expectedSeconds: slow.expectedSeconds,
               excessShare: slow.excessShare,
               responsible: slow.responsible ?? null,
+              ground: slow.ground ?? null,
+              // Runs that were judged by an older version have no such list.
+              missing: slow.responsible === undefined ? (slow.missing ?? []).map((part) => partMetrics[part]) : [],
               otherRuns: slow.otherRuns,
             },
     };
@@ -219,18 +225,22 @@ function judgedBy(attempt: PredictedAttempt, counted: readonly FleetRun[]): Pred
     (run) => run.acceleratorType === acceleratorType && run.workload !== attempt.workloadId && !isCalibrated,
   );
   const correction = fitCorrection(others);
-  const { factor, runCount } = correctionFactor(correction, acceleratorType, family);
-  const own = partsOf(measured, scaled(parts, factor));
+  const { runCount } = correctionFactor(correction, acceleratorType, family);
   const run = fleetRunOf({ ...attempt, measured });
-  const found = slowRunOf(run, correction, own === undefined ? undefined : { predicted: parts, measured: own });
+  const found = slowRunOf(run, correction, { predicted: parts, observed: observedOf(measured) });
   if (found === undefined) return before === null ? attempt : { ...attempt, slow: null, slowLooks: 0 };
   return { ...attempt, slow: { ...found, otherRuns: runCount }, slowLooks: attempt.slowLooks + 1 };
 }
 
-function partsOf(measured: MeasuredAttempt["measured"], expected: StepParts): StepParts | undefined {
-  return measuredParts(measured, expected, measured.idleShare ?? undefined);
-}
+const observedOf = ({ reported, idleShare }: MeasuredAttempt["measured"]): ObservedParts => ({
+  reported,
+  idleShare: idleShare ?? undefined,
+});
 
-function scaled({ compute, network, storage }: StepParts, factor: number): StepParts {
-  return { compute: compute * factor, network: network * factor, storage: storage * factor };
+type MeasuredParts = NonNullable<MeasuredRun["measured"]>["parts"];
+
+function partsOf(measured: MeasuredAttempt["measured"], expected: StepParts): MeasuredParts {
+  const known = knownParts(measured.seconds, expected, observedOf(measured));
+  const secondsOf = (part: keyof StepParts): number | null => known.get(part)?.seconds ?? null;
+  return { compute: secondsOf("compute"), network: secondsOf("network"), storage: secondsOf("storage") };
 }

@@ -62,8 +62,13 @@ function about({ id, spec, phase, actor }: Workload): Pick<NotificationMessage, 
 }
 
 /** Whether the rule selects the message. */
-export function isWanted({ on, team }: NotificationRule, message: NotificationMessage, { state }: Engine): boolean {
+export function isWanted(
+  { on, team, user }: NotificationRule,
+  message: NotificationMessage,
+  { state }: Engine,
+): boolean {
   if (!on.some((kind) => message.kinds.includes(kind))) return false;
+  if (user !== undefined && message.workload?.user !== user) return false;
   if (team === undefined) return true;
   const seen = new Set<string>();
   for (let at: string | null = message.team; at !== null && !seen.has(at);) {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { createHttpClient } from "@headroom/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
 import type { LiveControlPlane } from "../api/testing/live-control-plane.ts";
@@ -81,6 +82,22 @@ it("runs a command with the message on its input, and gives up on one that fails
   await expect.poll(() => complaints, { timeout: 20_000 }).toEqual([expect.stringContaining("code 7")]);
   expect(JSON.parse(readFileSync(path.join(home, "told.json"), "utf8"))).toMatchObject({ workload: { name: "one" } });
   expect(received).toEqual([]);
+});
+
+it("sends to a user's rule what that user submitted", async () => {
+  const { url: baseUrl, token } = await start({ on: ["ended"], user: "alice", webhook: url });
+  const clientOf = (user: string) =>
+    createHttpClient({
+      baseUrl,
+      user,
+      fetch: async (target, request) => fetch(target, request as RequestInit),
+      ...(token === null ? {} : { token }),
+    });
+  const ends = clientOf("bob");
+  await ends.submitWorkload(work("bobs", "true"));
+  await expect.poll(async () => (await ends.listWorkloads({ phase: "succeeded" })).items.length).toBe(1);
+  await clientOf("alice").submitWorkload(work("alices", "true"));
+  await expect.poll(names, { timeout: 20_000 }).toEqual(["alices"]);
 });
 
 it("sends after a restart what was not delivered before it, and nothing twice that was", async () => {

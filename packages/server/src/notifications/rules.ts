@@ -17,6 +17,10 @@ const rule = z
         "`ended`: however; `failed`: without success; `preempted`: for other work; `budget`: a part of it is used up; `slow`: a run is 15% slower than predicted for its kind.",
     }),
     team: z.string().optional().meta({ description: "Only this team and the teams below it; default: all." }),
+    user: z
+      .string()
+      .optional()
+      .meta({ description: "Only workloads that this user submitted; default: of all users." }),
     webhook: webhook.optional(),
     secret: z.string().min(16).optional().meta({ description: "Signs the body of the webhook with HMAC-SHA-256." }),
     command: z

@@ -41,8 +41,47 @@ export function StepPanel({ workloadId }: { readonly workloadId: string }): Reac
             ))}
           </tbody>
         </table>
+        {runs.slice(0, 1).map((run) => (
+          <PartTable key={run.attemptId} run={run} />
+        ))}
       </div>
     </Panel>
+  );
+}
+
+const partNames = [
+  ["compute", "Computation"],
+  ["network", "Network"],
+  ["storage", "Storage"],
+] as const;
+
+/** Components of the newest attempt's step; empty while no component is measured. */
+function PartTable({ run: { predicted, measured } }: { readonly run: MeasuredRun }): ReactElement | null {
+  const parts = measured?.parts;
+  if (parts === undefined || Object.values(parts).every((seconds) => seconds === null || seconds === 0)) return null;
+  return (
+    <table className="mt-3 w-full text-left">
+      <thead className="text-xs text-ink-3">
+        <tr>
+          {["Part of a step", "Predicted", "Measured"].map((title) => (
+            <th key={title} scope="col" className="px-4 font-medium">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {partNames.map(([part, title]) => (
+          <tr key={part}>
+            <th scope="row" className="px-4 py-1 font-normal">
+              {title}
+            </th>
+            <td className="px-4 py-1">{stepText(predicted.parts[part])}</td>
+            <td className="px-4 py-1">{parts[part] === null ? "not reported" : stepText(parts[part])}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
