@@ -61,7 +61,7 @@ export class Stage {
   constructor(policy: Policy, levels: readonly string[] = []) {
     this.#levels = levels;
     this.#fact({ kind: "siteDefined", version: 1, atMs: 0, site: { name: siteName("site"), fabricLevels: levels } });
-    this.#fact({ kind: "policySet", version: 4, atMs: 0, policy });
+    this.#fact({ kind: "policySet", version: 5, atMs: 0, policy });
   }
 
   #fact(event: Event): void {

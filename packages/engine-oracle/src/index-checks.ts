@@ -227,7 +227,7 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
       findings.expect(isOfClass(bucket, workload), () => `${workload.id} waits in a class of other needs`);
       const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);
       findings.expect(
-        rulesOf(state.policy).backfill.reserve === "none" || bucket.request.durationMs === lastsMs,
+        rulesOf(state.policy).backfill.protectedStarts === 0 || bucket.request.durationMs === lastsMs,
         () => `${workload.id} is planned to last ${lastsMs}, its class says ${bucket.request.durationMs}`,
       );
       const previous = before;
@@ -314,7 +314,7 @@ function checkCompletions(findings: Findings, { state, completions }: World): vo
     const { spec } = state.workloads.get(attempt.workloadId) as WorkloadEntity;
     return `${attempt.id} at ${expectedEndMs(rules, attempt, spec)}`;
   });
-  const expected = rules.backfill.reserve === "none" ? [] : counted;
+  const expected = rules.backfill.protectedStarts === 0 ? [] : counted;
   findings.expect(
     filed.toSorted().join() === expected.toSorted().join(),
     () => `ends are filed as ${filed.join(", ")}; they are expected as ${expected.join(", ")}`,

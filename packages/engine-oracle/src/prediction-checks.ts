@@ -17,8 +17,8 @@ export function checkPredictions(findings: Findings, state: ReadonlyState, event
 
 /** `null`: too few runs of the kind, or the prediction is not below the walltime. */
 function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
-  const { reserve, predictFrom } = rulesOf(policy).backfill;
-  if (reserve === "none" || predictFrom === undefined) return null;
+  const { protectedStarts, predictFrom } = rulesOf(policy).backfill;
+  if (protectedStarts === 0 || predictFrom === undefined) return null;
   const known = runKindsOf(workload)
     .map((kind) => runTimes.get(kind) ?? [])
     .find(({ length }) => length >= predictFrom);

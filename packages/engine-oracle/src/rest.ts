@@ -73,7 +73,7 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
   return [...state.workloads.values()].filter((workload) => isFirst(workload) && fits(workload));
 }
 
-export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.reserve !== "none";
+export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.protectedStarts > 0;
 
 /** A policy may omit the phases that start work. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {

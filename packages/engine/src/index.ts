@@ -43,6 +43,7 @@ export {
   type CheckpointInterval,
 } from "./usage/checkpoint-interval.ts";
 export { predictedRun } from "./usage/run-times.ts";
+export { MIGRATION_REST_MS } from "./policy/defragment-rules.ts";
 export { preemptibilityOf } from "./policy/preemptible.ts";
 export { mayEvict, rulesOf } from "./policy/rules.ts";
 export type { Rules } from "./policy/rules.ts";

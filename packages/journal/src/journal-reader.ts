@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { JournalHead, MentionPage, RecordedDigest, RecordedGroup, RecordedRound } from "./ports.ts";
 import { damaged } from "./journal-error.ts";
-import { hasRoundHashes } from "./schema.ts";
+import { hasComparableDigests, hasRoundHashes } from "./schema.ts";
 
 type Row = Record<string, unknown>;
 
@@ -119,6 +119,7 @@ export class JournalReader {
 
   /** The newest digest recorded at or before `sequence`. */
   digestAtOrBefore(sequence: number): RecordedDigest | null {
+    if (!hasComparableDigests(this.#database)) return null;
     const row = this.#database
       .prepare("SELECT sequence, digest FROM digests WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1")
       .get(sequence);
@@ -126,6 +127,7 @@ export class JournalReader {
   }
 
   *digests(): Generator<RecordedDigest> {
+    if (!hasComparableDigests(this.#database)) return;
     for (const row of this.#database.prepare("SELECT sequence, digest FROM digests ORDER BY sequence").iterate()) {
       yield { sequence: numberOf(row, "sequence"), digest: textOf(row, "digest") };
     }

@@ -5,7 +5,7 @@ import { databasePath, openForReading } from "./database.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { JournalAddress, JournalHead, RecordedGroup, RecordedRound } from "./ports.ts";
 import { foldTo } from "./restore.ts";
-import { prepareSchema } from "./schema.ts";
+import { journalIdOf } from "./schema.ts";
 import { readSnapshotFile, snapshotSequences } from "./snapshot-file.ts";
 
 export interface RecordedJournal {
@@ -23,7 +23,7 @@ export interface RecordedJournal {
 
 export function openRecorded({ place: directory }: JournalAddress): RecordedJournal {
   const database = openForReading(directory);
-  const journalId = prepareSchema(database, databasePath(directory), 0);
+  const journalId = journalIdOf(database, databasePath(directory));
   const reader = new JournalReader(database);
   return {
     head: () => reader.head(),

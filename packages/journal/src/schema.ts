@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { OperationalError } from "@headroom/platform";
 
-const JOURNAL_FORMAT = 2;
+/** 2: renamed events and states. 3: states with policies of at most 20 knobs. */
+const JOURNAL_FORMAT = 3;
 /** Application id "HdRm": `file journal.db` shows it, and an unrelated database is refused. */
 const APPLICATION_ID = 0x4864526d;
 
@@ -57,19 +58,26 @@ export function addRoundHashes(database: DatabaseSync): void {
   if (!hasRoundHashes(database)) database.exec("ALTER TABLE rounds ADD COLUMN hash TEXT");
 }
 
-/** Creates a journal in an empty database, or checks that the journal has a readable format. Returns its id. */
+/** Whether the digests were made of states as this version names them; events of any format are read by the upcaster. */
+export const hasComparableDigests = (database: DatabaseSync): boolean =>
+  pragmaNumber(database, "user_version") === JOURNAL_FORMAT;
+
+/** Creates a journal in an empty database, or brings one of an older format forward. Returns its id. */
 export function prepareSchema(database: DatabaseSync, path: string, createdAtMs: number): string {
-  const format = pragmaNumber(database, "user_version");
-  const application = pragmaNumber(database, "application_id");
-  if (isEmptyDatabase(database)) {
-    createTables(database, createdAtMs);
-  } else if (application !== APPLICATION_ID) {
-    throw new OperationalError("journalForeign", `${path} is a SQLite database, but not a journal of Headroom.`);
-  } else if (format === 1) {
-    // Events of format 1 are read through the engine's upcaster. Their states had other field names, so their digests
-    // do not compare.
+  if (isEmptyDatabase(database)) createTables(database, createdAtMs);
+  const id = journalIdOf(database, path);
+  if (!hasComparableDigests(database))
     database.exec(`BEGIN IMMEDIATE; DELETE FROM digests; PRAGMA user_version = ${JOURNAL_FORMAT}; COMMIT`);
-  } else if (format > JOURNAL_FORMAT) {
+  return id;
+}
+
+/** The id of a journal of a readable format. */
+export function journalIdOf(database: DatabaseSync, path: string): string {
+  const format = pragmaNumber(database, "user_version");
+  if (pragmaNumber(database, "application_id") !== APPLICATION_ID) {
+    throw new OperationalError("journalForeign", `${path} is a SQLite database, but not a journal of Headroom.`);
+  }
+  if (format > JOURNAL_FORMAT) {
     throw new OperationalError(
       "journalTooNew",
       `${path} has format ${format}; this version of Headroom reads formats up to ${JOURNAL_FORMAT}. Start the newer version that wrote it.`,

@@ -9,7 +9,7 @@ import { openForReading, databasePath } from "./database.ts";
 import type { RecordedGroup } from "./ports.ts";
 import { JournalReader } from "./journal-reader.ts";
 import { digestMismatch, foldTo, restoreFromJournal } from "./restore.ts";
-import { prepareSchema } from "./schema.ts";
+import { journalIdOf } from "./schema.ts";
 import { OperationalError } from "@headroom/platform";
 
 export interface Verified {
@@ -25,7 +25,7 @@ export interface Verified {
 export function verifyJournal(directory: string): Verified {
   const database = openForReading(directory);
   try {
-    const journalId = prepareSchema(database, databasePath(directory), 0);
+    const journalId = journalIdOf(database, databasePath(directory));
     const reader = new JournalReader(database);
     checkRounds(directory, reader, Number.POSITIVE_INFINITY);
     const source = { directory, journalId, reader, head: reader.head() };

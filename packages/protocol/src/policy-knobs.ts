@@ -33,8 +33,10 @@ function knobsOf(root: Schema & Definitions): readonly PolicyKnob[] {
   const knobs: PolicyKnob[] = [];
   const visit = (schema: Schema, path: string): void => {
     const found = resolved(schema, root);
-    if (found.properties === undefined) {
-      knobs.push({ path, values: valuesOf(found), meaning: schema.description ?? found.description ?? "" });
+    const meaning = schema.description ?? found.description ?? "";
+    // A section has no meaning beside those of its settings. A record with a meaning is one setting.
+    if (found.properties === undefined || (path !== "" && meaning !== "")) {
+      knobs.push({ path, values: valuesOf(found, root), meaning });
       return;
     }
     for (const [name, field] of Object.entries(found.properties)) visit(field, path === "" ? name : `${path}.${name}`);
@@ -49,11 +51,12 @@ function resolved(schema: Schema, { $defs = {} }: Definitions): Schema {
   return reference === undefined ? schema : ($defs[reference.split("/").at(-1) ?? ""] ?? schema);
 }
 
-function valuesOf({ type, items, anyOf, minimum, maximum, ...schema }: Schema): string {
-  if (anyOf !== undefined) return anyOf.map(valuesOf).join(" or ");
-  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(", ");
-  if (schema.properties !== undefined) return `{${Object.keys(schema.properties).join(", ")}}`;
-  if (items !== undefined) return `list of ${valuesOf(items)}`;
+function valuesOf(schema: Schema, root: Definitions): string {
+  const { type, items, anyOf, properties, minimum, maximum, ...rest } = resolved(schema, root);
+  if (anyOf !== undefined) return anyOf.map((each) => valuesOf(each, root)).join(" or ");
+  if (rest.enum !== undefined) return rest.enum.map((value) => `\`${String(value)}\``).join(", ");
+  if (properties !== undefined) return `{${Object.keys(properties).join(", ")}}`;
+  if (items !== undefined) return `list of ${valuesOf(items, root)}`;
   if (type === "boolean") return "`true`, `false`";
   if (type === "null") return "`null`";
   return type === "integer" ? `${minimum} to ${maximum}` : "a name";

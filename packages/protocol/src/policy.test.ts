@@ -39,13 +39,13 @@ describe("a policy", () => {
       "phases: must contain place or rebalance, because otherwise no work would ever start",
     ]);
     expect(faults({ phases: [] })).toHaveLength(1);
-    const bounds = { movesPerHour: 1, restMs: 3_600_000, lossPerPairMs: 0 };
+    const bounds = { movesPerHour: 1, lossPerPairMs: 0 };
     expect(faults({ phases: ["place", "defragment"], defragment: bounds })).toEqual([]);
     expect(faults({ phases: ["place", "defragment"] })).toEqual(["defragment: must be given for the phase defragment"]);
   });
 
   it("is refused with a key twice, or half a section", () => {
     expect(faults({ phases: ["place", "place"] })).toEqual(["phases: must not name a key twice"]);
-    expect(faults({ backfill: { reserve: "head" } })).toHaveLength(2);
+    expect(faults({ backfill: { predictFrom: 1 } })).toHaveLength(2);
   });
 });

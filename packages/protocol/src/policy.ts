@@ -58,11 +58,10 @@ const teamRules = z
 
 const backfillRules = z
   .strictObject({
-    reserve: z.enum(["none", "head", "all"]).meta({
+    protectedStarts: integer(0, 10_000).meta({
       description:
-        "Starts that backfilled work must not delay. `none`: none. `head`: that of the head of the queue (EASY). `all`: those of the first `depth` blocked requests (conservative).",
+        "Number of blocked requests, from the head of the queue, whose start backfilled work must not delay. 0: none. 1: the head of the queue (EASY backfill). More: conservative backfill for so many.",
     }),
-    depth: integer(1, 10_000).meta({ description: "Maximum number of protected starts." }),
     assumedWalltimeMs: durationMs.meta({ description: "Assumed run time of work without a walltime." }),
     predictFrom: integer(1, limits.PREDICT_FROM_MAX).optional().meta({
       description:
@@ -73,19 +72,18 @@ const backfillRules = z
 
 const evictionRules = z
   .strictObject({
-    preemptibleBelowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable().meta({
-      description: "Work that does not state `preemptible` is preemptible below this priority; null: always.",
-    }),
-    unstatedPreemptible: z.enum(["never", "aboveGuarantee"]).optional().meta({
-      description:
-        "What holds for work at or above `preemptibleBelowPriority` that does not say whether it is preemptible. `never`: it stays within its team's guarantee and is not preempted; so it is if left out. `aboveGuarantee`: it uses what is idle, and what its team holds above its guarantee can be reclaimed by a team that is below its own. For the search `lowest-cost`.",
-    }),
+    preemptible: z
+      .strictObject({
+        belowPriority: integer(-limits.PRIORITY_MAX, limits.PRIORITY_MAX).nullable(),
+        otherwise: z.enum(["never", "aboveGuarantee"]).optional(),
+      })
+      .meta({
+        description:
+          "Default of `preemptible`, for work that does not state it. Work below the priority `belowPriority` is preemptible; null: all work is. For other work, `otherwise: never`: it stays within its team's guarantee and is not preempted (also if `otherwise` is absent). `otherwise: aboveGuarantee`, for the strategy `headroom`: it uses idle capacity, and a team below its guarantee can reclaim what another team holds above its own.",
+      }),
     movesMax: integer(0, 10_000).optional().meta({
-      description: "Maximum number of migrations in a plan; default 8.",
-    }),
-    moveLossMsMax: durationMs.optional().meta({
       description:
-        "Maximum work that a migration may lose since the last checkpoint, unless its team is above its entitlement; default 10 minutes.",
+        "Maximum number of migrations in a plan; default 8. Each may lose at most 10 minutes of work since the last checkpoint, unless its team is above its entitlement.",
     }),
     checkpointTimeoutMs: durationMs.meta({
       description:
@@ -94,13 +92,10 @@ const evictionRules = z
   })
   .meta({ id: "EvictionRules" });
 
-const HOUR_MS = 3_600_000;
-
 const defragmentRules = z
   .strictObject({
-    movesPerHour: integer(1, 100_000).meta({ description: "Maximum number of migrations within any hour." }),
-    restMs: integer(HOUR_MS, limits.DURATION_MS_MAX).meta({
-      description: "Minimum time between two migrations of a workload: an hour or more.",
+    movesPerHour: integer(1, 100_000).meta({
+      description: "Maximum number of migrations within any hour. A workload is migrated at most once in 24 hours.",
     }),
     lossPerPairMs: integer(0, limits.DURATION_MS_MAX).meta({
       description:
@@ -108,13 +103,39 @@ const defragmentRules = z
     }),
     during: z
       .strictObject({
-        times: scheduleTimes.meta({ description: "Start times in UTC, as a parsed cron expression." }),
-        lastsMs: integer(60_000, limits.DURATION_MS_MAX).meta({ description: "Length of the period." }),
+        times: scheduleTimes,
+        lastsMs: integer(60_000, limits.DURATION_MS_MAX),
       })
       .optional()
-      .meta({ description: "Restricts migrations to these periods; default: always." }),
+      .meta({
+        description:
+          "Restricts migrations to periods of `lastsMs` (at least a minute) that start at `times`: lists of `minutes`, `hours`, `daysOfMonth`, `months` and `daysOfWeek` (0 is Sunday), in UTC. Default: always.",
+      }),
   })
   .meta({ id: "DefragmentRules" });
+
+const nodeOrders = ["pack", "spread", "random", "best-fit", "fragmentation", "balanced"] as const;
+
+const fragmentationFor = z
+  .strictObject({
+    order: z.literal("fragmentation"),
+    typicalDemand: z
+      .array(
+        z.strictObject({
+          accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX),
+          milli: integer(1, 1000),
+          coresMilli: integer(0, limits.CORES_MILLI_MAX),
+          count: integer(1, limits.TASKS_MAX),
+        }),
+      )
+      .min(1, { message: "must name a kind of worker" })
+      .max(limits.TYPICAL_DEMAND_MAX),
+  })
+  .meta({ id: "FragmentationFor" });
+
+/** The union's own message names no choice. */
+const notAPlacement = (): string =>
+  `must be ${nodeOrders.join(" or ")}, or { order: fragmentation, typicalDemand: [{ accelerators, milli, coresMilli, count }] }`;
 
 export const policy = z
   .strictObject({
@@ -133,26 +154,10 @@ export const policy = z
       description:
         "`stop`: no request starts before the head of the queue; requests that wait for a limit or a larger fleet are skipped. `skip`: requests that fit start in order.",
     }),
-    placement: z.enum(["pack", "spread", "random", "best-fit", "fragmentation", "balanced"]).meta({
+    placement: z.union([z.enum(nodeOrders), fragmentationFor], { error: notAPlacement }).meta({
       description:
-        "Choice among the nodes that fit a worker. `pack`: fewest free accelerators. `spread`: most free accelerators. `random`: any. `best-fit`: smallest rest of cores and accelerators. `fragmentation`: minimal fragmentation for typical demand. `balanced`: minimal fragmentation for recent demand; empty nodes are kept for requests of whole nodes. Under `balanced`, requests of whole accelerators alone are packed.",
+        "Choice among the nodes that fit a worker. `pack`: fewest free accelerators. `spread`: most free accelerators. `random`: any. `best-fit`: smallest rest of cores and accelerators. `fragmentation`: minimal fragmentation for typical demand, which is learned from submissions, or stated as a list of kinds of workers (accelerators, thousandths of each, thousandths of cores, frequency): `{ order: fragmentation, typicalDemand: [...] }`. `balanced`: minimal fragmentation for recent demand; empty nodes are kept for requests of whole nodes. Under `balanced`, requests of whole accelerators alone are packed.",
     }),
-    typicalDemand: z
-      .array(
-        z.strictObject({
-          accelerators: integer(0, limits.ACCELERATORS_PER_NODE_MAX),
-          milli: integer(1, 1000),
-          coresMilli: integer(0, limits.CORES_MILLI_MAX),
-          count: integer(1, limits.TASKS_MAX),
-        }),
-      )
-      .min(1)
-      .max(limits.TYPICAL_DEMAND_MAX)
-      .optional()
-      .meta({
-        description:
-          "For `fragmentation`: typical workers: accelerators, thousandths of each, cores, and frequency. Default: learned from submissions, as always for `balanced`.",
-      }),
     exceedsFleet: z.enum(["hold", "reject"]).meta({
       description:
         "Treatment of work that the empty fleet could not hold. `hold`: it waits without blocking others. `reject`: it is refused.",
@@ -173,18 +178,10 @@ export const policy = z
         "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: the fewest domains, then the tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.",
     }),
     eviction: evictionRules.optional(),
-    elastic: z
-      .strictObject({
-        grow: z.enum(["in-order", "last", "never"]).meta({
-          description:
-            "When elastic gangs get further workers. `in-order`: one at a time, in queue order. `last`: after all other requests. `never`.",
-        }),
-        by: z.enum(["order", "throughput"]).optional().meta({
-          description:
-            "Choice of the gang that grows. `order`: the next gang in queue order; the default. `throughput`: gangs with a throughput curve (`elastic.throughput`) grow by the step with the highest gain per worker, and by none without gain; with `grow: last`, teams take turns, and within a team the highest gain wins.",
-        }),
-      })
-      .optional(),
+    elastic: z.enum(["never", "in-order", "last", "in-order-by-throughput", "last-by-throughput"]).optional().meta({
+      description:
+        "When elastic gangs get further workers. `in-order`: one at a time, in queue order. `last`: after all other requests. With `-by-throughput`, gangs with a throughput curve (`elastic.throughput`) grow by the step with the highest gain per worker, and by none without gain; after all other requests, teams take turns, and within a team the highest gain wins. `never`.",
+    }),
     retryInPlaceMs: durationMs.optional().meta({
       description:
         "A task whose attempt failed or was killed keeps its place during a back-off of at most this long. Longer ones, and 0, give the place to others.",

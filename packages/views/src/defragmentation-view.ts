@@ -1,5 +1,5 @@
 /** The dry run of defragmentation, with names and a sentence. */
-import { foreseeDefragmentation } from "@headroom/engine";
+import { MIGRATION_REST_MS, foreseeDefragmentation } from "@headroom/engine";
 import type { DefragmentationForecast, Engine } from "@headroom/engine";
 import type { Defragmentation } from "@headroom/protocol";
 import { acceleratorTimeText, plural } from "./plain-text.ts";
@@ -10,10 +10,10 @@ const MOVES_MAX = 200;
 export function defragmentationView(engine: Engine): Defragmentation {
   const forecast = foreseeDefragmentation(engine, MOVES_MAX);
   const { rules, isInForce, before, after } = forecast;
-  const { movesPerHour, restMs, lossPerPairMs } = rules;
+  const { movesPerHour, lossPerPairMs } = rules;
   return {
     isInForce,
-    bounds: { movesPerHour, restMs, lossPerPairMs },
+    bounds: { movesPerHour, restMs: MIGRATION_REST_MS, lossPerPairMs },
     moves: forecast.moves.map((move) => {
       const spec = engine.state.workloads.get(move.workloadId)?.spec;
       return { ...move, name: spec?.name ?? move.workloadId, team: spec?.team ?? "" };

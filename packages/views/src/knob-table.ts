@@ -6,7 +6,7 @@ import { policyKnobs } from "@headroom/protocol";
 const required: ReadonlySet<string> = new Set(Object.keys(genesisPolicy));
 
 export interface KnobRow {
-  /** `backfill.depth`. */
+  /** `backfill.protectedStarts`. */
   readonly path: string;
   /** Accepted values, in words. */
   readonly values: string;
@@ -17,9 +17,12 @@ export interface KnobRow {
 }
 
 export function knobRows(): readonly KnobRow[] {
+  const { eviction, fabric, elastic, ...others } = rulesOf(genesisPolicy);
   const rules: unknown = {
-    ...rulesOf(genesisPolicy),
-    fabric: rulesOf(genesisPolicy).fabric.choose,
+    ...others,
+    fabric: fabric.choose,
+    elastic: elastic.grow,
+    eviction: { ...eviction, preemptible: { belowPriority: eviction.preemptibleBelowPriority } },
     strategy: "headroom",
   };
   return policyKnobs().map(({ path, values, meaning }) => {

@@ -1,5 +1,5 @@
 /** A policy in words, generated from its settings: presets and user policies read alike, defaults included. */
-import { rulesOf } from "@headroom/engine";
+import { MIGRATION_REST_MS, rulesOf } from "@headroom/engine";
 import type { Rules } from "@headroom/engine";
 import type { Policy } from "@headroom/protocol";
 import { durationText, plural } from "./plain-text.ts";
@@ -65,7 +65,7 @@ function orderLines({
   const keys = order.map((key) => orderWords[key]);
   const withEnd = order.at(-1) === "submitted" ? keys : [...keys, orderWords.submitted];
   const reservation =
-    backfill.reserve === "none" ? ", without protecting its start" : ", but without delaying its start";
+    backfill.protectedStarts === 0 ? ", without protecting its start" : ", but without delaying its start";
   const line = (knob: string, text: string): PolicyLine => ({ section: "Order", knob, text });
   return [
     line("Order", withEnd.join(", then ")),
@@ -144,9 +144,9 @@ function teamLines({ teams }: Rules): PolicyLine[] {
 
 function backfillLines({ backfill }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Backfill", knob, text });
-  if (backfill.reserve === "none") return [line("Protected starts", "none")];
-  const protectedStarts =
-    backfill.reserve === "head" ? "the head of the queue" : `the first ${plural(backfill.depth, "blocked request")}`;
+  const { protectedStarts: count } = backfill;
+  if (count === 0) return [line("Protected starts", "none")];
+  const protectedStarts = count === 1 ? "the head of the queue" : `the first ${plural(count, "blocked request")}`;
   return [
     line("Protected starts", protectedStarts),
     line("Work without a walltime", `is assumed to run ${durationText(backfill.assumedWalltimeMs)}`),
@@ -230,9 +230,12 @@ function defragmentLines({ phases, defragment }: Rules): PolicyLine[] {
   const line = (knob: string, text: string): PolicyLine => ({ section: "Defragmentation", knob, text });
   if (defragment === undefined || !phases.includes("defragment"))
     return [line("Moves", "none: capacity is gathered for waiting requests only")];
-  const { movesPerHour, restMs, lossPerPairMs, during } = defragment;
+  const { movesPerHour, lossPerPairMs, during } = defragment;
   return [
-    line("Moves", `at most ${plural(movesPerHour, "move")} per hour, each workload once in ${durationText(restMs)}`),
+    line(
+      "Moves",
+      `at most ${plural(movesPerHour, "move")} per hour, each workload once in ${durationText(MIGRATION_REST_MS)}`,
+    ),
     line(
       "Cost limit of a move",
       `${durationText(lossPerPairMs)} of accelerator time for each pair of idle accelerators gathered`,

@@ -54,7 +54,7 @@ describe("the sentence of a verdict", () => {
   it("names the prediction by which work would be in the way of a protected start", () => {
     const fleet = SmallFleet.withNodes(1, 8);
     const easy = presets.get("easy") as Policy;
-    const backfill = { reserve: "head", depth: 1, assumedWalltimeMs: 3_600_000, predictFrom: 1 } as const;
+    const backfill = { protectedStarts: 1, assumedWalltimeMs: 3_600_000, predictFrom: 1 } as const;
     fleet.command({ kind: "setPolicy", policy: { ...easy, backfill } });
     const small = { gang: { accelerators: 1 }, walltimeMs: 86_400_000 };
     const run = fleet.submit("run-1", small);

@@ -278,12 +278,9 @@ describe("looking", () => {
     expect((await headroom(["policy", "fifo"])).code).toBe(0);
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
     expect((await headroom(["policy", "nope"])).code).toBe(2);
-    writeFileSync(
-      path.join(live.folder, "mine.yaml"),
-      "base: default\nname: mine\nbackfill: { reserve: all, depth: 4 }\n",
-    );
+    writeFileSync(path.join(live.folder, "mine.yaml"), "base: default\nname: mine\nbackfill: { protectedStarts: 4 }\n");
     const tried = await headroom(["policy", "mine.yaml", "--dry-run", "--json"]);
-    expect(json<{ backfill: unknown }>(tried).backfill).toMatchObject({ reserve: "all", depth: 4 });
+    expect(json<{ backfill: unknown }>(tried).backfill).toMatchObject({ protectedStarts: 4 });
     expect((await headroom(["what-if", "--policy", "mine.yaml"])).code).toBe(0);
     expect(json<{ name: string }>(await headroom(["policy", "--json"])).name).toBe("fifo");
     expect((await headroom(["policy", "mine.yaml"])).code).toBe(0);

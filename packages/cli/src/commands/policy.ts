@@ -16,7 +16,7 @@ export const policyCommand = defineCommand<PolicyCommandOptions>({
   summary: "Show or change the scheduling policy",
   details:
     "A file states the settings in YAML or JSON, all of them or with `base: PRESET` those that differ:\n" +
-    "  base: default\n  name: mine\n  backfill: { reserve: all, depth: 4 }\n" +
+    "  base: default\n  name: mine\n  backfill: { protectedStarts: 4 }\n" +
     "Before: headroom what-if --policy FILE shows the next hours under it.",
   arguments: [
     { syntax: "[preset or file]", description: "the policy to activate: a preset, or FILE.yaml", complete: "preset" },
@@ -71,7 +71,13 @@ const presetColumns = [
 ];
 
 function presetRow({ name, order, whenHeadBlocked, placement, phases = ["place"] }: Policy): string[] {
-  return [name, order.join(", "), whenHeadBlocked, placement, phases.join(", ")];
+  return [
+    name,
+    order.join(", "),
+    whenHeadBlocked,
+    typeof placement === "string" ? placement : placement.order,
+    phases.join(", "),
+  ];
 }
 
 /** Every section in words, defaults included. */

@@ -37,12 +37,17 @@ it.each([
   ["base: default\n", "mine.yaml:1:1: name: must be a name of its own, default is a preset"],
   ["base: default\nname: x\nplacment: pack\n", "mine.yaml:3:1: placment: unknown setting; did you mean placement?"],
   [
-    "base: default\nname: x\nbackfill: { reserve: most }\n",
-    "mine.yaml:3:22: backfill.reserve: must be none or head or all",
+    "base: default\nname: x\nelastic: most\n",
+    "mine.yaml:3:10: elastic: must be never or in-order or last or in-order-by-throughput or last-by-throughput",
+  ],
+  ["base: default\nname: x\nplacement: pak\n", "mine.yaml:3:12: placement: must be pack or spread or random"],
+  [
+    "base: fifo\nname: x\nplacement: { order: fragmentation, typicalDemand: [] }\n",
+    "mine.yaml:3:51: placement.typicalDemand: must name a kind of worker",
   ],
   [
-    "base: default\nname: x\nbackfill: { depths: 2 }\n",
-    "mine.yaml:3:13: backfill.depths: unknown setting; did you mean depth?",
+    "base: default\nname: x\nbackfill: { protectedStart: 2 }\n",
+    "mine.yaml:3:13: backfill.protectedStart: unknown setting; did you mean protectedStarts?",
   ],
   ["name: x\n", "mine.yaml:1:1: order: is required"],
   ["- a\n", "mine.yaml:1:1: must be a mapping of knobs, got a list of 1 entry"],

@@ -4,7 +4,7 @@ import type { AttemptId, WorkloadId } from "../model/ids.ts";
 import { ENDED_ATTEMPTS_KEPT } from "../model/workload.ts";
 import type { AttemptStop, EndedAttempt, Nomination, WorkerAllocation } from "../model/workload.ts";
 import { checkpointTimeoutOf } from "../policy/checkpoint-timeout.ts";
-import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
 import { activeAttempt, removeAttempt, workloadOf } from "./writable.ts";
 import { NO_ATTEMPTS } from "../state/mutable-state.ts";
 import { heedsHead } from "../policy/rules.ts";
@@ -48,7 +48,7 @@ export function applyAttemptEvent(world: WritableWorld, event: AttemptEvent): vo
       attempt.phase = "stopping";
       attempt.stop = stopFor(event, event.closedBy);
       leaveAttempt(world, attempt, event.reason, 1);
-      if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
+      if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
       world.queue.setGrowth(workloadOf(world, attempt.workloadId), attempt.id, 0);
       return;
     }
@@ -167,9 +167,8 @@ function launch(world: WritableWorld, { attemptId }: AttemptEvent & { readonly k
  */
 function remember(world: WritableWorld, id: WorkloadId, atMs: number): void {
   const { moved } = world.state;
-  const restMs = world.rules.defragment?.restMs ?? HOUR_MS;
   for (const [known, movedAtMs] of moved) {
-    if (movedAtMs + restMs > atMs) break;
+    if (movedAtMs + MIGRATION_REST_MS > atMs) break;
     moved.delete(known);
   }
   moved.delete(id);
@@ -191,7 +190,7 @@ function waitForCheckpoint(world: WritableWorld, event: AttemptEvent & { readonl
 /** Records a new expected end: requests beside protected starts may now fit or not. */
 function refileCompletion(world: WritableWorld, attempt: WritableAttempt): void {
   world.completions.file(attempt, workloadOf(world, attempt.workloadId).spec);
-  if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
+  if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
 }
 
 function correctPrediction(world: WritableWorld, event: AttemptEvent & { readonly kind: "predictionCorrected" }): void {
@@ -341,7 +340,7 @@ function start(world: WritableWorld, event: AttemptEvent & { readonly kind: "att
     workload.revision = world.state.sequence;
   }
   // The expected end changed: requests beside protected starts may now fit or not.
-  if (world.rules.backfill.reserve !== "none") world.queue.markDirty();
+  if (world.rules.backfill.protectedStarts > 0) world.queue.markDirty();
   waitForItsTime(world.timers, attempt, workload.spec.walltimeMs);
   waitForWindows(world, attempt);
 }

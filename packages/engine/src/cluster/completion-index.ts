@@ -53,7 +53,7 @@ export class CompletionIndex {
 
   /** Adds an attempt at its present expected end. */
   file(attempt: Attempt, spec: WorkloadSpec): void {
-    if (this.#rules.backfill.reserve === "none") return;
+    if (this.#rules.backfill.protectedStarts === 0) return;
     const endMs = expectedEndMs(this.#rules, attempt, spec);
     const known = this.#byAttempt.get(attempt.id);
     // Most attempts have a known end when they are placed.

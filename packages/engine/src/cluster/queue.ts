@@ -200,7 +200,7 @@ export class Queue {
 
   classOf(workload: Workload): QueueBucket {
     const { rules, calendar, signatures } = this.#context;
-    const isTimeless = rules.backfill.reserve === "none" && !calendar.hasWindows;
+    const isTimeless = rules.backfill.protectedStarts === 0 && !calendar.hasWindows;
     const at = recentAt(workload.spec.gang, isTimeless ? 0 : windowDurationMs(rules, workload.spec));
     const recent = this.#recent[at] as RecentBucket | null;
     if (recent !== null && this.#isAlike(recent.signature, workload)) return recent.bucket;
@@ -344,7 +344,7 @@ export class Queue {
    */
   get #judgesHeadsAlone(): boolean {
     const { teams, backfill, order } = this.#context.rules;
-    return teams.order.length === 0 && backfill.reserve === "none" && !order.includes("user");
+    return teams.order.length === 0 && backfill.protectedStarts === 0 && !order.includes("user");
   }
 
   /** Pairs of buckets with equal requests in another queue and this one. */

@@ -6,7 +6,7 @@ import type { Tariff, TimeWindow } from "../model/calendar.ts";
 import type { ExecutorId } from "../model/fleet.ts";
 import type { AttemptId, TeamName, WorkloadId } from "../model/ids.ts";
 import type { Attempt, Nomination, Workload } from "../model/workload.ts";
-import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
 import { PREDICTED_MS_MAX } from "../usage/run-times.ts";
 import { nextLookMs } from "./start-window.ts";
 import { rulesOf } from "../policy/rules.ts";
@@ -221,9 +221,9 @@ export function waitForPrediction(
 }
 
 /** Schedules a wakeup when the migration rate allows more, and when a migrated workload's rest is over. */
-export function waitForRest({ timers, rules }: World, movedAtMs: number): void {
+export function waitForRest({ timers }: World, movedAtMs: number): void {
   timers.add({ kind: "calendar", atMs: movedAtMs + HOUR_MS });
-  timers.add({ kind: "calendar", atMs: movedAtMs + (rules.defragment?.restMs ?? HOUR_MS) });
+  timers.add({ kind: "calendar", atMs: movedAtMs + MIGRATION_REST_MS });
 }
 
 /** Schedules a wakeup for a due schedule. */

@@ -60,7 +60,7 @@ export type HotSpareEnd = "taken" | "lost" | "drained" | "calendar" | "fewer";
 export type GovernanceEvent =
   | (Fact<"teamDefined", 4> & { readonly team: Team })
   | (Fact<"teamRemoved"> & { readonly team: TeamName })
-  | (Fact<"policySet", 4> & { readonly policy: Policy })
+  | (Fact<"policySet", 5> & { readonly policy: Policy })
   /** A part of a team's budget of this period is used up. `spent` and `limit` of the resource with the larger part. */
   | (Fact<"budgetCrossed"> & {
       readonly team: TeamName;
@@ -288,7 +288,7 @@ export const EVENT_VERSIONS: { readonly [Kind in EventKind]: (Event & { readonly
   hotSpareReleased: 1,
   teamDefined: 4,
   teamRemoved: 1,
-  policySet: 4,
+  policySet: 5,
   budgetCrossed: 1,
   budgetRenewed: 2,
   commandAnswered: 1,

@@ -339,7 +339,7 @@ function isOutOfReach(
   if (rules.phases[0] !== "place" || rules.fabric.choose === "cells") return false;
   if (evictable.size > 0 || state.nominations.size > 0) return false;
   // Protected starts may be booked temporarily while the round considers a bucket that does not start.
-  if (!started && (rules.backfill.reserve !== "none" || bucket !== own)) return false;
+  if (!started && (rules.backfill.protectedStarts > 0 || bucket !== own)) return false;
   // Task groups are combined greedily: capacity taken by other work may change the choice so that the groups fit.
   return !isInGroups(own.request) && findPlacement(world, own.request, "releasing") === null;
 }

@@ -25,10 +25,8 @@ export interface Policy {
    * skipped. `skip`: every request that fits starts, in order.
    */
   readonly whenHeadBlocked: "stop" | "skip";
-  /** Choice among the nodes on which a worker fits. */
-  readonly placement: NodeOrder;
-  /** Demand that `fragmentation` assumes. Absent: learned from submissions, as always for `balanced`. */
-  readonly typicalDemand?: readonly TypicalDemand[];
+  /** Choice among the nodes on which a worker fits. `fragmentation` without demand learns it from submissions. */
+  readonly placement: NodeOrder | FragmentationFor;
   /**
    * Treatment of work that does not fit even on the empty fleet. `hold`: it waits and does not block other work.
    * `reject`: it is refused.
@@ -44,7 +42,12 @@ export interface Policy {
    */
   readonly fabric?: "fullest" | "fewest" | "balanced";
   readonly eviction?: EvictionRules;
-  readonly elastic?: ElasticRules;
+  /**
+   * When elastic gangs get further workers. `in-order`: one at a time, in the order of the queue. `last`: after all
+   * other requests. With `-by-throughput`, gangs with a throughput curve grow by the step with the highest gain per
+   * worker, and by none without gain; after all other requests, teams take turns and the gain decides within a team.
+   */
+  readonly elastic?: Growth;
   /** Maximum back-off, in ms, during which a task whose attempt failed keeps its place; 0: it never does. */
   readonly retryInPlaceMs?: number;
   /** Rules of the phase `defragment`, which has no effect without them. */
@@ -62,13 +65,19 @@ export interface TypicalDemand {
   readonly count: number;
 }
 
+/** Node order `fragmentation` for stated demand, as published evaluations use it. */
+export interface FragmentationFor {
+  readonly order: "fragmentation";
+  readonly typicalDemand: readonly TypicalDemand[];
+}
+
 export type OrderKey = "submitted" | "priority" | "walltime" | "starting" | "running" | "user" | "deadline";
 
 /**
  * Order of the nodes on which a worker fits. `pack`: the fewest free accelerators first. `spread`: the most free
  * accelerators first. `random`: random, from seed and sequence. `best-fit`: the smallest rest of cores and
  * accelerators, as parts of the largest node. `fragmentation`: the smallest loss of usable capacity for typical demand
- * (`typicalDemand`). `balanced`: the same for recent demand; empty nodes are kept for requests of whole nodes, and
+ * (`TypicalDemand`). `balanced`: the same for recent demand; empty nodes are kept for requests of whole nodes, and
  * requests of whole accelerators alone are packed (`placement/score`).
  * Ties: the node that joined first.
  */
@@ -132,11 +141,10 @@ export type TeamOrderKey =
 
 export interface BackfillRules {
   /**
-   * Protected starts. `none`: none. `head`: that of the first request that does not fit (EASY). `all`: those of the
-   * first `depth` requests (conservative).
+   * Number of blocked requests, from the head of the queue, whose start backfilled work must not delay. 0: none. 1: the
+   * head (EASY). More: conservative backfill.
    */
-  readonly reserve: "none" | "head" | "all";
-  readonly depth: number;
+  readonly protectedStarts: number;
   /** Assumed run time of work without a walltime, in ms. */
   readonly assumedWalltimeMs: number;
   /**
@@ -147,25 +155,24 @@ export interface BackfillRules {
 }
 
 export interface EvictionRules {
-  /** Work that does not state `preemptible` is preemptible below this priority; `null`: always. */
-  readonly preemptibleBelowPriority: number | null;
-  /** Default of `preemptible` for work at or above `preemptibleBelowPriority`; absent: `never`. */
-  readonly unstatedPreemptible?: "never" | "aboveGuarantee";
-  /**
-   * Bounds of plans with migrations: number of migrations in a plan (default 8), and lost work of each
-   * in ms since its last checkpoint (default 10 minutes).
-   */
+  readonly preemptible: UnstatedPreemptible;
+  /** Maximum number of migrations in a plan; absent: 8. */
   readonly movesMax?: number;
-  readonly moveLossMsMax?: number;
   /** Time limit, in ms, of the checkpoint that work is asked for before it is stopped; 0: none is requested. */
   readonly checkpointTimeoutMs: number;
+}
+
+/** Default of `preemptible`, for work that does not state it. */
+export interface UnstatedPreemptible {
+  /** Work below this priority is preemptible; `null`: all work. */
+  readonly belowPriority: number | null;
+  /** Work at or above `belowPriority`; absent: `never`. */
+  readonly otherwise?: "never" | "aboveGuarantee";
 }
 
 export interface DefragmentRules {
   /** Maximum number of migrations within any hour. */
   readonly movesPerHour: number;
-  /** Minimum time between two migrations of a workload, in ms: an hour or more. */
-  readonly restMs: number;
   /**
    * Maximum cost of a migration for each pair of idle accelerators that it gathers on a node, in accelerators times ms:
    * repeated work, and capacity that would be freed within the hour anyway.
@@ -175,13 +182,4 @@ export interface DefragmentRules {
   readonly during?: { readonly times: ScheduleTimes; readonly lastsMs: number };
 }
 
-export interface ElasticRules {
-  /** When gangs get further workers. `in-order`: in the order of the queue. `last`: after all other requests. */
-  readonly grow: "in-order" | "last" | "never";
-  /**
-   * Choice of the gang that grows. `order`: one worker at a time, in queue order. `throughput`: gangs with a throughput
-   * curve grow by the step with the highest gain per worker, and by none without gain; with `grow: last`, teams take
-   * turns and the gain decides within a team. Absent: `order`.
-   */
-  readonly by?: "order" | "throughput";
-}
+export type Growth = "never" | "in-order" | "last" | "in-order-by-throughput" | "last-by-throughput";

@@ -20,7 +20,7 @@ export function preemptibilityOf(
   if (typeof preemptible === "boolean") return preemptible ? "always" : "never";
   const knowsGuarantees = eviction.search === "lowest-cost";
   if (preemptible === "aboveGuarantee" && knowsGuarantees) return "aboveGuarantee";
-  const { preemptibleBelowPriority, unstatedPreemptible = "never" } = eviction;
+  const { preemptibleBelowPriority, unstatedPreemptible } = eviction;
   if (preemptibleBelowPriority === null || priority < preemptibleBelowPriority) return "always";
   return knowsGuarantees ? unstatedPreemptible : "never";
 }

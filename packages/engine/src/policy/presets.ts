@@ -14,15 +14,14 @@ const presetList = [
       nonPreemptible: "guarantee",
       usageHalfLifeMs: null,
     },
-    backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
+    backfill: { protectedStarts: 1, assumedWalltimeMs: 24 * 3_600_000 },
     fabric: "fewest",
     // Work is evicted only with its consent: it states `preemptible`, or its priority is below that of ordinary work.
     eviction: {
-      preemptibleBelowPriority: 0,
-      unstatedPreemptible: "aboveGuarantee",
+      preemptible: { belowPriority: 0, otherwise: "aboveGuarantee" },
       checkpointTimeoutMs: 120_000,
     },
-    elastic: { grow: "last", by: "throughput" },
+    elastic: "last-by-throughput",
     retryInPlaceMs: 60_000,
   },
   /** Strict order of submission; the head blocks. */
@@ -36,7 +35,7 @@ const presetList = [
     whenHeadBlocked: "skip",
     placement: "pack",
     exceedsFleet: "hold",
-    backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
+    backfill: { protectedStarts: 1, assumedWalltimeMs: 24 * 3_600_000 },
   },
   /** Conservative backfill: the starts of the first hundred are protected. */
   {
@@ -45,7 +44,7 @@ const presetList = [
     whenHeadBlocked: "skip",
     placement: "pack",
     exceedsFleet: "hold",
-    backfill: { reserve: "all", depth: 100, assumedWalltimeMs: 24 * 3_600_000 },
+    backfill: { protectedStarts: 100, assumedWalltimeMs: 24 * 3_600_000 },
   },
   /** Shortest walltime first; the head blocks. */
   { name: "sjf", order: ["walltime", "submitted"], whenHeadBlocked: "stop", placement: "pack", exceedsFleet: "hold" },
@@ -81,10 +80,10 @@ const presetList = [
     },
     fabric: "fullest",
     eviction: {
-      preemptibleBelowPriority: 100,
+      preemptible: { belowPriority: 100 },
       checkpointTimeoutMs: 0,
     },
-    elastic: { grow: "in-order" },
+    elastic: "in-order",
   },
   /** Volcano's capacity plugin: deserved and capability, allocate then reclaim. */
   {
@@ -101,7 +100,7 @@ const presetList = [
       usageHalfLifeMs: null,
     },
     eviction: {
-      preemptibleBelowPriority: null,
+      preemptible: { belowPriority: null },
       checkpointTimeoutMs: 0,
     },
   },
@@ -120,7 +119,7 @@ const presetList = [
       usageHalfLifeMs: null,
     },
     eviction: {
-      preemptibleBelowPriority: null,
+      preemptible: { belowPriority: null },
       checkpointTimeoutMs: 0,
     },
   },
@@ -135,7 +134,7 @@ const presetList = [
     phases: ["place", "reclaim"],
     teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
     eviction: {
-      preemptibleBelowPriority: null,
+      preemptible: { belowPriority: null },
       checkpointTimeoutMs: 0,
     },
   },
@@ -164,7 +163,7 @@ const presetList = [
     phases: ["place", "reclaim"],
     teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
     eviction: {
-      preemptibleBelowPriority: null,
+      preemptible: { belowPriority: null },
       checkpointTimeoutMs: 0,
     },
   },
@@ -183,10 +182,10 @@ const presetList = [
       usageHalfLifeMs: null,
     },
     eviction: {
-      preemptibleBelowPriority: null,
+      preemptible: { belowPriority: null },
       checkpointTimeoutMs: 0,
     },
-    elastic: { grow: "in-order" },
+    elastic: "in-order",
   },
 ] as const satisfies readonly Policy[];
 

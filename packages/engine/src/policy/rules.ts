@@ -1,10 +1,24 @@
 /** A policy with its strategy's rules and all defaults: the form that the phases of a round read. */
-import type { ElasticRules, EvictionRules, Phase, Policy, TeamRules } from "./policy.ts";
+import type {
+  EvictionRules,
+  Growth,
+  NodeOrder,
+  Phase,
+  Policy,
+  TeamRules,
+  TypicalDemand,
+  UnstatedPreemptible,
+} from "./policy.ts";
 import { strategyRules } from "./strategies.ts";
 import type { StrategyRules } from "./strategies.ts";
 
-export type Rules = Required<Omit<Policy, Optional | "strategy" | "teams" | "fabric" | "eviction" | "elastic">> &
+export type Rules = Required<
+  Omit<Policy, Optional | "strategy" | "placement" | "teams" | "fabric" | "eviction" | "elastic">
+> &
   Pick<Policy, Optional> & {
+    readonly placement: NodeOrder;
+    /** Demand that `fragmentation` assumes; absent: learned from submissions. */
+    readonly typicalDemand?: readonly TypicalDemand[];
     readonly teams: TeamRules & StrategyRules["teams"];
     readonly fabric: {
       readonly choose: "fullest" | "fewest" | "cells";
@@ -12,20 +26,29 @@ export type Rules = Required<Omit<Policy, Optional | "strategy" | "teams" | "fab
       readonly balanced: boolean;
       readonly unconstrainedToFullest: boolean;
     };
-    readonly eviction: EvictionRules & StrategyRules["eviction"];
-    readonly elastic: Required<ElasticRules>;
+    readonly eviction: Omit<EvictionRules, "preemptible"> &
+      StrategyRules["eviction"] & {
+        /** Work that does not state `preemptible` is preemptible below this priority; `null`: always. */
+        readonly preemptibleBelowPriority: number | null;
+        /** Default of `preemptible` for work at or above `preemptibleBelowPriority`. */
+        readonly unstatedPreemptible: NonNullable<UnstatedPreemptible["otherwise"]>;
+      };
+    readonly elastic: {
+      readonly grow: "in-order" | "last" | "never";
+      /** Choice of the gang that grows: the next one in queue order, or the one with the highest gain. */
+      readonly by: "order" | "throughput";
+    };
   };
 
 /** Sections without a default. */
-type Optional = "typicalDemand" | "defragment";
+type Optional = "defragment";
 
 /** Defaults: every request that fits starts, and no work is evicted. */
 const plain = {
   phases: ["place"],
   teams: { order: [], nonPreemptible: "limit", usageHalfLifeMs: null },
-  backfill: { reserve: "none", depth: 1, assumedWalltimeMs: 24 * 3_600_000 },
-  eviction: { preemptibleBelowPriority: null, checkpointTimeoutMs: 0 },
-  elastic: { grow: "never", by: "order" },
+  backfill: { protectedStarts: 0, assumedWalltimeMs: 24 * 3_600_000 },
+  eviction: { preemptible: { belowPriority: null }, checkpointTimeoutMs: 0 },
   retryInPlaceMs: 0,
 } as const;
 
@@ -35,26 +58,44 @@ export const learnsDemand = ({ placement, typicalDemand }: Rules): boolean =>
 
 /** Whether the first request that does not fit has an effect on others: it blocks them, or its start is protected. */
 export const heedsHead = ({ whenHeadBlocked, backfill }: Rules): boolean =>
-  whenHeadBlocked === "stop" || backfill.reserve !== "none";
+  whenHeadBlocked === "stop" || backfill.protectedStarts > 0;
 
 /** Whether any phase evicts or migrates work. */
 export const mayEvict = ({ phases }: Rules): boolean => phases.some(requestsTermination);
 
+const growth: { readonly [Value in Growth]: Rules["elastic"] } = {
+  never: { grow: "never", by: "order" },
+  "in-order": { grow: "in-order", by: "order" },
+  last: { grow: "last", by: "order" },
+  "in-order-by-throughput": { grow: "in-order", by: "throughput" },
+  "last-by-throughput": { grow: "last", by: "throughput" },
+};
+
 const requestsTermination = (phase: Phase): boolean => phase !== "place" && phase !== "grow";
 
 export function rulesOf({ strategy = "headroom", ...policy }: Policy): Rules {
+  const { placement, elastic = "never" } = policy;
+  const { preemptible, ...evicting }: EvictionRules = { ...plain.eviction, ...policy.eviction };
   const { teams, fabric, eviction } = strategyRules[strategy];
   const { fabric: choose = "fullest" } = policy;
   return {
     ...plain,
     ...policy,
+    ...(typeof placement === "string"
+      ? { placement }
+      : { placement: placement.order, typicalDemand: placement.typicalDemand }),
     teams: { ...plain.teams, ...policy.teams, ...teams },
     fabric: {
       choose: fabric.inCells ? "cells" : choose === "balanced" ? "fewest" : choose,
       balanced: choose === "balanced",
       unconstrainedToFullest: fabric.unconstrainedToFullest,
     },
-    eviction: { ...plain.eviction, ...policy.eviction, ...eviction },
-    elastic: { ...plain.elastic, ...policy.elastic },
+    eviction: {
+      ...evicting,
+      preemptibleBelowPriority: preemptible.belowPriority,
+      unstatedPreemptible: preemptible.otherwise ?? "never",
+      ...eviction,
+    },
+    elastic: growth[elastic],
   };
 }

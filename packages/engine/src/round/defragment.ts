@@ -9,7 +9,7 @@ import type { Batch } from "../batch/batch.ts";
 import { spentBudget } from "../usage/gate.ts";
 import { requestStop } from "../transitions/stop-attempt.ts";
 import type { Attempt, Workload, WorkerAllocation } from "../model/workload.ts";
-import { HOUR_MS } from "../policy/defragment-rules.ts";
+import { HOUR_MS, MIGRATION_REST_MS } from "../policy/defragment-rules.ts";
 import type { DefragmentRules } from "../policy/policy.ts";
 import { lastDueMs, nextDueMs } from "../model/time/due.ts";
 import type { TypeCapacity } from "../cluster/capacity.ts";
@@ -103,7 +103,7 @@ function bestMove(batch: Batch, rules: DefragmentRules): GatheringMove | null {
   const tightest = new Map<TypeCapacity, readonly NodeSlot[]>();
   // All attempts, not only the index of preemptible work: the dry run also works under policies without evictions.
   for (const attempt of world.state.attempts.values()) {
-    const type = mayMove(batch, attempt, rules) ? world.capacity.type(attempt.acceleratorType) : undefined;
+    const type = mayMove(batch, attempt) ? world.capacity.type(attempt.acceleratorType) : undefined;
     if (type === undefined) continue;
     let slots = tightest.get(type);
     if (slots === undefined) tightest.set(type, (slots = byRoom(type)));
@@ -128,7 +128,7 @@ const byRoom = ({ slots }: TypeCapacity): readonly NodeSlot[] =>
     .filter((slot) => slot.usable && slot.freeCount > 0)
     .toSorted((left, right) => roomOf(left) - roomOf(right) || left.position - right.position);
 
-function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: DefragmentRules): boolean {
+function mayMove({ world, nowMs }: Batch, attempt: Attempt): boolean {
   if (attempt.startedAtMs === null) return false;
   const [first] = attempt.workers;
   if (first === undefined || attempt.workers.some(({ node }) => node !== first.node)) return false;
@@ -138,7 +138,7 @@ function mayMove({ world, nowMs }: Batch, attempt: Attempt, { restMs }: Defragme
   if (spentBudget(world.state, spec.team) !== null) return false;
   if (stopRequested || accelerators === 0 || needsPart(spec.gang) || taskGroups !== undefined) return false;
   const movedAtMs = world.state.moved.get(id);
-  if (movedAtMs !== undefined && nowMs < movedAtMs + restMs) return false;
+  if (movedAtMs !== undefined && nowMs < movedAtMs + MIGRATION_REST_MS) return false;
   return world.capacity.slot(first.node).usable && isEvictable({ world, nowMs } as Batch, attempt);
 }
 

@@ -59,7 +59,7 @@ function startWhatFits(batch: Batch): boolean {
   const { world, nowMs } = batch;
   const hotSpareCount = world.capacity.hotSpares.size;
   const { whenHeadBlocked, backfill } = world.rules;
-  const reservations = backfill.reserve === "none" ? null : new Reservations(world, nowMs, batch.isCounterfactual);
+  const reservations = backfill.protectedStarts === 0 ? null : new Reservations(world, nowMs, batch.isCounterfactual);
   const asking = classesToAsk(world);
   const least = leastOf(world, asking);
   const order = queueOrder(world, asking);

@@ -7,7 +7,15 @@
  */
 import type { Event } from "../contract/events.ts";
 import type { Input } from "../contract/inputs.ts";
-import type { Policy } from "../policy/policy.ts";
+import type {
+  BackfillRules,
+  DefragmentRules,
+  EvictionRules,
+  FragmentationFor,
+  Growth,
+  NodeOrder,
+  Policy,
+} from "../policy/policy.ts";
 import type { StrategyName } from "../policy/strategies.ts";
 
 const kinds: ReadonlyMap<string, string> = new Map([
@@ -109,7 +117,7 @@ function renamed(value: Json, field: string): Json {
 /** The event in the names of format 2, its policy upcast too; the same object if nothing changed. */
 export function upcastEvent(event: Event): Event {
   const renamedEvent = renameEvent(event);
-  return renamedEvent.kind === "policySet" && renamedEvent.version < STRATEGY_SINCE
+  return renamedEvent.kind === "policySet" && renamedEvent.version < KNOBS_MERGED_SINCE
     ? { ...renamedEvent, policy: upcastPolicy(renamedEvent.policy) }
     : renamedEvent;
 }
@@ -136,8 +144,8 @@ export const readInputs = (text: string): readonly Input[] =>
 /** The content of a snapshot of format 1, in the names of format 2. */
 export const upcastSnapshot = <Stored>(stored: Stored): Stored => renamed(stored as Json, "") as Stored;
 
-/** The first version of `policySet` whose policy names a strategy. */
-const STRATEGY_SINCE = 4;
+/** The first version of `policySet` whose policy has the knobs of today. Version 4 was the first one that names a strategy. */
+const KNOBS_MERGED_SINCE = 5;
 
 /** The fields of a policy before it named a strategy. */
 interface FormerPolicy {
@@ -155,12 +163,15 @@ interface Waiving {
   readonly waivedInvariants?: readonly number[];
 }
 
+/** A policy of any version in the form of today, by the fields that it has; the same object where nothing changed. */
+export const upcastPolicy = (policy: Policy): Policy => withMergedKnobs(withStrategy(policy));
+
 /**
  * Turns the rules of an imitated system into the policy's strategy; a policy that names a strategy stays unchanged.
  * Every former preset keeps its rules. A combination of rules of several systems gets the strategy of its victim
  * search.
  */
-export function upcastPolicy(policy: Policy): Policy {
+function withStrategy(policy: Policy): Policy {
   const { waivedInvariants: waived, ...former } = policy as Policy & Waiving;
   const recorded = former as unknown as FormerPolicy;
   if (former.strategy !== undefined || !(isFormer(recorded) || waived !== undefined)) return policy;
@@ -205,4 +216,69 @@ function strategyOf({ teams, fabric, eviction }: FormerPolicy): StrategyName {
       if (fabric?.unconstrainedToFullest === true) return "kueue-topology";
       return teams?.share === "weights" ? "armada" : "headroom";
   }
+}
+
+/** The knobs of a policy before version 5 that are parts of others since, or constants. */
+interface SplitKnobs {
+  readonly placement: NodeOrder;
+  readonly typicalDemand?: FragmentationFor["typicalDemand"];
+  readonly backfill?: {
+    readonly reserve: "none" | "head" | "all";
+    readonly depth: number;
+    readonly assumedWalltimeMs: number;
+    readonly predictFrom?: number;
+  };
+  readonly eviction?: {
+    readonly preemptibleBelowPriority: number | null;
+    readonly unstatedPreemptible?: "never" | "aboveGuarantee";
+    readonly movesMax?: number;
+    readonly moveLossMsMax?: number;
+    readonly checkpointTimeoutMs: number;
+  };
+  readonly elastic?: { readonly grow: "in-order" | "last" | "never"; readonly by?: "order" | "throughput" };
+  readonly defragment?: DefragmentRules & { readonly restMs?: number };
+}
+
+/**
+ * Each section in its form of today. `depth` had no effect unless `reserve` was `all`, and `by` none on a policy that never grows gangs but
+ * the order of workers that a gang gives up. `moveLossMsMax` and `restMs` became constants (`MOVE_LOSS_MS_MAX`, `MIGRATION_REST_MS`), so a
+ * recorded policy with other values decides by these from now on.
+ */
+function withMergedKnobs(policy: Policy): Policy {
+  const split = policy as unknown as SplitKnobs;
+  const { typicalDemand, placement, backfill, eviction, elastic, defragment } = split;
+  const merged = {
+    ...(typicalDemand === undefined ? {} : { placement: placementOf(placement, typicalDemand) }),
+    ...(backfill !== undefined && "reserve" in backfill ? { backfill: backfillOf(backfill) } : {}),
+    ...(eviction !== undefined && "preemptibleBelowPriority" in eviction ? { eviction: evictionOf(eviction) } : {}),
+    ...(typeof elastic === "object" ? { elastic: growthOf(elastic) } : {}),
+    ...(defragment?.restMs === undefined ? {} : { defragment: withoutRest(defragment) }),
+  };
+  if (Object.keys(merged).length === 0) return policy;
+  const { typicalDemand: _demand, ...rest } = { ...split, ...merged };
+  return rest as unknown as Policy;
+}
+
+const placementOf = (order: NodeOrder, typicalDemand: FragmentationFor["typicalDemand"]): Policy["placement"] =>
+  order === "fragmentation" ? { order, typicalDemand } : order;
+
+function backfillOf({ reserve, depth, ...rest }: NonNullable<SplitKnobs["backfill"]>): BackfillRules {
+  return { protectedStarts: reserve === "none" ? 0 : reserve === "head" ? 1 : depth, ...rest };
+}
+
+function evictionOf(former: NonNullable<SplitKnobs["eviction"]>): EvictionRules {
+  const {
+    preemptibleBelowPriority: belowPriority,
+    unstatedPreemptible: otherwise,
+    moveLossMsMax: _loss,
+    ...rest
+  } = former;
+  return { preemptible: { belowPriority, ...(otherwise === undefined ? {} : { otherwise }) }, ...rest };
+}
+
+const growthOf = ({ grow, by = "order" }: NonNullable<SplitKnobs["elastic"]>): Growth =>
+  grow === "never" || by === "order" ? grow : `${grow}-by-throughput`;
+
+function withoutRest({ restMs: _rest, ...rules }: NonNullable<SplitKnobs["defragment"]>): DefragmentRules {
+  return rules;
 }

@@ -9,7 +9,7 @@ import { spec } from "../../test/lab/make.ts";
 const MINUTE_MS = 60_000;
 const easy = presets.get("easy") as Policy;
 const predicting = (predictFrom: number) =>
-  rulesOf({ ...easy, backfill: { reserve: "head", depth: 1, assumedWalltimeMs: 1000, predictFrom } });
+  rulesOf({ ...easy, backfill: { protectedStarts: 1, assumedWalltimeMs: 1000, predictFrom } });
 const work = (name: string, changes: Parameters<typeof spec>[1] = {}) => ({ spec: spec(name, changes), actor: "ada" });
 
 describe("kinds of work", () => {

@@ -14,7 +14,7 @@ export const RUN_KINDS_KEPT = 10_000;
 
 /** Predictions are used for protected starts only; without protected starts no run times are recorded. */
 export const predictsRuns = ({ backfill }: Pick<Rules, "backfill">): boolean =>
-  backfill.reserve !== "none" && backfill.predictFrom !== undefined;
+  backfill.protectedStarts > 0 && backfill.predictFrom !== undefined;
 
 /**
  * The kinds of the work, closest first: same user, team, name (without trailing numbers) and number of accelerators;

@@ -41,8 +41,9 @@ const preset = (name: string): Policy => presets.get(name) as Policy;
 function policyOf(dice: Dice, names: readonly string[]): Policy {
   const base = preset(dice.pick(names));
   if (base.name !== "default" || dice.roll(4) > 0) return base;
-  const { eviction = { preemptibleBelowPriority: null, checkpointTimeoutMs: 0 } } = base;
-  return { ...base, name: "eager", eviction: { ...eviction, preemptibleBelowPriority: dice.pick([1, null]) } };
+  const { eviction = { preemptible: { belowPriority: null }, checkpointTimeoutMs: 0 } } = base;
+  const preemptible = { ...eviction.preemptible, belowPriority: dice.pick([1, null]) };
+  return { ...base, name: "eager", eviction: { ...eviction, preemptible } };
 }
 
 const labelsOf = (dice: Dice): NonNullable<NodeSpec["labels"]> => ({

@@ -113,7 +113,7 @@ export function divide(drive: Drive): void {
 /** Two runs of a kind give a prediction. The next run exceeds it, and then its walltime. */
 export function predict(drive: Drive): void {
   const easy = presets.get("easy") as Policy;
-  const backfill = { reserve: "head", depth: 1, assumedWalltimeMs: 3_600_000, predictFrom: 2 } as const;
+  const backfill = { protectedStarts: 1, assumedWalltimeMs: 3_600_000, predictFrom: 2 } as const;
   drive.receive(command({ kind: "setPolicy", policy: { ...easy, backfill } }), applied({ pools: [pool("H800")] }), {
     kind: "nodeSeen",
     node: node("n13", "H800"),

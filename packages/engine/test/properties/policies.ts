@@ -3,8 +3,8 @@ import fc from "fast-check";
 import type {
   BackfillRules,
   DefragmentRules,
-  ElasticRules,
   EvictionRules,
+  Growth,
   OrderKey,
   Phase,
   Policy,
@@ -47,17 +47,21 @@ const teams: fc.Arbitrary<TeamRules> = fc.record({
 
 const backfill: fc.Arbitrary<BackfillRules> = fc
   .record({
-    reserve: fc.constantFrom<BackfillRules["reserve"]>("none", "head", "head", "all"),
+    reserve: fc.constantFrom("none", "head", "head", "all"),
     depth: fc.integer({ min: 1, max: 3 }),
     assumedWalltimeMs: fc.constantFrom(2000, 100_000),
   })
   // Derived without a further random draw, so that the generated worlds stay the same.
-  .map((rules) => (rules.depth === 1 ? rules : { ...rules, predictFrom: rules.depth - 1 }));
+  .map(({ reserve, depth, assumedWalltimeMs }) => ({
+    protectedStarts: reserve === "none" ? 0 : reserve === "head" ? 1 : depth,
+    assumedWalltimeMs,
+    ...(depth === 1 ? {} : { predictFrom: depth - 1 }),
+  }));
 
 const fabric = fc.constantFrom<NonNullable<Policy["fabric"]>>("fullest", "fewest", "balanced");
 
 const eviction: fc.Arbitrary<EvictionRules> = fc.record({
-  preemptibleBelowPriority: fc.constantFrom(null, 0, 1, 100),
+  preemptible: fc.constantFrom(null, 0, 1, 100).map((belowPriority) => ({ belowPriority })),
   checkpointTimeoutMs: fc.constantFrom(0, 0, 400, 5000),
 });
 
@@ -73,14 +77,15 @@ const strategy = fc.constantFrom<NonNullable<Policy["strategy"]>>(
   "kueue-topology",
 );
 
-const elastic: fc.Arbitrary<ElasticRules> = fc.record({
-  grow: fc.constantFrom<ElasticRules["grow"]>("in-order", "last", "last", "never"),
-  by: fc.constantFrom<NonNullable<ElasticRules["by"]>>("order", "throughput", "throughput"),
-});
+const elastic: fc.Arbitrary<Growth> = fc
+  .record({
+    grow: fc.constantFrom<"in-order" | "last" | "never">("in-order", "last", "last", "never"),
+    by: fc.constantFrom("order", "throughput", "throughput"),
+  })
+  .map(({ grow, by }): Growth => (grow === "never" || by === "order" ? grow : `${grow}-by-throughput`));
 
 const defragment: fc.Arbitrary<DefragmentRules> = fc.record({
   movesPerHour: fc.constantFrom(1, 3, 100),
-  restMs: fc.constant(3_600_000),
   lossPerPairMs: fc.constantFrom(0, 1000, 1_000_000),
 });
 
@@ -91,14 +96,7 @@ export const policies: fc.Arbitrary<Policy> = fc
     name: fc.constant("random"),
     order: fc.uniqueArray(keys),
     whenHeadBlocked: fc.constantFrom<Policy["whenHeadBlocked"]>("stop", "skip", "skip"),
-    placement: fc.constantFrom<Policy["placement"]>(
-      "pack",
-      "spread",
-      "random",
-      "best-fit",
-      "fragmentation",
-      "balanced",
-    ),
+    placement: fc.constantFrom("pack", "spread", "random", "best-fit", "fragmentation", "balanced"),
     exceedsFleet: fc.constantFrom<Policy["exceedsFleet"]>("hold", "hold", "reject"),
     phases: fc.option(phases, { nil: undefined, freq: 4 }),
     teams: fc.option(teams, { nil: undefined, freq: 4 }),
@@ -117,6 +115,11 @@ export const policies: fc.Arbitrary<Policy> = fc
     const keeps = known.order.length % 3;
     if (keeps > 0) Object.assign(known, { retryInPlaceMs: keeps === 1 ? 60_000 : 450 });
     if (known.eviction !== undefined && known.order.length % 2 === 0)
-      Object.assign(known, { eviction: { ...known.eviction, unstatedPreemptible: "aboveGuarantee" } });
+      Object.assign(known, {
+        eviction: {
+          ...known.eviction,
+          preemptible: { ...known.eviction.preemptible, otherwise: "aboveGuarantee" },
+        },
+      });
     return known;
   });

@@ -169,7 +169,7 @@ describe("protected starts", () => {
     fc.assert(
       fc.property(worlds, fc.constantFrom(2000, 100_000), (world, assumedWalltimeMs) => {
         const predicted = assumedWalltimeMs === 2000 ? { predictFrom: 1 } : {};
-        const backfill = { reserve: "all", depth: 20, assumedWalltimeMs, ...predicted } as const;
+        const backfill = { protectedStarts: 20, assumedWalltimeMs, ...predicted } as const;
         const policy = { ...world.policy, backfill };
         const engine = createEngine();
         const story = new Story();

@@ -1,6 +1,6 @@
 /**
  * Optional fields of work, nodes, teams and policies: `within=leaf share=500 min=2`, `zone=a`, `guarantee=H100:8`,
- * `backfill.depth=3`.
+ * `backfill.protectedStarts=3`.
  */
 import { gangOfGroups, presets } from "../../src/index.ts";
 import type {
@@ -177,17 +177,22 @@ function knobOf(name: string, text: string): unknown {
 }
 
 /**
- * A preset with changed knobs: `default whenHeadBlocked=stop`, `default backfill.reserve=none`, `fifo
+ * A preset with changed knobs: `default whenHeadBlocked=stop`, `default backfill.protectedStarts=0`, `fifo
  * phases=place,grow`.
  */
 export function policyOf({ plain, fields }: Words): Policy {
   const preset = presets.get(plain[0] ?? "");
   if (preset === undefined) throw new Error(`unknown policy ${plain[0]}`);
-  const policy: Record<string, unknown> = { ...preset };
+  let policy: unknown = preset;
   for (const [name, text] of fields) {
-    const [section = "", knob] = name.split(".");
-    const value = knobOf(knob ?? section, text);
-    policy[section] = knob === undefined ? value : { ...(policy[section] as object | undefined), [knob]: value };
+    const path = name.split(".");
+    policy = withValue(policy, path, knobOf(path.at(-1) ?? "", text));
   }
-  return policy as unknown as Policy;
+  return policy as Policy;
+}
+
+function withValue(record: unknown, [field, ...rest]: readonly string[], value: unknown): unknown {
+  if (field === undefined) return value;
+  const fields = (record ?? {}) as Readonly<Record<string, unknown>>;
+  return { ...fields, [field]: withValue(fields[field], rest, value) };
 }

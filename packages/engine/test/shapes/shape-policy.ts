@@ -15,8 +15,8 @@ export const shapePolicy = (lazyPreemption: boolean): Policy => ({
     usageHalfLifeMs: null,
   },
   eviction: {
-    preemptibleBelowPriority: null,
+    preemptible: { belowPriority: null },
     checkpointTimeoutMs: 0,
   },
-  elastic: { grow: "in-order" },
+  elastic: "in-order",
 });

@@ -1,4 +1,5 @@
 /** Bounds over time, followed from the events: budget usage, dependencies, and the rate of defragmentation. */
+import { MIGRATION_REST_MS } from "@headroom/engine";
 import type { Event, Nomination, ReadonlyState, TeamName, WorkloadId } from "@headroom/engine";
 import type { SimulatedRound } from "../run/simulation.ts";
 import { mustHold } from "./violation.ts";
@@ -62,10 +63,10 @@ export class Bounds {
   }
 
   #onMove({ policy }: ReadonlyState, { atMs, workloadId }: Event & { readonly kind: "evictionPlanned" }): void {
-    const { movesPerHour = 0, restMs = 0 } = policy.defragment ?? {};
+    const { movesPerHour = 0 } = policy.defragment ?? {};
     const last = this.#moves.findLast((move) => move.workloadId === workloadId);
     mustHold(
-      last === undefined || atMs >= last.atMs + restMs,
+      last === undefined || atMs >= last.atMs + MIGRATION_REST_MS,
       () => `${workloadId} was moved at ${last?.atMs} ms and again at ${atMs}`,
     );
     this.#moves.push({ atMs, workloadId });

@@ -2,16 +2,16 @@
  * Typical demand of a list of jobs, as in FGD's evaluation: the most frequent kinds of job, until they make up 95% of
  * the list.
  */
-import type { Policy } from "@headroom/engine";
+import type { Policy, TypicalDemand } from "@headroom/engine";
 import type { TraceJob } from "../trace/trace.ts";
 
-type TypicalDemand = NonNullable<Policy["typicalDemand"]>;
+type Demand = readonly TypicalDemand[];
 
 /** Share of the list in percent; the kind that crosses it is included. */
 const TYPICAL_PERCENT = 95;
 
-function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
-  const kinds = new Map<string, TypicalDemand[number]>();
+function typicalDemandOf(population: readonly TraceJob[]): Demand {
+  const kinds = new Map<string, TypicalDemand>();
   for (const { accelerators, shareMilli, coresMilli } of population) {
     const milli = shareMilli ?? 1000;
     const key = `${accelerators}|${milli}|${coresMilli}`;
@@ -37,7 +37,7 @@ function typicalDemandOf(population: readonly TraceJob[]): TypicalDemand {
  * stays unchanged.
  */
 export function withTypicalDemand(policy: Policy, population: readonly TraceJob[]): Policy {
-  if (policy.placement !== "fragmentation" || policy.typicalDemand !== undefined || population.length === 0)
-    return policy;
-  return { ...policy, typicalDemand: typicalDemandOf(population) };
+  const { placement: order } = policy;
+  if (order !== "fragmentation" || population.length === 0) return policy;
+  return { ...policy, placement: { order, typicalDemand: typicalDemandOf(population) } };
 }

@@ -44,9 +44,9 @@ const toldOfTeams = (inputs: readonly Input[], bend: (team: Team) => Team): read
 const overBudget = (team: Team, over: "warn" | "hold" | "stop"): Team =>
   team.budget === undefined ? team : { ...team, budget: { ...team.budget, over } };
 
-const reserving = (policy: Policy, reserve: "none" | "head"): Policy => ({
+const reserving = (policy: Policy, protectedStarts: 0 | 1): Policy => ({
   ...policy,
-  backfill: { ...(policy.backfill ?? { depth: 1, assumedWalltimeMs: 86_400_000 }), reserve },
+  backfill: { ...(policy.backfill ?? { assumedWalltimeMs: 86_400_000 }), protectedStarts },
 });
 
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
@@ -100,14 +100,14 @@ export const plantedInBounds: readonly PlantedBug[] = [
   {
     name: "work goes past a protected start and delays it",
     found: /went past w\d+ and delayed its start/,
-    bendInputs: (inputs) => withPolicies(inputs, (policy) => reserving(policy, "none")),
-    bendState: (state) => view(state, { policy: reserving(state.policy, "head") }),
+    bendInputs: (inputs) => withPolicies(inputs, (policy) => reserving(policy, 0)),
+    bendState: (state) => view(state, { policy: reserving(state.policy, 1) }),
   },
   {
     name: "of two that are alike the second goes first",
     found: /which is like it and comes first, waits|is out of the order of submission/,
     bendState: (state) =>
-      state.policy.whenHeadBlocked === "skip" && (state.policy.backfill?.reserve ?? "none") === "none"
+      state.policy.whenHeadBlocked === "skip" && (state.policy.backfill?.protectedStarts ?? 0) === 0
         ? view(state, { workloads: withAll(state.workloads, (each) => ({ ...each, ordinal: -each.ordinal })) })
         : state,
   },

@@ -3,8 +3,8 @@ import { waivedInvariants } from "@headroom/engine-oracle";
 import type {
   BackfillRules,
   DefragmentRules,
-  ElasticRules,
   EvictionRules,
+  Growth,
   OrderKey,
   Phase,
   Policy,
@@ -59,8 +59,7 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
     phases,
     teams,
     backfill: {
-      reserve: luck.pick(["none", "head", "all"]),
-      depth: luck.between(1, 3),
+      protectedStarts: randomProtectedStarts(luck),
       assumedWalltimeMs: luck.pick([2000, 100_000]),
       ...(heedsNames ? randomPrediction(luck.aside("prediction")) : {}),
     },
@@ -70,15 +69,20 @@ export function randomPolicy(luck: Luck, heedsNames: boolean): Policy {
   };
   const isUnconstrained = luck.chance(30);
   const isBalanced = luck.chance(30) && plain.fabric === "fewest";
-  const elastic: ElasticRules = {
-    grow: luck.pick(["in-order", "last", "last", "never"]),
-    by: luck.aside("growth").pick(["order", "throughput"]),
-  };
+  const grow = luck.pick<"in-order" | "last" | "never">(["in-order", "last", "last", "never"]);
+  const isByGain = luck.aside("growth").pick(["order", "throughput"]) === "throughput" && grow !== "never";
+  const elastic: Growth = isByGain ? `${grow}-by-throughput` : grow;
   const whole: Policy = { ...plain, elastic, ...(isBalanced ? { fabric: "balanced" } : {}) };
   const reservedTopology = luck.aside(`shapes ${luck.drawn}`);
   if (heedsNames && !phases.includes("rebalance") && reservedTopology.chance(15))
     return { ...whole, strategy: reservedTopology.chance(50) ? "hived" : "hived-eager" };
   return { ...whole, strategy: victims ?? (isUnconstrained ? "kueue-topology" : share) };
+}
+
+function randomProtectedStarts(luck: Luck): number {
+  const reserve = luck.pick(["none", "head", "all"]);
+  const depth = luck.between(1, 3);
+  return reserve === "none" ? 0 : reserve === "head" ? 1 : depth;
 }
 
 /** Names describe the work. */
@@ -117,7 +121,6 @@ function randomDefragmentation(luck: Luck, phases: readonly Phase[]): Defragment
   if (!phases.includes("place") || !luck.chance(50)) return null;
   return {
     movesPerHour: luck.pick([1, 3, 100]),
-    restMs: 3_600_000,
     lossPerPairMs: luck.pick([500, 20_000, 1_000_000]),
     ...(luck.chance(25) ? { during: { times: everyMinute, lastsMs: luck.pick([5000, 30_000]) } } : {}),
   };
@@ -154,7 +157,7 @@ function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules & { read
   const isFinal = luck.pick([true, true, false]);
   return {
     victims: found === "kueue-fair-sharing" && isFinal ? "kueue-fair-sharing-final" : found,
-    preemptibleBelowPriority: luck.pick([null, 0, 1]),
+    preemptible: { belowPriority: luck.pick([null, 0, 1]) },
     checkpointTimeoutMs: luck.aside("checkpoints").pick([0, 30, 1000, 20_000]),
   };
 }

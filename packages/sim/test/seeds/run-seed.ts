@@ -196,7 +196,7 @@ function isGang(state: ReadonlyState, { attemptId }: { readonly attemptId: Attem
 /** Whether work starts beside the protected start of an earlier request that could run on the fleet. */
 function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloadId: WorkloadId }): boolean {
   const started = state.workloads.get(workloadId);
-  if (started === undefined || (state.policy.backfill?.reserve ?? "none") === "none") return false;
+  if (started === undefined || (state.policy.backfill?.protectedStarts ?? 0) === 0) return false;
   const { couldEver } = feasibility(state);
   return [...state.workloads.values()].some(
     (other) =>

@@ -87,7 +87,7 @@ export class Reservations {
     const { backfill } = world.rules;
     this.#world = world;
     this.#nowMs = nowMs;
-    this.#most = backfill.reserve === "head" ? 1 : backfill.depth;
+    this.#most = backfill.protectedStarts;
     this.#due = isPutOff ? [] : null;
   }
 

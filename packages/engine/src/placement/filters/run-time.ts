@@ -6,7 +6,7 @@ import type { Filter } from "./filter.ts";
 export const runTime: Filter = {
   name: "runTime",
   signature: ({ spec, actor }, { rules, calendar }) => {
-    if (rules.backfill.reserve === "none" && !calendar.hasWindows) return undefined;
+    if (rules.backfill.protectedStarts === 0 && !calendar.hasWindows) return undefined;
     const durationMs = longestDurationMs(rules, spec);
     return predictsRuns(rules) ? `${durationMs} ${runKindsOf({ spec, actor })[0]}` : durationMs;
   },

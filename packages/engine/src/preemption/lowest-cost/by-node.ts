@@ -15,7 +15,7 @@ import type { DrainCandidate } from "./drain-candidates.ts";
 import { isAsLarge, isStuck, mayStrangersMove, planFor } from "./evict-or-migrate.ts";
 import { steadily, wholeOf } from "../candidates.ts";
 import type { VictimCandidate } from "../candidates.ts";
-import { moveLossMsMax } from "./consolidate.ts";
+import { MOVE_LOSS_MS_MAX } from "./consolidate.ts";
 import type { Plan } from "../plan.ts";
 import { isEvictable, isOnAny } from "../eligibility.ts";
 import type { CostSearch } from "./cost-search.ts";
@@ -131,7 +131,7 @@ function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCa
       const workload = workloadOf(world, attempt.workloadId);
       const { spec } = workload;
       const timeoutMs = checkpointTimeoutOf(world.rules, spec);
-      if (timeoutMs === 0 || timeoutMs + (spec.restartCostMs ?? 0) > moveLossMsMax(world)) continue;
+      if (timeoutMs === 0 || timeoutMs + (spec.restartCostMs ?? 0) > MOVE_LOSS_MS_MAX) continue;
       if (workload.id === own?.id || !isEvictable(batch, attempt) || !isOnAny(world, attempt, types)) continue;
       found.push(wholeOf(batch, workload, attempt));
     }

@@ -26,7 +26,8 @@ import { antiAffinityFrom, areasFor, chooseIn } from "./drain-areas.ts";
 import type { Area } from "./drain-areas.ts";
 
 export const MOVES_MAX = 8;
-const MOVE_LOSS_MS_MAX = 600_000;
+/** Maximum work, in ms, that each accelerator of a migrating attempt may lose since its last checkpoint. */
+export const MOVE_LOSS_MS_MAX = 600_000;
 /**
  * Maximum number of domains simulated: each simulation places all victims again. If many domains are equally good, a
  * few show whether any works.
@@ -257,9 +258,6 @@ function drainCandidate(accelerators: number, slot: NodeSlot, movable: readonly 
   return freed >= missing ? { slot, moves, cost } : null;
 }
 
-/** Maximum loss of work of a migrating attempt, in ms for each of its accelerators. */
-export const moveLossMsMax = ({ rules }: World): number => rules.eviction.moveLossMsMax ?? MOVE_LOSS_MS_MAX;
-
 function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): Movable[] {
   const { world } = batch;
   return [...slot.attempts]
@@ -271,7 +269,7 @@ function movableOn(batch: Batch, slot: NodeSlot, costOf: DrainQuery["costOf"]): 
       const here = attempt.workers.filter(({ node }) => node === slot.node.id);
       const cost = costOf(attempt, workload);
       const lossMs = evictionLoss(world, attempt, batch.nowMs) / Math.max(1, acceleratorsOf(attempt, workload));
-      if (lossMs > moveLossMsMax(world)) return [];
+      if (lossMs > MOVE_LOSS_MS_MAX) return [];
       return [{ attempt, workload, count: acceleratorsIn(partsOf(gang, here)), cost }];
     })
     .toSorted((left, right) => left.cost - right.cost || left.attempt.placedSequence - right.attempt.placedSequence);

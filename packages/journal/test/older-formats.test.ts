@@ -1,6 +1,6 @@
 /**
- * Opens every journal of `test/history` in the form that an older build left on disk: format 1, with digests of states
- * that had other field names.
+ * Opens journals of `test/history` in the form that older builds left on disk: formats 1 and 2, with digests of states
+ * that had other field names or other policies.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,14 @@ import { createEngine, replayEngine, type JournalGroup } from "@headroom/engine"
 import { describe, expect, it } from "vitest";
 import { openForWriting } from "../src/database.ts";
 import { eventsOf, sqliteJournal } from "../src/index.ts";
+import { verifyJournal } from "../src/verify-journal.ts";
 
 const folder = path.resolve(import.meta.dirname, "../../../test/history");
-const names = readdirSync(folder).filter((name) => name.endsWith(".journal.jsonl") && name < "0021");
+const all = readdirSync(folder).filter((name) => name.endsWith(".journal.jsonl"));
+const names = all.filter((name) => name < "0021");
+const lastOf2 = all.find((name) => name.startsWith("0026")) ?? "";
 
-async function writeFormat1(directory: string, groups: readonly JournalGroup[]): Promise<void> {
+async function writeFormat(format: number, directory: string, groups: readonly JournalGroup[]): Promise<void> {
   const { journal } = await sqliteJournal(directory)(0);
   await journal.close();
   const database = openForWriting(directory, "full");
@@ -22,17 +25,20 @@ async function writeFormat1(directory: string, groups: readonly JournalGroup[]):
   );
   for (const { firstSequence, count, chain, text } of groups) insert.run(firstSequence, count, 0, chain, text);
   database.prepare("INSERT INTO digests VALUES (?, ?)").run(1, "0".repeat(32));
-  database.exec("PRAGMA user_version = 1");
+  database.exec(`PRAGMA user_version = ${format}`);
   database.close();
 }
 
-describe("a journal of format 1", () => {
-  it.each(names)("%s is brought forward when it is opened", async (name) => {
+const older = [...names.map((name): [number, string] => [1, name]), [2, lastOf2] as const];
+
+describe("a journal of an older format", () => {
+  it.each(older)("%i is brought forward when it is opened: %s", async (format, name) => {
     const lines = readFileSync(path.join(folder, name), "utf8").trimEnd().split("\n");
     const groups = lines.map((line) => JSON.parse(line) as JournalGroup);
-    const directory = mkdtempSync(path.join(tmpdir(), "headroom-format-1-"));
+    const directory = mkdtempSync(path.join(tmpdir(), "headroom-older-format-"));
     try {
-      await writeFormat1(directory, groups);
+      await writeFormat(format, directory, groups);
+      expect(verifyJournal(directory)).toMatchObject({ digestCount: 0, chain: groups.at(-1)?.chain });
       const { journal, engine } = await sqliteJournal(directory)(0);
       const replayed = createEngine();
       replayEngine(replayed, groups);
