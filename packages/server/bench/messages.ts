@@ -55,16 +55,20 @@ export interface ReadersConfig {
   readonly port: number;
   readonly token: string;
   readonly readers: number;
-  /** A reader is done when this event has arrived. */
+  /**
+   * `catchUp`: reads from the first event until `untilSequence`. `follow`: reads new events until the parent sends a message. `stalled`:
+   * reads the first bytes of the stream and nothing more.
+   */
+  readonly mode: "catchUp" | "follow" | "stalled";
   readonly untilSequence: number;
-  /** Reads the first bytes of the stream and nothing more. */
-  readonly isStalled: boolean;
 }
 
 export interface ReadersFigures {
   readonly elapsedMs: number;
-  /** Lines of the reader that has the fewest. */
+  /** Lines of the reader that has the fewest; events where they follow. */
   readonly lineCount: number;
+  /** Events whose sequence does not follow the one before, over all readers that follow. */
+  readonly gapCount: number;
 }
 
 export function tellParent(message: ControlPlaneReady | ControlPlaneFigures | LoadFigures | ReadersFigures): void {

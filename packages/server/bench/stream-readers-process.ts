@@ -1,39 +1,91 @@
-/** Readers of the event stream over raw sockets: they read everything up to an event, or stop reading once the stream has begun. */
+/** Readers of the event stream over raw sockets: they read up to an event, follow until they are stopped, or stop reading. */
 import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { tellParent } from "./messages.ts";
 import type { ReadersConfig } from "./messages.ts";
 
 const config = JSON.parse(process.argv[2] ?? "{}") as ReadersConfig;
-const beganMs = performance.now();
+const NEWLINE = 10;
 
-/** Resolves with the count of events when the one with `untilSequence` has arrived; a stalled reader, when its stream has begun. */
-function read({ port, token, untilSequence, isStalled }: ReadersConfig): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const socket = connect(port, "127.0.0.1");
-  const last = Buffer.from(`{"sequence":${untilSequence},`);
-  let count = 0;
+interface ReaderResult {
+  readonly lineCount: number;
+  readonly gapCount: number;
+}
+
+function open(from: string): Socket {
+  const socket = connect(config.port, "127.0.0.1");
+  socket.write(
+    `GET /v1/events${from} HTTP/1.1\r\nHost: 127.0.0.1:${config.port}\r\nAuthorization: Bearer ${config.token}\r\nAccept: application/x-ndjson\r\n\r\n`,
+  );
+  return socket;
+}
+
+function catchUp(): Promise<ReaderResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReaderResult>();
+  const socket = open("");
+  const last = Buffer.from(`{"sequence":${config.untilSequence},`);
+  let lineCount = 0;
   let tail = Buffer.alloc(0);
   socket.on("data", (piece: Buffer) => {
-    if (isStalled) {
-      socket.pause();
-      resolve(0);
-      return;
-    }
-    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) count++;
+    for (let at = piece.indexOf(NEWLINE); at >= 0; at = piece.indexOf(NEWLINE, at + 1)) lineCount++;
     const seen = Buffer.concat([tail, piece]);
     tail = Buffer.from(seen.subarray(-last.length));
     if (!seen.includes(last)) return;
     socket.destroy();
-    resolve(count);
+    resolve({ lineCount, gapCount: 0 });
   });
   socket.on("error", reject);
-  socket.write(
-    `GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\nAccept: application/x-ndjson\r\n\r\n`,
-  );
   return promise;
 }
 
-const counts = await Promise.all(Array.from({ length: config.readers }, () => read(config)));
-tellParent({ elapsedMs: performance.now() - beganMs, lineCount: Math.min(...counts) });
+/** Resolves when the stream has begun, and stays open. */
+function stall(): Promise<ReaderResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReaderResult>();
+  const socket = open("");
+  socket.on("data", () => {
+    socket.pause();
+    resolve({ lineCount: 0, gapCount: 0 });
+  });
+  socket.on("error", reject);
+  return promise;
+}
+
+/** Reads new events until `isOver` resolves. */
+function follow(isOver: Promise<void>): Promise<ReaderResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReaderResult>();
+  const socket = open("?from=next");
+  let [text, lineCount, gapCount] = ["", 0, 0];
+  let previous: number | null = null;
+  socket.setEncoding("utf8");
+  socket.on("data", (piece: string) => {
+    const lines = (text + piece).split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      const sequence = /^\{"sequence":(\d+),/.exec(line)?.[1];
+      if (sequence === undefined) continue;
+      lineCount++;
+      if (previous !== null && Number(sequence) !== previous + 1) gapCount++;
+      previous = Number(sequence);
+    }
+  });
+  socket.on("error", reject);
+  void isOver.then(() => {
+    socket.destroy();
+    resolve({ lineCount, gapCount });
+  });
+  return promise;
+}
+
+const isOver = new Promise<void>((resolve) => {
+  if (config.mode === "follow") process.once("message", () => resolve());
+});
+const readers = { catchUp, stalled: stall, follow: () => follow(isOver) };
+const beganMs = performance.now();
+const results = await Promise.all(Array.from({ length: config.readers }, readers[config.mode]));
+tellParent({
+  elapsedMs: performance.now() - beganMs,
+  lineCount: Math.min(...results.map(({ lineCount }) => lineCount)),
+  gapCount: results.reduce((sum, { gapCount }) => sum + gapCount, 0),
+});
 // Stalled readers stay until the parent ends this process.
-if (!config.isStalled) process.disconnect?.();
+if (config.mode !== "stalled") process.disconnect?.();

@@ -1,6 +1,6 @@
 /**
- * Readers of the event stream beside submissions: readers that catch up on 50,000 events, and readers that do not read.
- * Prints the control plane's event-loop delay and the latency of a submission. Options: `--seconds N` with stalled
+ * Readers of the event stream beside submissions: readers that catch up on 50,000 events, readers of new events, and readers that do not
+ * read. Prints the control plane's event-loop delay and the latency of a submission. Options: `--seconds N` with stalled
  * readers (15), `--json`.
  */
 import { fork } from "node:child_process";
@@ -15,7 +15,7 @@ import type { ControlPlaneFigures, ControlPlaneReady, LoadFigures, ReadersConfig
 
 const WAITING = 50_000;
 const CATCHING_UP = 32;
-const STALLED = 256;
+const READERS_MAX = 256;
 /** A submission every 20 ms: enough to notice a pause, too few to be a load. */
 const PROBE_PAUSE_MS = 20;
 /** Longer than every scenario; the prober is ended with its scenario. */
@@ -38,6 +38,8 @@ const start = (file: string, config: object): ChildProcess =>
 interface Measured extends ControlPlaneFigures, LoadFigures {
   readonly scenario: string;
   readonly readersMs: number | null;
+  readonly lineCount: number | null;
+  readonly gapCount: number | null;
 }
 
 const home = mkdtempSync(path.join(tmpdir(), "headroom-bench-"));
@@ -53,26 +55,28 @@ async function measure(scenario: string, during: () => Promise<ReadersFigures | 
   const probed = await next<LoadFigures>(prober);
   plane.send("end");
   const figures = await next<ControlPlaneFigures>(plane);
-  measured.push({ scenario, readersMs: readers?.elapsedMs ?? null, ...probed, ...figures });
+  const { elapsedMs: readersMs, lineCount, gapCount } = readers ?? { elapsedMs: null, lineCount: null, gapCount: null };
+  measured.push({ scenario, readersMs, lineCount, gapCount, ...probed, ...figures });
 }
 
 const ready = await next<ControlPlaneReady>(plane);
 try {
-  const of = (readers: number, isStalled: boolean): ReadersConfig => ({
-    ...ready,
-    readers,
-    isStalled,
-    untilSequence: WAITING,
-  });
+  const readersOf = (mode: ReadersConfig["mode"], readers: number): ChildProcess =>
+    start("stream-readers-process.ts", { ...ready, readers, mode, untilSequence: WAITING } satisfies ReadersConfig);
   await measure("no reader", async () => {
     await sleep(IDLE_MS);
     return null;
   });
-  await measure(`${CATCHING_UP} readers that catch up`, () =>
-    next<ReadersFigures>(start("stream-readers-process.ts", of(CATCHING_UP, false))),
-  );
-  await measure(`${STALLED} readers that do not read`, async () => {
-    const readers = start("stream-readers-process.ts", of(STALLED, true));
+  await measure(`${CATCHING_UP} readers that catch up`, () => next<ReadersFigures>(readersOf("catchUp", CATCHING_UP)));
+  await measure(`${READERS_MAX} readers of new events`, async () => {
+    const readers = readersOf("follow", READERS_MAX);
+    await sleep(stalledMs);
+    readers.send("end");
+    return next<ReadersFigures>(readers);
+  });
+  await measure(`${READERS_MAX} readers that catch up`, () => next<ReadersFigures>(readersOf("catchUp", READERS_MAX)));
+  await measure(`${READERS_MAX} readers that do not read`, async () => {
+    const readers = readersOf("stalled", READERS_MAX);
     try {
       const figures = await Promise.race([next<ReadersFigures>(readers), sleep(stalledMs, null)]);
       await sleep(stalledMs);
@@ -96,6 +100,8 @@ const rows = measured.map((each) => ({
   "submission p99 ms": rounded(each.latencyP99Ms),
   "submission max ms": rounded(each.latencyMaxMs),
   "readers took ms": each.readersMs === null ? null : Math.round(each.readersMs),
+  "lines of a reader": each.lineCount,
+  gaps: each.gapCount,
   "cpu s": rounded(each.cpuS),
   "rss MiB": each.rssMib,
 }));
