@@ -65,6 +65,7 @@ it.skipIf(!canIsolate).each([
   const walked = walk("README.md", nvidiaSmi);
   check(walked);
   expect(stepOf(walked, "npm start").output).toMatch(fleet);
+  expect(stepOf(walked, "npm start").output).not.toContain("were not read");
   expect(stepOf(walked, "node examples/serving/chat.mjs").output).toContain("import {");
   expect(stepOf(walked, "npx headroom apply").output).toMatch(/1 to create.*[^]*created workload llama-ft/);
   const simulated = stepOf(walked, "npx headroom simulate");

@@ -62,6 +62,7 @@ export { answerSizing, type SizingAnswer, type SizingQuestion } from "./sizing/a
 export * from "./sizing/failures.ts";
 export { sizeNetwork, type JobMix, type MixJob, type NetworkReport } from "./sizing/network.ts";
 export type { Impossible, ModelChoice } from "./sizing/resolve.ts";
+export * from "./sizing/serving-comparison.ts";
 export * from "./sizing/serving.ts";
 export * from "./sizing/storage.ts";
 export { describePlan } from "./sizing/plan-text.ts";

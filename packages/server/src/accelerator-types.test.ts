@@ -77,7 +77,14 @@ describe("accelerator types", () => {
     const live = await start();
     const { client } = live;
     const team = (name: string, limit: Record<string, number>) => ({ name, parent: null, limit });
-    await client.apply({ teams: [team("byfamily", { H100: 1 }), team("bytype", { "H100-80GB-HBM3": 1 })] });
+    const applied = await client.apply({
+      teams: [team("byfamily", { H100: 1 }), team("bytype", { "H100-80GB-HBM3": 1 })],
+    });
+    expect(applied.warnings).toBeUndefined();
+    const beyond = { ...team("byfamily", { H100: 9 }), guarantee: { H100: 3 } };
+    expect((await client.apply({ teams: [beyond] }, { dryRun: true })).warnings).toMatchObject([
+      { message: "Team byfamily is guaranteed 3 H100 accelerators, and the fleet has 2." },
+    ]);
     const { items } = await client.teams();
     expect(items.map(({ name, limit }) => [name, limit])).toEqual(
       expect.arrayContaining([

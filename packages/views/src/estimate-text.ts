@@ -10,15 +10,30 @@ import { durationText, grouped, plural } from "./plain-text.ts";
 export function estimateSentence({ state }: Engine, estimate: Omit<StartEstimate, "sentence">): string {
   const { atMs, p10AtMs, p50AtMs, p90AtMs } = estimate;
   if (p50AtMs === null) return noTimeSentence(estimate);
-  const after = (instantMs: number): string => durationText(Math.max(0, Math.round((instantMs - atMs) / 1000) * 1000));
-  const early = after(p10AtMs ?? p50AtMs);
-  const range =
-    p90AtMs === null
-      ? `not before ${early} from now, perhaps ${beyondPlayed(estimate)}`
-      : `between ${early} and ${after(p90AtMs)} from now`;
+  const inMs = (instantMs: number): number => Math.max(0, Math.round((instantMs - atMs) / 1000) * 1000);
+  const after = (instantMs: number): string => durationText(inMs(instantMs));
+  const early = p10AtMs ?? p50AtMs;
+  const range = rangeText({
+    early: inMs(early) === 0 ? null : after(early),
+    late: p90AtMs === null ? null : after(p90AtMs),
+    beyond: beyondPlayed(estimate),
+  });
   const subject = subjectOf(state, estimate.workloadId);
-  const start = p50AtMs > atMs ? `starts in about ${after(p50AtMs)}` : "is due to start";
+  const start = inMs(p50AtMs) > 0 ? `starts in about ${after(p50AtMs)}` : "is due to start";
   return `${subject} ${start}, with 80% probability ${range}; ${groundsText(estimate)}.${accuracyText(estimate)}`;
+}
+
+interface Range {
+  /** `null`: now. */
+  readonly early: string | null;
+  /** `null`: after the simulated period. */
+  readonly late: string | null;
+  readonly beyond: string;
+}
+
+function rangeText({ early, late, beyond }: Range): string {
+  if (late === null) return `${early === null ? "from now on" : `not before ${early} from now`}, perhaps ${beyond}`;
+  return early === null ? `within ${late}` : `between ${early} and ${late} from now`;
 }
 
 /** For an array, the estimated task. */

@@ -162,6 +162,18 @@ describe("an estimate", () => {
     expect(sentenceOf(array)).toBe(`The last of its tasks ${rest}`);
   });
 
+  it("of work that may start at once says so instead of a wait of 0 s", () => {
+    const fleet = SmallFleet.withNodes(1, 4);
+    const workloadId = fleet.submit("soon");
+    const soon = { workloadId, ...range, p10AtMs: 0, p50AtMs: 400, p90AtMs: 67_000 };
+    expect(estimateView(fleet.engine, soon).sentence).toMatch(
+      /^It is due to start, with 80% probability within 1 min 7 s; 67 attempts end before it/,
+    );
+    expect(estimateView(fleet.engine, { ...soon, p90AtMs: null }).sentence).toContain(
+      "with 80% probability from now on, perhaps beyond the horizon; ",
+    );
+  });
+
   it("that cannot be given begins with what it waits for, unless the verdict stands beside it", () => {
     const fleet = SmallFleet.withNodes(1, 4);
     const workloadId = fleet.submit("held", { hold: true });

@@ -3,7 +3,7 @@
  * policy; they are accepted all the same.
  */
 import { ALL_ACCELERATORS, RESOURCES_BESIDE_TYPES, rulesOf } from "@headroom/engine";
-import type { Policy, ReadonlyState } from "@headroom/engine";
+import type { Node, Policy, ReadonlyState } from "@headroom/engine";
 import { nearestName } from "@headroom/protocol";
 import type { ApplyRequest, ApplyWarning } from "@headroom/protocol";
 import { acceleratorNoun, grouped, resourceForm } from "./plain-text.ts";
@@ -29,10 +29,12 @@ export interface QuotaSetting {
   readonly teams: readonly QuotaTeam[];
   /** The declared teams: warnings are about them and their parents only. */
   readonly declared: ReadonlySet<string>;
-  /** Accelerator types of all pools after the change; empty: there is no fleet yet, and any name is accepted. */
+  /** Types and families of all pools after the change; empty: there is no fleet yet, and any name is accepted. */
   readonly acceleratorTypes: readonly string[];
   /** On all nodes, by type; types without nodes are omitted. */
   readonly acceleratorCounts: ReadonlyMap<string, number>;
+  /** The same by family; absent: no type belongs to one. */
+  readonly familyCounts?: ReadonlyMap<string, number>;
   /** The active policy. */
   readonly policy: Policy;
 }
@@ -47,8 +49,9 @@ export function quotaWarningsOf(
   return quotaWarnings({
     teams: [...after.values()],
     declared: new Set(request.teams.map(({ name }) => name)),
-    acceleratorTypes: [...new Set([...pools.values(), ...request.pools].map(({ acceleratorType }) => acceleratorType))],
-    acceleratorCounts: countsByType(nodes),
+    acceleratorTypes: typesAndFamilies([...pools.values(), ...request.pools]),
+    acceleratorCounts: countsBy(nodes, ({ acceleratorType }) => acceleratorType),
+    familyCounts: countsBy(nodes, ({ acceleratorFamily }) => acceleratorFamily),
     policy,
   });
 }
@@ -59,10 +62,24 @@ export const policyWarnings = ({ teams }: Pick<ReadonlyState, "teams">, policy: 
     onTopOfOthers(branch, policy).map((message) => ({ team: branch.team.name, message })),
   );
 
-function countsByType(nodes: ReadonlyState["nodes"]): ReadonlyMap<string, number> {
+interface TypedPool {
+  readonly acceleratorType: string;
+  readonly acceleratorFamily?: string | undefined;
+}
+
+const typesAndFamilies = (pools: readonly TypedPool[]): string[] => [
+  ...new Set(
+    pools.flatMap(({ acceleratorType, acceleratorFamily }) => [acceleratorType, acceleratorFamily ?? []].flat()),
+  ),
+];
+
+function countsBy(nodes: ReadonlyState["nodes"], nameOf: (node: Node) => string | undefined): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { acceleratorType: type, acceleratorCount: count } of nodes.values())
-    if (count > 0) counts.set(type, (counts.get(type) ?? 0) + count);
+  for (const node of nodes.values()) {
+    const name = nameOf(node);
+    if (name !== undefined && node.acceleratorCount > 0)
+      counts.set(name, (counts.get(name) ?? 0) + node.acceleratorCount);
+  }
   return counts;
 }
 
@@ -132,9 +149,19 @@ function quantityText(resource: string, amount: number): string {
 }
 
 /** For single declared teams, else for all root teams together, whose guarantees must be kept at once. */
-function beyondFleet({ teams, declared, acceleratorCounts, policy }: QuotaSetting): ApplyWarning[] {
+function beyondFleet({
+  teams,
+  declared,
+  acceleratorCounts,
+  familyCounts = new Map(),
+  policy,
+}: QuotaSetting): ApplyWarning[] {
   const total = [...acceleratorCounts.values()].reduce((sum, count) => sum + count, 0);
-  const counts = new Map([...acceleratorCounts, ...(total === 0 ? [] : [[ALL_ACCELERATORS, total] as const])]);
+  const counts = new Map([
+    ...familyCounts,
+    ...acceleratorCounts,
+    ...(total === 0 ? [] : [[ALL_ACCELERATORS, total] as const]),
+  ]);
   const changed = teams.filter(({ name }) => declared.has(name));
   const resources = new Set(changed.flatMap(({ guarantee = {} }) => Object.keys(guarantee)));
   return [...resources].flatMap((resource): ApplyWarning[] => {

@@ -65,6 +65,8 @@ describe("run --follow", () => {
     expect(second).toMatchObject({ spec: { preemptible: false, after: [{ workload: "first", on: "ok" }] } });
     const refused = await headroom(["run", "--after", "nobody:soon", "--", "true"]);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--after: must be ok, failed or any")]);
+    const valued = await headroom(["run", "--preemptible", "false", "--", "sleep", "60"]);
+    expect([valued.code, valued.stderr]).toEqual([2, expect.stringContaining("--preemptible takes no value")]);
   });
 
   it("answers 130 when it is interrupted, and the work goes on", async () => {
@@ -334,7 +336,13 @@ describe("looking", () => {
       code: 1,
       stderr: expect.stringContaining("The fleet has no level leef of failure domains"),
     });
-    for (const pool of ["b200", "b200:gpus=8,nodes=2", "b200:nodes=x,type=B200", "b200:wheels=4"])
+    for (const pool of [
+      "b200",
+      "b200:gpus=8,nodes=2",
+      "b200:type=B200,nodes=2",
+      "b200:nodes=x,type=B200,gpus=8",
+      "b200:wheels=4",
+    ])
       expect(await headroom(["what-if", "--add-pool", pool])).toMatchObject({
         code: 2,
         stderr: expect.stringContaining(`--add-pool ${pool}: `),

@@ -21,7 +21,7 @@ const modelOptions: readonly OptionDefinition[] = [
   { flags: "--model <name>", description: "a preset, or the path of a config.json", complete: "file" },
   {
     flags: "--accelerator <name>",
-    description: "name or alias: H100, B200-SXM, MI300X … (training without it: all, side by side)",
+    description: "name or alias: H100, B200-SXM, MI300X … (default: all, side by side)",
   },
   { flags: "--profile <file>", description: "profile written by `headroom calibrate`", complete: "file" },
   {
@@ -119,6 +119,7 @@ const serveCommand = defineCommand<ServingOptions>({
   summary: "Replicas, latency and cost of an endpoint under traffic",
   details: `Examples:
   headroom size serve --model llama-3-70b --accelerator H100 --weights fp8 --requests 20 --prompt 2000 --output 300 --price 2.5
+  headroom size serve --model deepseek-v3 --requests 5
   headroom size serve --model deepseek-v3 --accelerator H200 --weights fp8 --requests 5 --ttft 2s --tpot 50ms --layout tp=8,ep=8`,
   options: [
     ...modelOptions,

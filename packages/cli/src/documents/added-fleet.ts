@@ -44,6 +44,7 @@ export function addedPool(text: string): AddedPool {
     if (field !== undefined) pool[field] = numbers.has(key) && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
   }
   if (given.has("gpus") && !given.has("type")) throw refuse("name the accelerator type: type=B200");
+  if (given.has("type") && !given.has("gpus")) throw refuse("state the accelerators of each node: gpus=8");
   const site = given.get("site");
   const reading = readDocument({ kind: "fleet", sites: [{ name: site ?? "added", pools: [pool] }] });
   const [found] = addedPools(fleetOf(reading, refuse));

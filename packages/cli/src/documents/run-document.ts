@@ -14,6 +14,7 @@ export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly model?: string;
   readonly sequence?: string;
   readonly batch?: string;
+  readonly preemptible?: boolean;
 }
 
 /** Options of fields that are not simply the option's value. */
@@ -40,6 +41,7 @@ export function runDocument(
   directory: string,
 ): RunDocument {
   if (command.length === 0) throw new CliError("say what to run: headroom run -- COMMAND …", exitCode.usage);
+  refuseValueOfFlag(command, given);
   const document: Record<string, unknown> = {
     kind: "train",
     name: generatedName(command),
@@ -66,6 +68,18 @@ export function runDocument(
     return `${flag ?? field}: ${message}`;
   });
   throw new CliError(lines.join("\n"), exitCode.usage);
+}
+
+/** Values of the field `preemptible` in workload files. */
+const preemptibleValues: ReadonlySet<string> = new Set(["true", "false", "aboveGuarantee"]);
+
+/** `run --preemptible false sleep 60` would run `false`: the option takes no value. */
+function refuseValueOfFlag([first = "", ...rest]: readonly string[], { preemptible }: RunOptions): void {
+  if (preemptible === undefined || rest.length === 0 || !preemptibleValues.has(first)) return;
+  throw new CliError(
+    `--preemptible takes no value: write --preemptible or --no-preemptible (without either, work can be preempted above the guarantee). To run the program ${first}, write /bin/${first}.`,
+    exitCode.usage,
+  );
 }
 
 /** The option of a field that may be given several times. */

@@ -1,5 +1,5 @@
 /** `headroom size serve`: replicas, latency and cost of an endpoint under traffic. */
-import type { ServingPlanRow, ServingReport, ServingSizing } from "@headroom/perf";
+import type { Impossible, ServingOnAccelerator, ServingPlanRow, ServingReport, ServingSizing } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
@@ -33,10 +33,13 @@ const tokensMax = 100_000_000;
 
 export async function runSizeServing(context: CommandContext, options: ServingOptions): Promise<ExitCode> {
   const perf = await import("@headroom/perf");
-  const answer = perf.sizeServing(await questionOf(context, options));
+  const open = await questionOf(context, options);
+  const { accelerator } = open;
+  if (accelerator === undefined) return showComparison(context, perf.compareServing(open), options);
+  const answer = perf.sizeServing({ ...open, accelerator });
   if (options.json === true) context.print(JSON.stringify(answer, null, 2));
   if (answer.kind === "serving") {
-    if (options.json !== true) context.print(...servingLines(answer, options, context));
+    if (options.json !== true) context.print(...servingLines(answer, defaultsTaken(options, open), context));
     return exitCode.ok;
   }
   if (options.json !== true) {
@@ -49,7 +52,46 @@ export async function runSizeServing(context: CommandContext, options: ServingOp
   return exitCode.unsatisfied;
 }
 
-async function questionOf(context: CommandContext, options: ServingOptions): Promise<ServingSizing> {
+/** All accelerators of the catalogue, side by side. */
+async function showComparison(
+  context: CommandContext,
+  compared: readonly ServingOnAccelerator[] | Impossible,
+  options: ServingOptions,
+): Promise<ExitCode> {
+  if ("kind" in compared) {
+    context.note(`${compared.reason}. Nearest: ${compared.nearest}.`);
+    return exitCode.unsatisfied;
+  }
+  if (options.json === true) context.print(JSON.stringify({ kind: "servingByAccelerator", items: compared }, null, 2));
+  else context.print(...comparisonLines(compared, context));
+  return compared.some(({ answer }) => answer.kind === "serving") ? exitCode.ok : exitCode.unsatisfied;
+}
+
+function comparisonLines(all: readonly ServingOnAccelerator[], { terminal, paint }: CommandContext): string[] {
+  const columns = [
+    { title: "ACCELERATOR" },
+    ...planTitles.map((title) => ({ title, align: "right" }) as const),
+    { title: "LAYOUT" },
+  ];
+  const rows = all.flatMap(({ accelerator, answer }) => {
+    const plan = answer.kind === "serving" ? answer.plans[0] : undefined;
+    return plan === undefined ? [] : [[accelerator, ...planCells(plan), layoutText(plan.layout)]];
+  });
+  const without = (kind: "impossible" | "unknown"): string[] =>
+    all.flatMap(({ accelerator, answer }) => (answer.kind === kind ? [accelerator] : []));
+  const [none, unknown] = [without("impossible"), without("unknown")];
+  return [
+    ...(rows.length === 0 ? [] : tableLines(columns, rows, terminal.stdout, paint)),
+    ...(none.length === 0 ? [] : ["", `Nothing meets the objective on: ${none.join(", ")}.`]),
+    ...(unknown.length === 0 ? [] : ["", `The model does not know: ${unknown.join(", ")}.`]),
+    "",
+    "With --accelerator NAME: all layouts, memory, the interval and the cold start.",
+  ];
+}
+
+type OpenServing = Omit<ServingSizing, "accelerator"> & { readonly accelerator: string | undefined };
+
+async function questionOf(context: CommandContext, options: ServingOptions): Promise<OpenServing> {
   const tokens = (text: string, what: string): number => wholeNumber(text, what, { min: 1, max: tokensMax });
   const share = (text: string | undefined, what: string, otherwise: number): number =>
     given(text, (value) => rate(value, what) / 10_000, otherwise);
@@ -58,7 +100,10 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   const { checkpointFormat } = await import("@headroom/perf");
   return {
     model,
-    accelerator: await acceleratorName(options.accelerator, profile),
+    accelerator:
+      options.accelerator === undefined && profile === undefined
+        ? undefined
+        : await acceleratorName(options.accelerator, profile),
     catalogue: await catalogueFile(context, options.catalogue),
     weights: options.weights === undefined ? checkpointFormat(model) : await numberFormat(options.weights, "--weights"),
     kv: options.kv === undefined ? undefined : await numberFormat(options.kv, "--kv"),
@@ -103,19 +148,11 @@ const layoutText = ({ tensor, pipeline, attentionData, expert }: ServingPlanRow[
     .map(([name, width]) => `${name}${width}`)
     .join(" ") || "one accelerator";
 
-function servingLines(
-  { model, accelerator, plans, best, rejected, disaggregated, isCalibrated, chosen, evidence }: ServingReport,
-  options: ServingOptions,
-  context: CommandContext,
-) {
-  const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
-  const columns = [
-    { title: "LAYOUT" },
-    ...["REPLICAS", "GPUS", "REQ/S EACH", "TTFT", "TPOT", "PER HOUR", "PER M TOKENS"].map(right),
-  ];
+const planTitles = ["REPLICAS", "GPUS", "REQ/S EACH", "TTFT", "TPOT", "PER HOUR", "PER M TOKENS"];
+
+function planCells(plan: ServingPlanRow): string[] {
   const money = (value: number): string => (value > 0 ? `$${significant(value)}` : "");
-  const rows = plans.map((plan) => [
-    layoutText(plan.layout),
+  return [
     String(plan.replicaCount),
     String(plan.acceleratorCount),
     significant(plan.requestsPerSPerReplica),
@@ -123,7 +160,16 @@ function servingLines(
     `${significant(plan.tpotMs)} ms`,
     money(plan.costPerHour),
     money(plan.costPerMillionOutputTokens),
-  ]);
+  ];
+}
+
+function servingLines(
+  { model, accelerator, plans, best, rejected, disaggregated, isCalibrated, chosen, evidence }: ServingReport,
+  defaults: readonly string[],
+  context: CommandContext,
+) {
+  const columns = [{ title: "LAYOUT" }, ...planTitles.map((title) => ({ title, align: "right" }) as const)];
+  const rows = plans.map((plan) => [layoutText(plan.layout), ...planCells(plan)]);
   const { memory, step, tpotIntervalMs, ttftIntervalMs, coldStart } = best;
   const share = (bytes: number): string => percentText(bytes / memory.totalBytes);
   return [
@@ -145,7 +191,7 @@ function servingLines(
             `${significant(tpotIntervalMs.low)} to ${significant(tpotIntervalMs.high)} ms per further one` +
             (evidence.isNear ? "" : `; nothing near was measured, the nearest is ${evidence.nearest ?? "unknown"}`),
         ],
-        ["chosen for you", [...chosen, ...defaultsTaken(options)].join("; ")],
+        ["chosen for you", [...chosen, ...defaults].join("; ")],
         ["cold start", coldStartText(coldStart)],
         ["disaggregated", disaggregatedText(disaggregated)],
       ],
@@ -155,9 +201,9 @@ function servingLines(
   ];
 }
 
-function defaultsTaken(options: ServingOptions): readonly string[] {
+function defaultsTaken(options: ServingOptions, { weights }: Pick<ServingSizing, "weights">): readonly string[] {
   const defaults = [
-    [options.weights, "bf16 weights"],
+    [options.weights, `${weights} weights, as in the published checkpoint`],
     [options.prompt, "1,000 prompt tokens"],
     [options.output, "250 output tokens"],
     [options.ttft, "1 s to the first token"],

@@ -260,6 +260,21 @@ describe("what a question leaves out", () => {
     ]);
     expect(usual.stdout).toBe(fp8.stdout);
     expect(usual.stdout).not.toBe(bf16.stdout);
+    expect((await size(...serve)).stdout).toContain("fp8 weights, as in the published checkpoint");
+  });
+
+  it("serves on all accelerators where none is named, the fewest first", async () => {
+    const serve = ["serve", "--model", "llama-3-70b", "--requests", "20"];
+    const { items } = JSON.parse((await size(...serve, "--json")).stdout) as {
+      items: { accelerator: string; answer: { kind: string; plans?: { acceleratorCount: number }[] } }[];
+    };
+    const counts = items.flatMap(({ answer }) => answer.plans?.[0]?.acceleratorCount ?? []);
+    expect(counts.length).toBeGreaterThan(10);
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    const { code, stdout } = await size(...serve);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ACCELERATOR +REPLICAS +GPUS/);
+    expect(stdout).toMatch(/^H100-SXM-80GB /m);
   });
 });
 
