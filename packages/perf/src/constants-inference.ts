@@ -24,9 +24,9 @@ export type InferenceConstantName =
   | "firstTokenSpread";
 
 /**
- * The fitted constants of the inference model. Fitted by `npm run validate:inference -- FILE.csv --refit` on the macro
+ * The fitted constants of the inference model. `npm run validate:inference -- FILE.csv --refit` fits them to the macro
  * average over groups of sources; none is specific to a source of measurements or to an accelerator. A fit starts in
- * the middle of every range, and a constant that no row depends on stays there.
+ * the middle of each range; a constant that affects no measured row stays there.
  */
 export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedConstant>> = {
   kvReadEfficiency: {
@@ -165,10 +165,10 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
 
 export type InferenceConstants = Readonly<Record<InferenceConstantName, number>>;
 
-/** Constants that affect only the time to the first token: they are fitted after the others, to that time. */
+/** Constants that affect only the time to the first token; they are fitted after the others, to that time. */
 export const firstTokenConstants: readonly InferenceConstantName[] = ["frontEndMs", "firstTokenSteps"];
 
-/** Constants that widen the interval and do not move the prediction: fitted to rows left out of a fit. */
+/** Constants that widen the interval without moving the prediction; they are fitted to rows left out of a fit. */
 export const spreadConstants: readonly InferenceConstantName[] = ["stepSpread", "firstTokenSpread"];
 
 /** The constants' values, as the model takes them. */

@@ -1,15 +1,14 @@
 /**
- * A number that was fitted to measurements. Training and inference together have at most 45 of them; everything else
- * comes from datasheets, architectures and formulas. None is specific to a source of measurements or to one
- * accelerator.
+ * A number fitted to measurements. Training and inference together have at most 45 of them; everything else comes from
+ * datasheets, architectures and formulas. None is specific to a source of measurements or to one accelerator.
  */
 export interface FittedConstant {
   readonly value: number;
   readonly unit: string;
-  /** Values outside this range are physically impossible; the fitting commands stay inside. */
+  /** Physically possible range; the fitting commands stay inside. */
   readonly range: readonly [low: number, high: number];
   readonly meaning: string;
-  /** The value before any measurement: a fit starts there, and stays there if no row depends on it. */
+  /** Value before any measurement: a fit starts here, and stays here if the constant affects no measured row. */
   readonly prior?: number;
 }
 
@@ -169,7 +168,7 @@ export type TrainingConstants = Readonly<Record<TrainingConstantName, number>>;
 const trainingNames = Object.keys(trainingConstants) as TrainingConstantName[];
 const fittedValues: TrainingConstants = trainingConstantsOf((name) => trainingConstants[name].value);
 
-/** A set of constants, one value per name. */
+/** A set of constants with one value per name. */
 export function trainingConstantsOf(valueOf: (name: TrainingConstantName) => number): TrainingConstants {
   const entries = trainingNames.map((name) => [name, valueOf(name)] as const);
   return Object.fromEntries(entries) as Record<TrainingConstantName, number>;
@@ -180,7 +179,7 @@ export function trainingConstantValues(): TrainingConstants {
   return fittedValues;
 }
 
-/** Constants of the memory model, fitted to peaks that allocators report and to runs that did or did not fit. */
+/** Constants of the memory model, fitted to peaks reported by allocators and to runs that did or did not fit. */
 export type MemoryConstantName = "runtimeGib" | "reservedFactor" | "memorySpread";
 
 export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant>> = {

@@ -9,7 +9,10 @@ import { runClosedLoop } from "./runs.ts";
 
 const placeTurns = 10;
 
-/** Requests on the kernel, ten per place, with lengths spread by a fifth, as benchmark clients draw them. */
+/**
+ * Runs requests on the kernel, ten per place, with lengths that vary by 10% around their mean, as benchmark clients
+ * draw them.
+ */
 function simulated(
   replica: BuiltReplica,
   request: RequestShape,
@@ -63,7 +66,7 @@ describe("the closed form of a closed loop", () => {
         expect(formula.outputTokensPerS / kernel.tokensPerS).toBeLessThan(1.1);
         expect(formula.tpotMs / kernel.tpotMs).toBeGreaterThan(0.95);
         expect(formula.tpotMs / kernel.tpotMs).toBeLessThan(1.25);
-        // The constant is the measured overhead of real front ends, which weighs most for short prompts.
+        // The constant is the measured overhead of real front ends; its share is largest for short prompts.
         expect(formula.ttftMs / kernel.ttftMs).toBeGreaterThan(0.6);
         expect(formula.ttftMs / kernel.ttftMs).toBeLessThan(2.3);
       }

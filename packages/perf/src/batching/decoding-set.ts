@@ -3,7 +3,7 @@ import { noSlot } from "./requests.ts";
 import type { RequestTable } from "./requests.ts";
 import type { StepCosts } from "./step-costs.ts";
 
-/** An engine's clock while it only decodes: the end of the running step, and the time of the one scheduled behind it. */
+/** Clock of an engine that only decodes: the end of the running step, and the time of the step scheduled behind it. */
 export interface CoastingClock {
   atMs: number;
   aheadMs: number;
@@ -12,20 +12,20 @@ export interface CoastingClock {
 }
 
 /**
- * Decoding sequences, all one token a tick. The set keeps sums, so a tick costs in proportion to the sequences that
- * start or end, however many continue.
+ * Decoding sequences, each with one token per tick. The set keeps sums, so the cost of a tick depends on the sequences
+ * that start or end, not on those that continue.
  */
 export class DecodingSet {
-  /** Ticks so far: every decoding sequence has moved on by one token at each. */
+  /** Number of ticks so far; each tick adds one token to every decoding sequence. */
   tick: number = 0;
   count: number = 0;
   /** Tokens in the cache, summed over the sequences. */
   contextTokens: number = 0;
   readonly #table: RequestTable;
   readonly #blockTokens: number;
-  /** Sequences by the tick, modulo the tokens of a block, at which they begin a block. */
+  /** Number of sequences by the tick at which they begin a block, modulo the tokens of a block. */
   readonly #beginning: Int32Array;
-  /** The first sequence of those that end at a tick, by the tick modulo the length: a timing wheel. */
+  /** First sequence of those that end at a tick, by the tick modulo the array's length: a timing wheel. */
   #ending = new Int32Array(1024).fill(noSlot);
 
   constructor(table: RequestTable, blockTokens: number) {
@@ -34,7 +34,7 @@ export class DecodingSet {
     this.#beginning = new Int32Array(blockTokens);
   }
 
-  /** Blocks that the next tick begins. */
+  /** Number of blocks that the next tick begins. */
   get blocksNeeded(): number {
     return this.#beginning[this.tick % this.#blockTokens] ?? 0;
   }
@@ -44,7 +44,7 @@ export class DecodingSet {
     return (this.#table.tokenBase[slot] ?? 0) + this.tick;
   }
 
-  /** `tokens` are in the cache; `steps` more, at least one, are decoded, one at each of the next ticks. */
+  /** Adds a sequence with `tokens` in the cache that decodes `steps` more tokens (at least one), one per tick. */
   enter(slot: number, tokens: number, steps: number): void {
     const base = tokens - this.tick;
     this.#table.tokenBase[slot] = base;
@@ -56,7 +56,7 @@ export class DecodingSet {
     this.#link(slot, this.tick + steps - 1);
   }
 
-  /** Takes a sequence out before its end. */
+  /** Removes a sequence before its end. */
   leave(slot: number): void {
     this.#unlink(slot);
     this.#forget(slot);
@@ -78,8 +78,8 @@ export class DecodingSet {
   }
 
   /**
-   * Advances tick by tick while no sequence ends, blocks suffice and `clock` is before `untilMs`. Each tick is a step that
-   * `costs` price as `stepMs` does. Returns the ticks.
+   * Advances tick by tick while no sequence ends, blocks suffice and `clock` is before `untilMs`. Each tick is a step
+   * with the time that `stepMs` gives for `costs`. Returns the number of ticks.
    */
   coast(clock: CoastingClock, untilMs: number, costs: StepCosts, blocks: KvBlocks): number {
     const { count } = this;

@@ -5,7 +5,7 @@ import type { BatchedRequest } from "./requests.ts";
 import { stepMs } from "./step-costs.ts";
 import type { StepCosts } from "./step-costs.ts";
 
-/** Receives events of requests as an engine advances. Times are ms on the engine's clock and never decrease. */
+/** Receives events of requests while an engine advances. Times are in ms on the engine's clock and never decrease. */
 export interface BatchingObserver {
   /** The first step with tokens of the request was scheduled. */
   started(id: number, atMs: number): void;
@@ -16,9 +16,9 @@ export interface BatchingObserver {
 export interface TimedEngineOptions {
   readonly limits: BatchingLimits;
   readonly costs: StepCosts;
-  /** Tokens of a named page; default: those of a block. */
+  /** Tokens of a prefix page; default: those of a block. */
   readonly pageTokens?: number;
-  /** The next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler. */
+  /** True: the next step is scheduled while one runs, as vLLM does since 0.14 and SGLang with its overlap scheduler. */
   readonly isScheduledAhead: boolean;
 }
 
@@ -31,7 +31,7 @@ export class TimedEngine {
   readonly #isScheduledAhead: boolean;
   #running: Step | undefined;
   #ahead: Step | undefined;
-  /** The end of the running step, or the moment from which an idle engine has work. */
+  /** End of the running step in ms; for an idle engine, the time from which it has work. */
   #atMs = 0;
   #busyMs = 0;
 
@@ -41,7 +41,7 @@ export class TimedEngine {
     this.#isScheduledAhead = options.isScheduledAhead;
   }
 
-  /** Time in steps so far, ms; a step counts from its start. */
+  /** Total time of steps so far in ms; a step counts from its start. */
   get busyMs(): number {
     return this.#busyMs;
   }
@@ -50,18 +50,21 @@ export class TimedEngine {
     return this.#running === undefined && this.kernel.isIdle;
   }
 
-  /** The engine's next event, ms; infinite if it is idle. */
+  /** Time of the engine's next event in ms; infinite if it is idle. */
   get nextMs(): number {
     return this.isIdle ? Infinity : this.#atMs;
   }
 
-  /** Queues a request at a time up to which the engine has been advanced. Throws RangeError if it can never run. */
+  /**
+   * Queues a request at `nowMs`, up to which the engine has been advanced. Throws RangeError if the request can never
+   * run.
+   */
   add(request: BatchedRequest, nowMs: number): void {
     if (this.isIdle) this.#atMs = Math.max(this.#atMs, nowMs);
     this.kernel.add(request);
   }
 
-  /** Runs everything before `untilMs`. Events at exactly that time wait for arrivals at it. */
+  /** Runs all events before `untilMs`. Events at exactly that time wait for arrivals at the same time. */
   advanceTo(untilMs: number, observer: BatchingObserver): void {
     while (this.#atMs < untilMs && !this.isIdle) {
       this.#coast(untilMs);
@@ -80,7 +83,7 @@ export class TimedEngine {
     this.#busyMs = clock.busyMs;
   }
 
-  /** Runs the next event: the end of a step and the start of the one after it. The engine is not idle. */
+  /** Runs the next event: the end of a step and the start of the next one. The engine must not be idle. */
   advance(observer: BatchingObserver): void {
     if (this.#running === undefined) this.#begin(this.#schedule(observer), observer);
     else this.#end(this.#running, observer);
@@ -111,7 +114,7 @@ export class TimedEngine {
   }
 }
 
-/** The step only advances decoding sequences. */
+/** Whether the step only advances decoding sequences. */
 function isPlain({ load, firsts, finished }: Step): boolean {
   return load.promptTokens === 0 && firsts.length === 0 && finished.length === 0;
 }

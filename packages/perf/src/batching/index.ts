@@ -1,6 +1,6 @@
 /**
  * Continuous batching, one kernel for predictions and simulations: the sequences and prompts of a step, their blocks in
- * the KV cache, preemption, prefix caching. Pure and deterministic; time comes from the coefficients of
+ * the KV cache, preemption, prefix caching. Pure and deterministic; times come from the coefficients of
  * `step-costs.ts`. Start with `kernel.ts`, then `engine-clock.ts`.
  */
 export * from "./engine-clock.ts";

@@ -14,12 +14,12 @@ import { ReferenceKernel } from "./testing/reference-kernel.ts";
 interface World {
   readonly limits: BatchingLimits;
   readonly requests: readonly BatchedRequest[];
-  /** The step before which each request arrives. */
+  /** Number of the step before which each request arrives. */
   readonly arrivals: readonly number[];
   readonly isScheduledAhead: boolean;
 }
 
-/** Prompts with shared prefixes: the pages of a request are a walk through one of a few chains. */
+/** Prompts with shared prefixes: the pages of a request are the first `count` of one of a few chains. */
 function pagesOf(chain: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => (index < 2 ? index : chain * 100 + index));
 }
@@ -69,7 +69,9 @@ const worlds: fc.Arbitrary<World> = fc
     };
   });
 
-/** Runs a world to its end, optionally one step scheduled ahead; `watch` sees the kernel after every decision. */
+/**
+ * Runs a world to its end, optionally one step scheduled ahead; `watch` is called with the kernel after every decision.
+ */
 function run(world: World, watch: (kernel: BatchingKernel, step: Step) => void): BatchingKernel {
   const kernel = new BatchingKernel(world.limits);
   const inFlight: Step[] = [];
@@ -190,7 +192,7 @@ describe("the batching kernel", () => {
   });
 });
 
-/** The same engine without a shortcut: every step scheduled, timed and completed by itself. */
+/** The same engine without the shortcut: every step is scheduled, timed and completed separately. */
 function stepByStep(world: World, priced: StepCosts, arrivalMs: readonly number[]): number[][] {
   const kernel = new BatchingKernel(world.limits);
   const times = world.requests.map(() => [0, 0]);

@@ -7,14 +7,17 @@ import { LevelLists, noSlot, RequestTable } from "./requests.ts";
 import type { BatchedRequest } from "./requests.ts";
 import type { StepCosts, StepLoad } from "./step-costs.ts";
 
-/** One step: its work, and the requests that it affects. Valid until the fourth step after it is scheduled. */
+/**
+ * One step: its work, and the requests that it affects. The object is valid until the fourth step after it is
+ * scheduled.
+ */
 export interface Step {
   readonly load: StepLoad;
-  /** Requests that leave the queue for the first time with this step. */
+  /** Requests that leave the queue for the first time in this step. */
   readonly started: number[];
-  /** Requests whose first output token the step yields. */
+  /** Requests that get their first output token from this step. */
   readonly firsts: number[];
-  /** Requests whose last output token the step yields. */
+  /** Requests that get their last output token from this step. */
   readonly finished: number[];
 }
 
@@ -22,14 +25,17 @@ interface OwnStep extends Step {
   readonly endingSlots: number[];
 }
 
-/** Counts since the engine began. */
+/** Counts since the engine's start. */
 export interface BatchingTotals {
   readonly steps: number;
   readonly preemptions: number;
-  /** Pages that requests named when they first started, and those of them that were found. */
+  /**
+   * Number of prefix pages that requests named at their first start; the following field: number of them that were
+   * cached.
+   */
   readonly pagesAsked: number;
   readonly pagesHit: number;
-  /** Prompt tokens of requests that started, and those of them that were not computed. */
+  /** Number of prompt tokens of started requests; the following field: number of them that came from the cache. */
   readonly promptTokens: number;
   readonly promptTokensHit: number;
   readonly outputTokens: number;
@@ -58,8 +64,8 @@ function emptyStep(): OwnStep {
  * Continuous batching of one engine, as vLLM V1 schedules (`vllm/v1/core/sched/scheduler.py`): running sequences decode
  * one token each, and the rest of the step's token budget goes to prompts in the order of arrival. When the cache is
  * full, the newest sequence of the lowest priority is preempted and computed again later. The kernel has no clock.
- * `schedule` decides a step, `complete` tells the kernel that its tokens are computed. An engine that schedules one
- * step ahead calls `schedule` again before `complete`: blocks that a step frees are then visible one step later.
+ * `schedule` decides a step; `complete` states that its tokens are computed. An engine that schedules one step ahead
+ * calls `schedule` again before `complete`: blocks that a step frees then become available one step later.
  */
 export class BatchingKernel {
   readonly limits: BatchingLimits;
@@ -73,12 +79,12 @@ export class BatchingKernel {
   readonly #decoding: DecodingSet;
   readonly #blocks: KvBlocks;
   readonly #steps = [emptyStep(), emptyStep(), emptyStep(), emptyStep()];
-  /** Steps that `schedule` returned; `coast` runs others without one. */
+  /** Number of steps that `schedule` returned; `coast` runs further steps without it. */
   #scheduledCount = 0;
   #endingCount = 0;
   /**
-   * Set when the head of the queue cannot start before a sequence ends: until then the number of free blocks only
-   * falls.
+   * True: the head of the queue cannot start before a sequence ends, because the number of free blocks only falls until
+   * then.
    */
   #isHeadBlocked = false;
   #begunCount = 0;
@@ -93,7 +99,7 @@ export class BatchingKernel {
     outputTokens: 0,
   };
 
-  /** `pageTokens`: tokens of the pages that requests name, a multiple of a block's. Throws RangeError on limits that no engine has. */
+  /** `pageTokens`: tokens of a prefix page, a multiple of a block's tokens. Throws RangeError on invalid limits. */
   constructor(limits: BatchingLimits, pageTokens: number = limits.blockTokens) {
     const problem = limitProblem(limits);
     if (problem !== undefined) throw new RangeError(problem);
@@ -116,7 +122,7 @@ export class BatchingKernel {
     return this.#waiting.length;
   }
 
-  /** Sequences that hold blocks. */
+  /** Number of sequences that hold blocks. */
   get runningCount(): number {
     return this.#running.length + this.#endingCount;
   }
@@ -125,7 +131,7 @@ export class BatchingKernel {
     return this.runningCount === 0 && this.#waiting.length === 0;
   }
 
-  /** Blocks that sequences hold; never more than `limits.blockCount`. */
+  /** Number of blocks that sequences hold; never more than `limits.blockCount`. */
   get heldBlocks(): number {
     return this.#blocks.heldCount;
   }
@@ -135,7 +141,7 @@ export class BatchingKernel {
     return this.#blocks.pageCount;
   }
 
-  /** The reason why the engine can never serve such a request, or undefined. */
+  /** The reason why the engine can never serve such a request; `undefined`: it can. */
   refusal(request: BatchedRequest): string | undefined {
     const { promptTokens, outputTokens, priority } = request;
     if (!Number.isSafeInteger(promptTokens) || promptTokens < 1) return `promptTokens is ${promptTokens}: at least 1`;
@@ -170,7 +176,7 @@ export class BatchingKernel {
     return missing === -1 ? pages.length : missing;
   }
 
-  /** Decides the next step, or undefined if there is nothing to do. */
+  /** Decides the next step; `undefined`: there is no work. */
   schedule(): Step | undefined {
     const step = this.#steps[this.#scheduledCount & 3] ?? emptyStep();
     clear(step);
@@ -185,7 +191,10 @@ export class BatchingKernel {
     return step;
   }
 
-  /** The tokens of a step are computed: sequences that ended with it release their blocks. Steps complete in order. */
+  /**
+   * Records that the tokens of a step are computed: sequences that ended with it release their blocks. Steps complete
+   * in order.
+   */
   complete(step: Step): void {
     if ((step as OwnStep).endingSlots.length > 0) this.#isHeadBlocked = false;
     for (const slot of (step as OwnStep).endingSlots) {
@@ -197,9 +206,9 @@ export class BatchingKernel {
   }
 
   /**
-   * Runs steps that only advance decoding sequences, as `schedule` and `complete` would, until one of them ends, a
-   * request can start or `untilMs` is reached. `last` is the step scheduled last, which neither starts nor ends
-   * anything; it stands for those that were run.
+   * Runs steps that only advance decoding sequences, with the results of `schedule` and `complete`, until a sequence
+   * ends, a request can start or `untilMs` is reached. `last` is the step scheduled last, in which no sequence starts
+   * or ends; afterwards it represents the last step that was run.
    */
   coast(last: Step, clock: CoastingClock, untilMs: number, costs: StepCosts): void {
     const isQuiet = this.#prompts.length === 0 && (this.#waiting.length === 0 || this.#isHeadBlocked);
@@ -222,7 +231,7 @@ export class BatchingKernel {
     return Math.ceil(tokens / this.limits.blockTokens);
   }
 
-  /** Blocks that running sequences need for the next step. */
+  /** Number of blocks that running sequences need for the next step. */
   #blocksNeeded(): number {
     let needed = this.#decoding.blocksNeeded;
     let left = this.limits.stepTokensMax - this.#decoding.count;
@@ -235,7 +244,7 @@ export class BatchingKernel {
     return needed;
   }
 
-  /** Preempts from the end of the running list until every other running sequence can go on. */
+  /** Preempts sequences from the end of the running list until all other running sequences have their blocks. */
   #makeRoom(): void {
     while (this.#blocksNeeded() > this.#blocks.availableCount) this.#preempt(this.#running.last());
   }
@@ -245,7 +254,7 @@ export class BatchingKernel {
     return (promptTokens[slot] ?? 0) + (generated[slot] ?? 0) - (computed[slot] ?? 0);
   }
 
-  /** Returns the tokens that the step has left. */
+  /** Adds decoding sequences to the step; returns the step's remaining tokens. */
   #decode(step: OwnStep): number {
     const { load } = step;
     const { count } = this.#decoding;
@@ -295,7 +304,7 @@ export class BatchingKernel {
     }
   }
 
-  /** Starts a request if its blocks are there; returns the tokens that it takes of the step. */
+  /** Starts a request if its blocks are available; returns the number of the step's tokens that it uses. */
   #start(slot: number, left: number, step: OwnStep): number {
     const { limits } = this;
     const blocks = this.#blocks;
@@ -336,7 +345,10 @@ export class BatchingKernel {
     return chunk;
   }
 
-  /** A page of one block is not reused if its last token has to be computed again: that takes a separate block. */
+  /**
+   * Number of pages that the request can reuse. A page of one block is not reused if its last token must be computed
+   * again, because that takes a separate block.
+   */
   #hitPages(names: readonly number[], target: number): number {
     const found = this.cachedPagesOf(names);
     const isWhole = found * this.#pageTokens === target && this.#pageTokens === this.limits.blockTokens;
@@ -351,7 +363,10 @@ export class BatchingKernel {
     this.#totals.promptTokensHit += hitTokens;
   }
 
-  /** Blocks that a preemption left in the cache, if the pages before them are all there. */
+  /**
+   * Number of blocks of the request's preempted run that are usable: the run counts only if all pages before it are
+   * cached.
+   */
   #reachableRun(slot: number, hitPages: number): number {
     const extent = this.#table.run[slot] ?? noSlot;
     if (extent === noSlot || hitPages * this.#pageTokens !== this.#table.runAfter[slot]) return 0;
@@ -374,7 +389,7 @@ export class BatchingKernel {
     this.#table.run[slot] = noSlot;
   }
 
-  /** Computes `chunk` more tokens of a prompt into blocks that the sequence holds. */
+  /** Computes `chunk` more prompt tokens into blocks that the sequence holds. */
   #compute(slot: number, chunk: number, step: OwnStep): void {
     const { load } = step;
     const from = this.#table.computed[slot] ?? 0;
@@ -401,7 +416,7 @@ export class BatchingKernel {
     this.#decoding.enter(slot, to, steps);
   }
 
-  /** Pages become visible to other requests once their last token has been computed. */
+  /** Makes pages visible to other requests once their last token is computed. */
   #namePages(slot: number, from: number, to: number): void {
     if (!this.limits.isPrefixCached) return;
     const names = this.#table.pages[slot] ?? [];
@@ -415,7 +430,7 @@ export class BatchingKernel {
     }
   }
 
-  /** Releases the blocks of a sequence with this number of tokens in the cache; the last ones become reusable first. */
+  /** Releases the blocks of a sequence with this number of cached tokens; its last blocks are reused first. */
   #release(slot: number, tokens: number): void {
     const pageBlocks = this.#table.pageBlocks[slot] ?? 0;
     this.#blocks.releaseBlocks(Math.max(0, this.#blocksFor(tokens) - pageBlocks));
@@ -448,7 +463,7 @@ export class BatchingKernel {
     this.#totals.preemptions += 1;
   }
 
-  /** Releases the blocks of a preempted sequence, which may later reuse the whole blocks behind its pages. */
+  /** Releases the blocks of a preempted sequence; the sequence may later reuse the whole blocks behind its pages. */
   #leaveRun(slot: number, tokens: number): void {
     const perPage = this.#pageTokens / this.limits.blockTokens;
     const heldPages = this.#table.heldPages[slot]?.length ?? 0;

@@ -1,4 +1,7 @@
-/** A node of the list of reusable blocks, oldest first. Indices instead of objects: a cache holds up to millions. */
+/**
+ * End of the list of reusable blocks. The list runs from the oldest and uses indices instead of objects, because a
+ * cache has up to millions of blocks.
+ */
 const none = -1;
 
 type ExtentKind = 0 | 1 | 2;
@@ -6,19 +9,19 @@ type ExtentKind = 0 | 1 | 2;
 const garbage: ExtentKind = 0;
 /** Blocks of one preempted sequence, which only that sequence can reuse. */
 const run: ExtentKind = 1;
-/** Blocks of a page of tokens that requests name by its prefix. */
+/** Blocks of a prefix page, which requests name. */
 const page: ExtentKind = 2;
 
 /**
  * The KV blocks of one engine. A block is free, held by sequences, or reusable: released, and readable until it is
- * allocated again. Reusable blocks are allocated least recently released first, whether a request could still name them
- * or not (vLLM's free queue, `vllm/v1/core/kv_cache_utils.py`); of a released sequence the last blocks go first. Blocks
- * released together form one extent, so that the cost follows requests and pages and not blocks.
+ * allocated again. Reusable blocks are allocated in the order of their release, whether a request could still name them
+ * or not (vLLM's free queue, `vllm/v1/core/kv_cache_utils.py`); the last blocks of a released sequence go first. Blocks
+ * released together form one extent, so that the cost depends on requests and pages and not on blocks.
  */
 export class KvBlocks {
   readonly blockCount: number;
   readonly #isPrefixCached: boolean;
-  /** Blocks that hold nothing. */
+  /** Number of blocks without content. */
   #emptyCount: number;
   #reusableCount = 0;
   readonly #pages = new Map<number, number>();
@@ -39,7 +42,7 @@ export class KvBlocks {
     this.#emptyCount = blockCount;
   }
 
-  /** Blocks available for allocation: empty and reusable ones. */
+  /** Number of blocks available for allocation: empty and reusable ones. */
   get availableCount(): number {
     return this.#emptyCount + this.#reusableCount;
   }
@@ -52,17 +55,17 @@ export class KvBlocks {
     return this.#pages.size;
   }
 
-  /** The extent of a page that is in the cache, or -1. */
+  /** The extent of a cached page; -1: the page is not cached. */
   findPage(name: number): number {
     return this.#pages.get(name) ?? none;
   }
 
-  /** Blocks that holding an extent removes from the available ones. */
+  /** Number of available blocks that holding an extent uses up. */
   reusableBlocksOf(extent: number): number {
     return this.#references[extent] === 0 ? (this.#blocks[extent] ?? 0) : 0;
   }
 
-  /** Holds a page or run that is in the cache; returns its blocks. */
+  /** Holds a cached page or run; returns its number of blocks. */
   hold(extent: number): number {
     const blocks = this.#blocks[extent] ?? 0;
     const references = this.#references[extent] ?? 0;
@@ -81,8 +84,8 @@ export class KvBlocks {
   }
 
   /**
-   * Names blocks that a sequence holds as a page. Returns its extent, which the sequence then holds in place of the
-   * blocks; -1 if the page exists already or caching is off: the sequence keeps its own blocks.
+   * Turns blocks that a sequence holds into a page. Returns the page's extent, which the sequence then holds in place
+   * of the blocks. -1: the page exists already or caching is off, and the sequence keeps its own blocks.
    */
   namePage(name: number, blocks: number): number {
     if (!this.#isPrefixCached || this.#pages.has(name)) return none;
@@ -99,7 +102,7 @@ export class KvBlocks {
     if (references === 0) this.#append(extent);
   }
 
-  /** Releases blocks of no name. */
+  /** Releases blocks without a name. */
   releaseBlocks(count: number): void {
     if (count === 0) return;
     if (!this.#isPrefixCached) {
@@ -115,7 +118,7 @@ export class KvBlocks {
     this.#append(this.#newExtent(garbage, count));
   }
 
-  /** Releases the blocks of a preempted sequence; returns the extent for reusing them, or -1. */
+  /** Releases the blocks of a preempted sequence; returns the extent for reusing them; -1: none. */
   releaseRun(count: number): number {
     if (!this.#isPrefixCached || count === 0) {
       this.releaseBlocks(count);
@@ -126,7 +129,7 @@ export class KvBlocks {
     return extent;
   }
 
-  /** Remaining blocks of a run. */
+  /** Number of remaining blocks of a run. */
   runBlocks(extent: number): number {
     return this.#blocks[extent] ?? 0;
   }
@@ -144,7 +147,7 @@ export class KvBlocks {
     this.#recycle(extent);
   }
 
-  /** Allocates up to `wanted` blocks from the oldest extent; the rest of a page becomes empty. */
+  /** Allocates up to `wanted` blocks from the oldest extent; the other blocks of a page become empty. */
   #evict(wanted: number): number {
     const extent = this.#oldest;
     const blocks = this.#blocks[extent] ?? 0;
@@ -158,7 +161,7 @@ export class KvBlocks {
     const taken = Math.min(wanted, blocks);
     this.#emptyCount += blocks - taken;
     if (this.#kinds[extent] === page) this.#pages.delete(this.#names[extent] ?? 0);
-    // A run exists until its sequence asks for it, possibly with no blocks left.
+    // A run exists until its sequence reuses it, possibly without any blocks left.
     if (this.#kinds[extent] !== run) this.#recycle(extent);
     return taken;
   }

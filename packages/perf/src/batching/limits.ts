@@ -1,16 +1,16 @@
 /** Limits of one engine: how many sequences and tokens a step takes, and the KV cache that sequences share. */
 export interface BatchingLimits {
-  /** Sequences that run at once at most (vLLM's `max_num_seqs`). */
+  /** Maximum number of running sequences (vLLM's `max_num_seqs`). */
   readonly sequencesMax: number;
-  /** Tokens of one step at most, decoding and prompt tokens together (vLLM's `max_num_batched_tokens`). */
+  /** Maximum number of tokens of one step, decoding and prompt tokens together (vLLM's `max_num_batched_tokens`). */
   readonly stepTokensMax: number;
   /** Tokens of one KV block. */
   readonly blockTokens: number;
   /** KV blocks that the engine owns. */
   readonly blockCount: number;
-  /** Prompts are split over steps; otherwise a prompt waits for a step that takes all of it. */
+  /** True: prompts are split over steps. False: a prompt waits for a step with capacity for all of it. */
   readonly isPromptChunked: boolean;
-  /** Blocks of ended and preempted sequences stay readable until they are allocated again. */
+  /** True: blocks of ended and preempted sequences stay readable until they are allocated again. */
   readonly isPrefixCached: boolean;
   /** Blocks that must be free before a prompt starts: those of its first chunk, or of all its tokens. */
   readonly admission: "firstChunk" | "wholePrompt";
@@ -29,7 +29,7 @@ export const usualLimits: Omit<BatchingLimits, "blockCount"> = {
   watermarkBlocks: 0,
 };
 
-/** The message of the first invalid limit, or undefined. */
+/** The message for the first invalid limit; `undefined`: all are valid. */
 export function limitProblem(limits: BatchingLimits): string | undefined {
   const whole = ["sequencesMax", "stepTokensMax", "blockTokens", "blockCount"] as const;
   const wrong = whole.find((name) => !Number.isSafeInteger(limits[name]) || limits[name] < 1);

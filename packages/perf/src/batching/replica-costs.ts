@@ -17,9 +17,9 @@ const nothing: StepWork = {
 };
 
 /**
- * The performance model's step time of this replica as coefficients. Attention and sampling are slopes around the given
- * mean context; a model with windows or sparse selection attends to less beyond them, and the slope is then that of the
- * mean. Requests of a replica with several attention ranks count together.
+ * Step time of this replica by the performance model, as coefficients. Attention and sampling are slopes around the
+ * given mean context. A model with attention windows or sparse selection reads less of a longer context; the slope is
+ * then that at the mean. Requests of all attention ranks of a replica count together.
  */
 export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanContext: number): StepCosts {
   const totalMs = (work: Partial<StepWork>): number => stepTime(replica, { ...nothing, ...work }, k).totalMs;
@@ -31,7 +31,8 @@ export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanC
   const prompt = { promptTokens: tokensMax };
   const promptBare = totalMs(prompt);
   const pairMs = (totalMs({ ...prompt, promptContext: meanContext }) - promptBare) / (tokensMax * meanContext);
-  // Output head and host work by sequence: the same number of tokens with and without their being sampled.
+  // Time of output head and host work per sequence: the difference between equal numbers of tokens with and without
+  // sampling.
   const sampledMs = Math.max(0, (bare - totalMs({ promptTokens: sequences })) / sequences);
   return {
     tokensMs: tabulated(tokensMax, (tokens) => totalMs({ promptTokens: tokens })),
@@ -41,7 +42,7 @@ export function replicaCosts(replica: BuiltReplica, k: InferenceConstants, meanC
   };
 }
 
-/** Limits of a replica whose cache gets the memory that the weights leave; `tokens` is a usual length of a sequence. */
+/** Limits of a replica whose cache gets the memory that the weights leave; `tokens`: a usual length of a sequence. */
 export function replicaLimits(replica: BuiltReplica, tokens: number): BatchingLimits {
   const { attentionData } = replica.layout;
   const perToken = sequenceKvBytes(replica, tokens) / tokens;

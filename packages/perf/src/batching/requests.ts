@@ -2,23 +2,29 @@ import { larger } from "./kv-blocks.ts";
 
 /** A request for the kernel. */
 export interface BatchedRequest {
-  /** The caller's number for it: steps report it. */
+  /** Id of the request in the caller's terms; steps report it. */
   readonly id: number;
   readonly promptTokens: number;
-  /** Tokens that it generates, from 1. */
+  /** Number of tokens to generate, at least 1. */
   readonly outputTokens: number;
-  /** Lower goes first (vLLM's convention); requests of one priority are served in the order in which they came. */
+  /**
+   * Priority; a lower number goes first (vLLM's convention). Requests of one priority are served in the order of
+   * arrival.
+   */
   readonly priority: number;
-  /** Names of the prompt's whole pages; a name stands for its page and all pages before it. Empty: nothing is shared. */
+  /**
+   * Names of the prompt's whole prefix pages; a name stands for its page and all pages before it. Empty: no prefix is
+   * shared.
+   */
   readonly pages: readonly number[];
-  /** Leading prompt tokens that arrive computed, from a store outside the engine. They take blocks, but no work. */
+  /** Number of leading prompt tokens that are loaded from a store outside the engine. They take blocks, but no work. */
   readonly loadedTokens: number;
 }
 
 export const noSlot = -1;
 
 /**
- * The requests that an engine holds, a slot each, as columns. Slots are used again; a slot that waits or runs is linked
+ * The requests that an engine holds, one slot each, as columns. Slots are reused; a waiting or running slot is linked
  * into one list by `before` and `after`.
  */
 export class RequestTable {
@@ -27,21 +33,21 @@ export class RequestTable {
   promptTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   outputTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   level: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Output tokens at the last change of phase; a decoding sequence has generated more since. */
+  /** Output tokens at the last change of phase; a decoding sequence has generated further tokens since. */
   generated: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Tokens in the cache while a prompt is computed. */
+  /** Cached tokens while the prompt is computed. */
   computed: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** While decoding: tokens in the cache minus the engine's tick, which never changes. */
+  /** While decoding: cached tokens minus the engine's tick, which stays constant. */
   tokenBase: Int32Array<ArrayBuffer> = new Int32Array(64);
   phase: Uint8Array<ArrayBuffer> = new Uint8Array(64);
-  /** Blocks of the cache that the sequence holds as pages. */
+  /** Number of cache blocks that the sequence holds as pages. */
   pageBlocks: Int32Array<ArrayBuffer> = new Int32Array(64);
   preemptions: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Place in the order in which sequences last began to run. */
+  /** Position in the order in which sequences last started to run. */
   begun: Float64Array<ArrayBuffer> = new Float64Array(64);
-  /** The extent of the cached rest after a preemption, or -1. */
+  /** Extent of the blocks that a preemption left in the cache; -1: none. */
   run: Int32Array<ArrayBuffer> = new Int32Array(64);
-  /** Tokens of the pages before that run. */
+  /** Tokens of the pages before that extent. */
   runAfter: Int32Array<ArrayBuffer> = new Int32Array(64);
   before: Int32Array<ArrayBuffer> = new Int32Array(64);
   after: Int32Array<ArrayBuffer> = new Int32Array(64);
@@ -51,7 +57,7 @@ export class RequestTable {
   endsAt: Int32Array<ArrayBuffer> = new Int32Array(64);
   loadedTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   readonly pages: (readonly number[])[] = [];
-  /** Extents of the pages that the sequence holds, from the first token on. */
+  /** Extents of the held pages, from the first token on. */
   readonly heldPages: number[][] = [];
   readonly #unused: number[] = [];
 
@@ -114,7 +120,10 @@ export class RequestTable {
   }
 }
 
-/** First-in-first-out lists of slots, one for each level of priority, that can also be entered at the front and left anywhere. */
+/**
+ * First-in-first-out lists of slots, one for each priority level; slots can also be added at the front and removed
+ * anywhere.
+ */
 export class LevelLists {
   readonly #table: RequestTable;
   /** Levels, the most urgent first; shared with the code that adds levels. */
@@ -128,7 +137,7 @@ export class LevelLists {
     this.#order = order;
   }
 
-  /** The first slot of the most urgent level, or -1. */
+  /** The first slot of the most urgent level; -1: all lists are empty. */
   first(): number {
     for (const level of this.#order) {
       const slot = this.#first[level] ?? noSlot;
@@ -137,7 +146,7 @@ export class LevelLists {
     return noSlot;
   }
 
-  /** The last slot of the least urgent level, or -1. */
+  /** The last slot of the least urgent level; -1: all lists are empty. */
   last(): number {
     for (let index = this.#order.length - 1; index >= 0; index -= 1) {
       const slot = this.#last[this.#order[index] ?? 0] ?? noSlot;

@@ -3,7 +3,10 @@ import type { BatchingObserver, TimedEngineOptions } from "./engine-clock.ts";
 import type { BatchingTotals } from "./kernel.ts";
 import type { BatchedRequest } from "./requests.ts";
 
-/** Times of requests, ms, by their index in the input. Start: the first step with their tokens was scheduled. */
+/**
+ * Times of requests in ms, by index in the input. Start: the time at which the first step with the request's tokens was
+ * scheduled.
+ */
 export interface BatchingTimes {
   readonly arrivalMs: Float64Array;
   readonly startMs: Float64Array;
@@ -12,7 +15,7 @@ export interface BatchingTimes {
   readonly totals: BatchingTotals;
 }
 
-/** Lengths of a request; its index in a list is its number. */
+/** Lengths of a request; its index in a list is its id. */
 export type RequestLengths = Pick<BatchedRequest, "promptTokens" | "outputTokens"> &
   Partial<Pick<BatchedRequest, "priority" | "pages" | "loadedTokens">>;
 
@@ -46,7 +49,9 @@ function batched(lengths: RequestLengths, id: number): BatchedRequest {
   return { priority: 0, pages: [], loadedTokens: 0, ...lengths, id };
 }
 
-/** Runs requests with given arrival times, ms, ascending, on one engine. Throws RangeError if one can never run. */
+/**
+ * Runs requests with given arrival times (ms, ascending) on one engine. Throws RangeError if a request can never run.
+ */
 export function runArrivals(
   options: TimedEngineOptions,
   requests: readonly RequestLengths[],
@@ -70,8 +75,8 @@ export function runArrivals(
 }
 
 /**
- * Keeps `concurrency` requests in flight: the first ones arrive together at 0, each that ends is followed by the next
- * at once. Throws RangeError if a request can never run.
+ * Keeps `concurrency` requests in flight: the first ones arrive together at 0, and the next one arrives as soon as one
+ * ends. Throws RangeError if a request can never run.
  */
 export function runClosedLoop(
   options: TimedEngineOptions,

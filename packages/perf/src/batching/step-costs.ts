@@ -1,34 +1,34 @@
 /** Work of one step of one engine. The kernel reuses one object: read it before the next step. */
 export interface StepLoad {
-  /** Sequences that decode one token. */
+  /** Number of sequences that decode one token. */
   decodeSequences: number;
-  /** Tokens that they attend to, summed over the sequences. */
+  /** Number of tokens that decoding sequences attend to, summed over the sequences. */
   contextTokens: number;
   promptTokens: number;
-  /** Pairs of a prompt token and a token that it attends to. */
+  /** Number of pairs of a prompt token and a token that it attends to. */
   promptPairs: number;
-  /** Prompts whose last token is in the step: each yields a first token. */
+  /** Number of prompts whose last token is in the step: each yields a first output token. */
   promptsEnding: number;
 }
 
 /**
- * Coefficients of the time of a step, ms:
+ * Coefficients of the time of a step in ms:
  *
- *     tokensMs[decodeSequences + promptTokens] + contextMs x contextTokens + pairMs x promptPairs
- *       + sampledMs x (decodeSequences + promptsEnding)
+ * tokensMs[decodeSequences + promptTokens] + contextMs x contextTokens + pairMs x promptPairs + sampledMs x
+ * (decodeSequences + promptsEnding)
  *
- * The table holds everything that depends on the number of tokens alone (matrices, experts, communication, launches),
- * so that any model of a step fits into it; attention is linear in what it reads.
+ * The table contains everything that depends only on the number of tokens (matrices, experts, communication, launches),
+ * so any model of a step can be expressed; attention is linear in the tokens that it reads.
  */
 export interface StepCosts {
-  /** Time by number of tokens, ms, from 0 to the most that a step takes. */
+  /** Time in ms by number of tokens, from 0 to the maximum of a step. */
   readonly tokensMs: Float64Array;
   readonly contextMs: number;
   readonly pairMs: number;
   readonly sampledMs: number;
 }
 
-/** Time of a step, ms. */
+/** Time of a step in ms. */
 export function stepMs(costs: StepCosts, load: StepLoad): number {
   const tokens = load.decodeSequences + load.promptTokens;
   return (
@@ -39,7 +39,7 @@ export function stepMs(costs: StepCosts, load: StepLoad): number {
   );
 }
 
-/** Token counts at which a table is sampled: every one up to 64, then 32 an octave. */
+/** Token counts at which a table is sampled: every count up to 64, then 32 per octave. */
 function sampledCounts(tokensMax: number): number[] {
   const counts: number[] = [];
   let count = 0;

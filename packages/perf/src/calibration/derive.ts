@@ -3,11 +3,11 @@ import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 import type { CalibrationProfile, MatmulRow } from "./profile.ts";
 
-/** A profile's figures about serving: shown, and a check on the fitted rates of the inference model. */
+/** A profile's serving figures: shown to the user, and a check on the fitted rates of the inference model. */
 export interface ServingCalibration {
-  /** Median over layers at 2,048 tokens or more, share of the 16-bit dense peak. */
+  /** Median over layers at 2,048 tokens or more, as a share of the 16-bit dense peak. */
   readonly matmulEfficiency?: number;
-  /** Rate at which products of at most 16 tokens stream their weights, share of the memory bandwidth. */
+  /** Rate at which products of at most 16 tokens read their weights, as a share of the memory bandwidth. */
   readonly weightReadEfficiency?: number;
   readonly attentionEfficiency?: number;
 }
@@ -15,18 +15,18 @@ export interface ServingCalibration {
 export interface Calibration {
   readonly training: AcceleratorCalibration;
   readonly serving: ServingCalibration;
-  /** Figures above the accelerator's limits, most likely because of a wrong name: reported and ignored. */
+  /** Figures above the accelerator's limits, most likely caused by a wrong name: reported and ignored. */
   readonly warnings: readonly string[];
 }
 
 const classOfDtype: Readonly<Record<string, MatrixClass>> = { bf16: "bf16", fp16: "bf16", fp8: "fp8" };
 
-/** Measurements are shares of these; a share above this is impossible on that accelerator. */
+/** Maximum of a measurement as a share of the datasheet; a larger share is impossible on that accelerator. */
 const possibleShare = 1.05;
 
 /**
- * Turns a profile into shares of the datasheet. Best product per rate class, as `bestMatmulTflops` of the catalogue is, since
- * the fitted share of real layers stands on it; the median where the models use plain rates.
+ * Converts a profile to shares of the datasheet. For rate classes it takes the best product, like the catalogue's
+ * `bestMatmulTflops`, because the fitted share of real layers is relative to that; elsewhere the median.
  */
 export function deriveCalibration(profile: CalibrationProfile, accelerator: Accelerator): Calibration {
   const warnings: string[] = [];
@@ -66,28 +66,28 @@ export function deriveCalibration(profile: CalibrationProfile, accelerator: Acce
 
 const tflops = (row: MatmulRow): number => (2 * row.m * row.n * row.k) / row.seconds / 1e12;
 
-/** Training's mix: forward and backward at the lengths for which attention matters. */
+/** Attention rates of training: forward and backward, at the lengths for which attention matters. */
 function attentionRates(profile: CalibrationProfile): number[] {
   return profile.attention
     .filter((row) => row.direction === "forwardBackward" && row.sequence >= 4096 && row.headDim === 128)
     .map((row) => row.tflops);
 }
 
-/** The largest copy: small ones measure launches and caches. */
+/** Rate of the largest copy; small copies measure launches and caches. */
 function copyRate(profile: CalibrationProfile): number | undefined {
   const copies = profile.memory.filter((row) => row.operation === "copy");
   const most = largest(copies.map((row) => row.bytes));
   return copies.find((row) => row.bytes === most)?.gbPerSecond;
 }
 
-/** GB/s through 16-bit weights of 100 MB and more at one to sixteen tokens, where arithmetic costs nothing. */
+/** GB/s of reading 16-bit weights of 100 MB and more at one to sixteen tokens, where arithmetic takes no extra time. */
 function weightReads(profile: CalibrationProfile): number[] {
   return profile.matmul
     .filter((row) => row.dtype === "bf16" && row.m <= 16 && row.n * row.k * 2 >= 100e6)
     .map((row) => (2 * (row.n * row.k + row.m * row.k + row.m * row.n)) / row.seconds / 1e9);
 }
 
-/** The largest message over the most ranks of this machine. */
+/** Rate of the largest message over the most ranks of this machine. */
 function allReduceRate(profile: CalibrationProfile): number | undefined {
   const rows = profile.collectives.filter((row) => row.collective === "allReduce");
   const ranks = largest(rows.map((row) => row.ranks));
@@ -107,7 +107,7 @@ function median(values: readonly number[]): number | undefined {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
 }
 
-/** Drops undefined figures: a figure that was not measured must not hide a fitted one. */
+/** Drops undefined figures, so that a figure without a measurement does not replace a fitted one. */
 function defined<T extends object>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

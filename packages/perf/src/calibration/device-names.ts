@@ -1,6 +1,6 @@
 import type { Accelerator } from "../catalogue/accelerator.ts";
 
-/** Driver names of devices whose memory or form factor decides their entry in the catalogue. */
+/** Driver names of devices whose memory or form factor selects their catalogue entry. */
 const knownNames: readonly (readonly [pattern: RegExp, catalogueName: string])[] = [
   [/V100-SXM2-32GB/, "V100-SXM2-32GB"],
   [/A100-SXM4-40GB/, "A100-SXM-40GB"],
@@ -18,7 +18,7 @@ const knownNames: readonly (readonly [pattern: RegExp, catalogueName: string])[]
   [/RTX 6000 Ada/, "RTX-6000-Ada"],
 ];
 
-/** The catalogue's entry for a device as its driver names it ("NVIDIA H200"), or none. */
+/** The catalogue's entry for a device by its driver's name ("NVIDIA H200"); `undefined`: none. */
 export function acceleratorOfDevice(deviceName: string, catalogue: readonly Accelerator[]): Accelerator | undefined {
   const known = knownNames.find(([pattern]) => pattern.test(deviceName))?.[1];
   if (known !== undefined) return catalogue.find((one) => one.name === known);

@@ -1,5 +1,5 @@
 /**
- * Whole training steps measured on the machine of the example profile. No constant was fitted to them: the model's
+ * Whole training steps measured on the machine of the example profile. No constant was fitted to them, so the model's
  * results, with and without the profile, are predictions.
  */
 import { readFileSync } from "node:fs";
@@ -51,7 +51,7 @@ function modelOf(step: MeasuredStep): ModelArchitecture {
   };
 }
 
-/** fp32: weights, gradients and two moments of 4 bytes under autocast; bf16: all of 2 bytes. */
+/** fp32: weights, gradients and two moments of 4 bytes under autocast; bf16: all of them of 2 bytes. */
 function jobOf(step: MeasuredStep): TrainingJob {
   const bytes = step.weights === "fp32" ? 4 : 2;
   return {

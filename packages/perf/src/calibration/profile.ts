@@ -8,7 +8,7 @@ export interface CalibrationProfile {
   readonly attention: readonly AttentionRow[];
   readonly memory: readonly MemoryRow[];
   readonly collectives: readonly CollectiveRow[];
-  /** From one launch of a small kernel to the next in eager mode; undefined where that part was not run. */
+  /** Time between launches of a small kernel in eager mode, in microseconds; `undefined`: that part was not run. */
   readonly queuedLaunchUs: number | undefined;
   readonly hostLinkGbPerS: number | undefined;
 }
@@ -47,7 +47,10 @@ export type ProfileReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads a profile from parsed JSON. Parts that were not measured are empty; a damaged part makes the whole invalid. */
+/**
+ * Reads a profile from parsed JSON. Parts without measurements are empty; one damaged part makes the whole profile
+ * invalid.
+ */
 export function readProfile(value: unknown): ProfileReading {
   if (!isFields(value) || value["kind"] !== "calibration-profile") {
     return { kind: "refused", reason: "not a calibration profile: `kind` must be calibration-profile" };

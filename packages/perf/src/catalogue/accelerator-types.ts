@@ -1,12 +1,12 @@
 /**
- * Names of accelerator types for everything that compares them: discovery, requests, quotas, prices and sizing. An entry of the catalogue
- * is a type. A family ("H100") covers the types of one chip that differ in form factor or memory. This module must import nothing but the
- * catalogue's entries: the control plane loads it at its start.
+ * Names of accelerator types for all code that compares types: discovery, requests, quotas, prices and sizing. An entry
+ * of the catalogue is a type. A family ("H100") covers the types of one chip that differ in form factor or memory. This
+ * module may import only the catalogue's entries, because the control plane loads it at its start.
  */
 import type { Accelerator } from "./accelerator.ts";
 import { accelerators, findAccelerator } from "./accelerators.ts";
 
-/** Chips that are sold in several forms. A type belongs to the family with which its name begins, up to a hyphen. */
+/** Chips sold in several forms. A type belongs to the family that forms the beginning of its name, up to a hyphen. */
 export const acceleratorFamilies: readonly string[] = [
   "V100",
   "A100",
@@ -25,19 +25,19 @@ const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-
 
 const familyByName = new Map(acceleratorFamilies.map((family) => [normalised(family), family]));
 
-/** The family with that name in any spelling, also with the maker's name before it (`nvidia h100`). */
+/** The family with this name in any spelling, also with the vendor's name before it (`nvidia h100`). */
 export function familyNamed(name: string): string | undefined {
   return familyByName.get(normalised(withoutMakers(name)));
 }
 
-/** The catalogue's entry for a name, an alias, or the name that a driver or a cloud gives to the device. */
+/** The catalogue's entry for a name, an alias, or the device's name in a driver or a cloud. */
 function entryNamed(name: string): Accelerator | undefined {
   return findAccelerator(name) ?? findAccelerator(withoutMakers(name));
 }
 
 /**
- * The one name of a type: that of the catalogue, or, for a device that the catalogue lacks, its own without the maker's words and spaces.
- * `H100-80GB-HBM3`, `H100-SXM` and `NVIDIA H100 80GB HBM3` are `H100-SXM-80GB`.
+ * The canonical name of a type: the catalogue's name, or for a device that is not in the catalogue, its own name
+ * without vendor words and spaces. `H100-80GB-HBM3`, `H100-SXM` and `NVIDIA H100 80GB HBM3` are `H100-SXM-80GB`.
  */
 export const canonicalType = (name: string): string => entryNamed(name)?.name ?? deviceLabel(name);
 
@@ -52,7 +52,7 @@ export function familyOfType(name: string): string | undefined {
   return acceleratorFamilies.find((family) => type.startsWith(`${family.toLowerCase()}-`));
 }
 
-/** Every name that the catalogue gives to a type or a family, once each. */
+/** All names of types and families in the catalogue, each once. */
 export const acceleratorTypeNames: readonly string[] = [
   ...new Set([...acceleratorFamilies, ...accelerators.map(({ name }) => name)]),
 ];
@@ -62,7 +62,7 @@ const makers =
 
 const withoutMakers = (name: string): string => name.replace(makers, "").trim() || name.trim();
 
-/** A device's own name as one word, without the maker's: letters, digits, dots and hyphens. */
+/** A device's own name as one word without the vendor's words: letters, digits, dots and hyphens. */
 export function deviceLabel(name: string): string {
   return withoutMakers(name)
     .replaceAll(/[^A-Za-z0-9.]+/g, "-")

@@ -10,8 +10,8 @@ const sources = {
 };
 
 /**
- * NVIDIA accelerators without measurements in the model: variants for some markets, PCIe cards and workstation cards.
- * Dense rates, half of the datasheets' figures with structured sparsity.
+ * NVIDIA accelerators without measurements in the model: regional variants, PCIe cards and workstation cards. Dense
+ * rates: half of the datasheets' figures with structured sparsity.
  */
 export const nvidiaCards: readonly Accelerator[] = [
   {

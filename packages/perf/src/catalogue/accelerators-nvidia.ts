@@ -1,7 +1,7 @@
 import type { Accelerator } from "./accelerator.ts";
 import { aiConfigurator, generalKnowledge, llmAnalysis, mlEngineering, mlNetwork, usualServers } from "./sources.ts";
 
-/** Datasheet figures of NVIDIA's accelerators; each figure's source stands in `sources`. */
+/** Datasheet figures of NVIDIA's accelerators; `sources` states the source of each figure. */
 export const nvidiaAccelerators: readonly Accelerator[] = [
   {
     name: "V100-SXM2-32GB",

@@ -1,7 +1,7 @@
 import type { Accelerator } from "./accelerator.ts";
 import { generalKnowledge, mlEngineering, mlNetwork, usualServers } from "./sources.ts";
 
-/** Datasheet figures of the accelerators of AMD, Google, Intel and AWS; each figure's source stands in `sources`. */
+/** Datasheet figures of the accelerators of AMD, Google, Intel and AWS; `sources` states the source of each figure. */
 export const otherAccelerators: readonly Accelerator[] = [
   {
     name: "MI250X",

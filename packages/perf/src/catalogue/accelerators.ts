@@ -8,7 +8,10 @@ export const accelerators: readonly Accelerator[] = [...nvidiaAccelerators, ...n
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "");
 
-/** The accelerator with that name, alias or driver's name, in any spelling ("H100-SXM-80GB", "h100", "H100 80GB HBM3", "TPU v5e"). */
+/**
+ * The accelerator with this name, alias or driver name in any spelling ("H100-SXM-80GB", "h100", "H100 80GB HBM3", "TPU
+ * v5e").
+ */
 export function findAccelerator(
   name: string,
   catalogue: readonly Accelerator[] = accelerators,

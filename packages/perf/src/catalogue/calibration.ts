@@ -1,19 +1,19 @@
 import type { MatrixClass } from "./number-format.ts";
 
 /**
- * Measurements of one's own accelerator. Every figure replaces the fitted default that is described beside it; figures
- * that were not measured stay as fitted. Efficiencies are shares of the datasheet's peak.
+ * Measurements of the user's own accelerator. Each figure replaces the fitted default described with it; figures
+ * without a measurement keep their fitted values. Efficiencies are shares of the datasheet's peak.
  */
 export interface AcceleratorCalibration {
   readonly accelerator: string;
-  /** Large matrix products, achieved share of the dense peak by rate class. */
+  /** Achieved share of the dense peak for large matrix products, by rate class. */
   readonly matmulEfficiency: Readonly<Partial<Record<MatrixClass, number>>>;
-  /** Fused attention, forward and backward, achieved share of the bf16 peak. */
+  /** Achieved share of the bf16 peak for fused attention, forward and backward. */
   readonly attentionEfficiency?: number;
-  /** Large copies and element-wise kernels, achieved share of the memory bandwidth. */
+  /** Achieved share of the memory bandwidth for large copies and element-wise kernels. */
   readonly memoryEfficiency?: number;
-  /** Time from one launch of a small kernel to the next, microseconds. */
+  /** Time between launches of a small kernel, in microseconds. */
   readonly kernelLaunchUs?: number;
-  /** Bus bandwidth of a large all-reduce within the node, achieved share of the scale-up link. */
+  /** Achieved share of the scale-up link for the bus bandwidth of a large all-reduce within the node. */
   readonly scaleUpEfficiency?: number;
 }

@@ -1,15 +1,18 @@
 /** One tier of a tree-like fabric, from the nodes upwards. */
 export interface FabricTier {
   readonly name: string;
-  /** Nodes below one switch (or group of switches) of this tier; traffic among them does not cross the next tier. */
+  /**
+   * Number of nodes below one switch (or group of switches) of this tier; traffic among them does not cross the next
+   * tier.
+   */
   readonly nodeCount: number;
   /** Bandwidth of the nodes below divided by the bandwidth upwards: 1 is non-blocking. */
   readonly oversubscription: number;
 }
 
 /**
- * The network between nodes. The last tier connects all nodes; its `oversubscription` is the ratio of the nodes' port
- * bandwidth to the bandwidth through it.
+ * The network between nodes. The last tier connects all nodes; its `oversubscription` is the nodes' port bandwidth
+ * divided by the bandwidth through it.
  */
 export interface Fabric {
   readonly name: string;
@@ -18,7 +21,7 @@ export interface Fabric {
   readonly source: string;
 }
 
-/** A non-blocking network of any size: the default if nothing is known. */
+/** A non-blocking network of any size: the default for an unknown network. */
 export const nonBlockingFabric: Fabric = {
   name: "non-blocking",
   kind: "fat-tree",
@@ -26,7 +29,7 @@ export const nonBlockingFabric: Fabric = {
   source: "an assumption: every node reaches every other at the rate of its ports",
 };
 
-/** Oversubscription between `nodeCount` adjacent nodes: the product over the tiers that the traffic crosses. */
+/** Oversubscription between `nodeCount` adjacent nodes: the product over the tiers that their traffic crosses. */
 export function oversubscriptionAcross(fabric: Fabric, nodeCount: number): number {
   let factor = 1;
   for (const tier of fabric.tiers) {

@@ -14,13 +14,13 @@ type Config = Readonly<Record<string, unknown>>;
  */
 interface Family {
   readonly isGated: boolean;
-  /** Default of `tie_word_embeddings` where the file does not say. */
+  /** Default of `tie_word_embeddings` if the file does not state it. */
   readonly isTied: boolean;
   readonly hasLearnedPositions: boolean;
   readonly attention: "grouped" | "latent" | "linear-mix";
   /** Layers with full attention among those with a window, if the file has no list of layer types. */
   readonly fullEvery?: number;
-  /** Set if the inner size of layers without experts has a separate key. */
+  /** Key for the inner size of layers without experts, if it is a separate one. */
   readonly denseFfnKey?: "intermediate_size_mlp";
 }
 
@@ -69,7 +69,7 @@ const families: Readonly<Record<string, Family>> = {
 
 export const knownModelTypes: readonly string[] = Object.keys(families);
 
-/** Reads the architecture out of a parsed `config.json` of Hugging Face. */
+/** Reads a model's architecture from a parsed `config.json` of Hugging Face. */
 export function readModelConfig(value: unknown, name: string): ConfigReading {
   if (!isConfig(value)) return refused("the config is not a JSON object", "the config.json of the model's repository");
   const config = textConfig(value);
@@ -174,7 +174,7 @@ function flag(config: Config, key: string): boolean | undefined {
 }
 
 function kvHeads(config: Config, headCount: number): number {
-  // Falcon's first generation shares one head; the second states the number (new_decoder_architecture).
+  // Falcon's first generation has one shared head; the second states the number (new_decoder_architecture).
   if (flag(config, "multi_query") === true && flag(config, "new_decoder_architecture") !== true) return 1;
   return count(config, "num_key_value_heads", "num_kv_heads", "n_head_kv") ?? headCount;
 }
@@ -264,7 +264,7 @@ function sharedFfn(config: Config, family: Family, expertFfn: number): number {
   return (count(config, "n_shared_experts", "num_shared_experts") ?? 0) * expertFfn;
 }
 
-/** Layers without experts: the first ones (DeepSeek), those named, or all but every n-th (Llama 4, Qwen). */
+/** Number of layers without experts: the first ones (DeepSeek), listed ones, or all but every n-th (Llama 4, Qwen). */
 function denseLayers(config: Config, layerCount: number): number {
   const first = count(config, "first_k_dense_replace");
   if (first !== undefined) return Math.min(first, layerCount);

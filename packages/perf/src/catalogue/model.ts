@@ -1,15 +1,15 @@
 /**
- * The architecture of a transformer language model: the dimensions from which parameters, arithmetic, activations and
- * KV cache are counted. Weights are not needed.
+ * The architecture of a transformer language model: the dimensions that determine parameters, arithmetic, activations
+ * and KV cache. Weights are not needed.
  */
 export interface ModelArchitecture {
   readonly name: string;
   readonly layerCount: number;
   readonly hidden: number;
   readonly attention: Attention;
-  /** Inner size of the dense feed-forward layers; 0 where every layer has experts. */
+  /** Inner size of the dense feed-forward layers; 0 if every layer has experts. */
   readonly ffnHidden: number;
-  /** Gated feed-forward (SwiGLU and its like) has three matrices, the classical one two. */
+  /** True: three matrices (SwiGLU and similar); false: the classical two. */
   readonly isFfnGated: boolean;
   readonly vocabulary: number;
   readonly hasTiedEmbeddings: boolean;
@@ -24,9 +24,9 @@ export interface Experts {
   readonly count: number;
   readonly perToken: number;
   readonly ffnHidden: number;
-  /** Inner size of the shared experts, which every token passes, over all of them; 0 for none. */
+  /** Total inner size of the shared experts, which every token passes; 0: none. */
   readonly sharedFfnHidden: number;
-  /** Layers that keep a dense feed-forward layer instead of experts. */
+  /** Number of layers with a dense feed-forward layer instead of experts. */
   readonly denseLayerCount: number;
 }
 
@@ -38,7 +38,7 @@ export interface GroupedAttention {
   readonly headCount: number;
   readonly kvHeadCount: number;
   readonly headDim: number;
-  /** Layers other than every `fullEvery`-th attend only to the last `tokens` positions. */
+  /** Attention window: only every `fullEvery`-th layer attends to all positions, other layers to the last `tokens`. */
   readonly window?: { readonly tokens: number; readonly fullEvery: number };
 }
 
@@ -46,7 +46,7 @@ export interface GroupedAttention {
 export interface LatentAttention {
   readonly kind: "latent";
   readonly headCount: number;
-  /** 0 where queries are not compressed. */
+  /** Rank of the compressed queries; 0: queries are not compressed. */
   readonly queryRank: number;
   readonly kvRank: number;
   readonly nopeHeadDim: number;
@@ -55,14 +55,17 @@ export interface LatentAttention {
   readonly sparse?: { readonly tokens: number; readonly indexHeadCount: number; readonly indexHeadDim: number };
 }
 
-/** Every `fullEvery`-th layer is grouped attention, the others are linear (gated DeltaNet) with a state of fixed size. */
+/**
+ * Mix of layers: every `fullEvery`-th is grouped attention, the others are linear (gated DeltaNet) with a state of
+ * fixed size.
+ */
 export interface LinearMixAttention {
   readonly kind: "linear-mix";
   readonly headCount: number;
   readonly kvHeadCount: number;
   readonly headDim: number;
   readonly fullEvery: number;
-  /** The full-attention layers gate their output with a matrix as wide as the queries (Qwen3-Next). */
+  /** True: full-attention layers gate their output with a matrix as wide as the queries (Qwen3-Next). */
   readonly isOutputGated: boolean;
   readonly linear: { readonly keyHeadCount: number; readonly valueHeadCount: number; readonly headDim: number };
 }
@@ -85,7 +88,8 @@ function latentParameters(attention: LatentAttention, hidden: number): number {
   const queryWidth = headCount * (nopeHeadDim + ropeHeadDim);
   const query = queryRank > 0 ? queryRank * (hidden + queryWidth) : hidden * queryWidth;
   const keyValue = hidden * (kvRank + ropeHeadDim) + kvRank * headCount * (nopeHeadDim + valueHeadDim);
-  // The indexer of DSA projects queries from the compressed query, one shared key and a weight per head.
+  // The indexer of DSA has projections for queries (from the compressed query), for one shared key and for a weight per
+  // head.
   const index =
     sparse === undefined
       ? 0
@@ -106,12 +110,12 @@ function linearMixParameters(attention: LinearMixAttention, hidden: number): num
 
 const matricesOfFfn = (model: ModelArchitecture): number => (model.isFfnGated ? 3 : 2);
 
-/** Parameters of a layer that keeps the dense feed-forward, norms included. */
+/** Parameters of a layer with a dense feed-forward layer, norms included. */
 export function denseLayerParameters(model: ModelArchitecture): number {
   return attentionParameters(model) + matricesOfFfn(model) * model.hidden * model.ffnHidden + 2 * model.hidden;
 }
 
-/** Parameters of a layer with experts: all of them, and those active for a token. */
+/** Parameters of a layer with experts: in total, and active for a token. */
 export function expertLayerParameters(model: ModelArchitecture): {
   readonly total: number;
   readonly active: number;
@@ -135,7 +139,7 @@ export function expertLayerCount(model: ModelArchitecture): number {
   return model.experts === undefined ? 0 : model.layerCount - model.experts.denseLayerCount;
 }
 
-/** Parameters of the whole model, and those active for a token; the input embedding counts in both. */
+/** Parameters of the whole model: in total, and active for a token; the input embedding counts in both. */
 export function parameterCounts(model: ModelArchitecture): { readonly total: number; readonly active: number } {
   const expertLayers = expertLayerCount(model);
   const dense = (model.layerCount - expertLayers) * denseLayerParameters(model);
@@ -147,25 +151,25 @@ export function parameterCounts(model: ModelArchitecture): { readonly total: num
   };
 }
 
-/** Embedding, output head unless it is the embedding itself, and learned positions. */
+/** Parameters of embedding, output head (unless it is the embedding itself) and learned positions. */
 export function embeddingParameters(model: ModelArchitecture): number {
   const tables = model.hasTiedEmbeddings ? 1 : 2;
   return (tables * model.vocabulary + model.learnedPositions) * model.hidden;
 }
 
-/** Width of the query heads together, the `h_attn` of the attention formulas. */
+/** Total width of the query heads, the `h_attn` of the attention formulas. */
 export function queryWidth(attention: Attention): number {
   if (attention.kind === "latent") return attention.headCount * (attention.nopeHeadDim + attention.ropeHeadDim);
   return attention.headCount * attention.headDim;
 }
 
-/** Width of the value heads together: differs from the queries' under latent attention. */
+/** Total width of the value heads; it differs from that of the queries under latent attention. */
 export function valueWidth(attention: Attention): number {
   if (attention.kind === "latent") return attention.headCount * attention.valueHeadDim;
   return attention.headCount * attention.headDim;
 }
 
-/** Numbers that the KV cache keeps per token and full-attention layer. */
+/** Number of values that the KV cache keeps per token and full-attention layer. */
 export function kvCacheWidth(attention: Attention): number {
   if (attention.kind === "latent") {
     return attention.kvRank + attention.ropeHeadDim + (attention.sparse?.indexHeadDim ?? 0);

@@ -11,7 +11,7 @@ function preset(name: string): ModelArchitecture {
 }
 
 describe("presets", () => {
-  // Published counts in 10^9: model cards and technical reports; active ones with the input embedding.
+  // Published counts in 10^9 from model cards and technical reports; active counts include the input embedding.
   it.each([
     ["llama-2-7b", 6.738, undefined],
     ["llama-2-13b", 13.016, undefined],

@@ -37,7 +37,9 @@ const gpt = (layers: number, hidden: number, heads: number, vocab: number): Numb
 
 const latent = { q_lora_rank: 1536, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128 };
 
-/** Architectures by name, in the terms of their own config.json; the numbers were read there unless a note says otherwise. */
+/**
+ * Architectures by name, in the terms of their own config.json. Numbers come from there unless a note says otherwise.
+ */
 const configs: Readonly<Record<string, Numbers>> = {
   "llama-2-7b": llama(32, 4096, 32, 32, 11_008, 32_000),
   "llama-2-13b": llama(40, 5120, 40, 40, 13_824, 32_000),
@@ -179,7 +181,7 @@ const configs: Readonly<Record<string, Numbers>> = {
     sliding_window: 128,
     max_position_embeddings: 131_072,
   },
-  // Megatron's GPT: vocabulary padded to 51,200, positions of the training length (SC21, table 1).
+  // Megatron's GPT: the vocabulary is padded to 51,200, and positions have the training length (SC21, table 1).
   "gpt3-175b": gpt(96, 12_288, 96, 51_200),
   "turing-530b": gpt(105, 20_480, 128, 51_200),
   "megatron-1t": gpt(128, 25_600, 160, 51_200),
@@ -224,13 +226,13 @@ export const modelNames: readonly string[] = Object.keys(configs);
 
 const normalised = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
 
-/** The name of a preset without aliases and spellings; of anything else, the name as it would be looked up. */
+/** The canonical name of a preset; for any other name, the normalised text for the look-up. */
 export function modelKey(name: string): string {
   const wanted = normalised(name.split("/").at(-1) ?? name);
   return aliases[wanted] ?? wanted;
 }
 
-/** A preset by name or alias, in any spelling ("Llama 3.1 8B", "meta-llama/Llama-3.1-8B" ends in one). */
+/** A preset by name or alias in any spelling ("Llama 3.1 8B", "meta-llama/Llama-3.1-8B"). */
 export function findModel(name: string): ModelArchitecture | undefined {
   const key = modelKey(name);
   const config = configs[key];

@@ -6,7 +6,7 @@ export interface NodeShape {
   readonly name: string;
   readonly accelerator: Accelerator;
   readonly acceleratorCount: number;
-  /** Sum over the network cards of the compute network, GB/s per direction. */
+  /** Total bandwidth of the compute network's cards, GB/s per direction. */
   readonly scaleOutGbPerS: number;
   /** Host memory bandwidth to one accelerator (PCIe or C2C), GB/s per direction. */
   readonly hostLinkGbPerS: number;

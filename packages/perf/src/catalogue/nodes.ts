@@ -3,7 +3,7 @@ import { nonBlockingFabric, type Fabric } from "./fabric.ts";
 import { mlNetwork } from "./sources.ts";
 import type { Cluster, NodeShape } from "./node.ts";
 
-/** Host links by generation, GB/s per direction; servers of the named years use them. */
+/** Host links by PCIe generation, GB/s per direction; servers of the named years use them. */
 const pcie4 = 31;
 const pcie5 = 63;
 const graceLink = 450;
@@ -13,14 +13,14 @@ function hostLinkOf(accelerator: Accelerator): number {
   return accelerator.year >= 2022 ? pcie5 : pcie4;
 }
 
-/** Accelerators in one operating system: four in a tray of a rack-scale domain, else up to eight. */
+/** Number of accelerators of one node: four in a tray of a rack-scale domain, else up to eight. */
 function perNodeOf(accelerator: Accelerator): number {
   if (/^GB\d/.test(accelerator.name)) return 4;
   if (accelerator.scaleUp.kind === "torus") return 4;
   return accelerator.name === "Trainium2" ? 16 : 8;
 }
 
-/** The server that an accelerator is usually sold in. */
+/** The usual server of an accelerator. */
 export function usualNode(accelerator: Accelerator): NodeShape {
   const acceleratorCount = perNodeOf(accelerator);
   return {
@@ -33,7 +33,7 @@ export function usualNode(accelerator: Accelerator): NodeShape {
   };
 }
 
-/** Usual servers with this number of accelerators, on a non-blocking network unless one is given. */
+/** Usual servers with this number of accelerators, on a non-blocking network unless a fabric is given. */
 export function usualCluster(accelerator: Accelerator, count: number, fabric: Fabric = nonBlockingFabric): Cluster {
   const node = usualNode(accelerator);
   const fitted = count < node.acceleratorCount ? { ...node, acceleratorCount: Math.max(1, count) } : node;

@@ -1,6 +1,6 @@
 /**
- * How numbers are stored and multiplied. The block-scaled formats (OCP MX, NVIDIA's NVFP4) differ from plain FP8 and FP4
- * in the scale factors they carry, not in the rate of the matrix units.
+ * Formats in which numbers are stored and multiplied. Block-scaled formats (OCP MX, NVIDIA's NVFP4) differ from plain
+ * FP8 and FP4 by their scale factors, not by the rate of the matrix units.
  */
 export type NumberFormat =
   | "fp32"
@@ -15,7 +15,7 @@ export type NumberFormat =
   | "nvfp4"
   | "int4";
 
-/** The rate class of the matrix units: accelerators publish one peak per class. */
+/** Rate class of the matrix units: accelerators publish one peak for each class. */
 export type MatrixClass = "fp32" | "bf16" | "fp8" | "int8" | "fp4";
 
 export const matrixClasses: readonly MatrixClass[] = ["fp32", "bf16", "fp8", "int8", "fp4"];

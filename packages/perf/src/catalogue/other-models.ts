@@ -1,4 +1,4 @@
-/** Models that are not transformer language models, by their `model_type`, and why they are not sized. */
+/** Models other than transformer language models, by `model_type`, and the reasons why they are not sized. */
 interface OtherKind {
   readonly names: RegExp;
   readonly kind: string;
@@ -38,7 +38,7 @@ const kinds: readonly OtherKind[] = [
   },
 ];
 
-/** Why a model of another kind is not sized; undefined if its name is not known. */
+/** The reason why a model of another kind is not sized; `undefined`: its name is unknown. */
 export function otherModelReason(...names: readonly (string | undefined)[]): string | undefined {
   for (const name of names) {
     if (name === undefined) continue;
@@ -48,5 +48,5 @@ export function otherModelReason(...names: readonly (string | undefined)[]): str
   return undefined;
 }
 
-/** How to plan a run of another kind instead. */
+/** Advice for planning a run of another kind. */
 export const measureInstead = "a language model; for this one, measure a step on one node and scale it";

@@ -1,13 +1,16 @@
-/** What a person would not know of a model and its authors published: the batch of its training, the format of its checkpoint. */
+/**
+ * Published facts about models that users often do not know: the batch of the training, and the format of the
+ * checkpoint.
+ */
 import { findModel, modelKey } from "./models.ts";
 import { parameterCounts } from "./model.ts";
 import type { ModelArchitecture } from "./model.ts";
 import type { NumberFormat } from "./number-format.ts";
 
 export interface TrainingRecipe {
-  /** Tokens. */
+  /** Length in tokens. */
   readonly sequenceLength: number;
-  /** Sequences per optimizer step: the largest that was used, and the smallest. */
+  /** Sequences per optimizer step: the largest batch that was used, and the smallest. */
   readonly globalBatch: { readonly usual: number; readonly least: number };
   readonly source: string;
 }
@@ -38,8 +41,9 @@ const defaultSequence = 4096;
 const tokensPerParameter = 20;
 
 /**
- * The published recipe of a preset, else the batch that DeepSeek's fit gives: 0.2920 × C^0.3271 tokens for C FLOPs of training
- * (arXiv 2401.02954, equation 1), at 20 tokens per active parameter, as the nearest power of two of sequences.
+ * The published recipe of a preset. For other models the batch by DeepSeek's fit: 0.2920 × C^0.3271 tokens for C FLOPs
+ * of training (arXiv 2401.02954, equation 1), at 20 tokens per active parameter, as the nearest power of two of
+ * sequences.
  */
 export function trainingRecipe(
   name: string | undefined,
@@ -72,7 +76,7 @@ const checkpointFormats: Readonly<Record<string, NumberFormat>> = {
 
 const quantizationFormats: Readonly<Record<string, NumberFormat>> = { fp8: "fp8", mxfp4: "mxfp4", fbgemm_fp8: "fp8" };
 
-/** The format in which a model's checkpoint is published; of a config.json, the one that its `quantization_config` names. */
+/** Format of a model's published checkpoint; for a config.json, the format that its `quantization_config` names. */
 export function checkpointFormat(model: string | { readonly config: unknown }): NumberFormat {
   if (typeof model === "string")
     return findModel(model) === undefined ? "bf16" : (checkpointFormats[modelKey(model)] ?? "bf16");

@@ -2,7 +2,9 @@ import type { Accelerator, ScaleUp } from "./accelerator.ts";
 import type { Fabric, FabricTier } from "./fabric.ts";
 import { matrixClasses, type MatrixClass } from "./number-format.ts";
 
-/** Reads a user's additions to the catalogue from parsed YAML or JSON; returns entries, or every problem with them. */
+/**
+ * Result of reading a user's additions to the catalogue from parsed YAML or JSON: entries, or all problems with them.
+ */
 export type EntriesReading =
   | { readonly kind: "entries"; readonly accelerators: readonly Accelerator[]; readonly fabrics: readonly Fabric[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
@@ -12,7 +14,7 @@ type EntryFields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is EntryFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Reads fields one by one and collects all problems, so that a file is corrected in one pass. */
+/** Reads fields one by one and collects all problems, so that a file can be corrected in one pass. */
 class FieldReader {
   readonly problems: string[] = [];
 
@@ -43,7 +45,7 @@ class FieldReader {
     return [];
   }
 
-  /** Unknown names are mistakes that would otherwise be ignored silently. */
+  /** Reports unknown field names, which would otherwise be ignored silently. */
   only(fields: EntryFields, allowed: readonly string[], where: string): void {
     for (const field of Object.keys(fields)) {
       if (!allowed.includes(field)) this.problems.push(`${where}.${field} is unknown; there are ${allowed.join(", ")}`);

@@ -33,7 +33,7 @@ interface Fleet {
 
 /**
  * A fleet whose types are 10 to 30% faster or slower than predicted, with small differences between families and noise
- * per run.
+ * in each run.
  */
 function fleetOf(seed: number, noise = 0.04): Fleet {
   const { uniform, normal } = drawsOf(seed);
@@ -53,7 +53,7 @@ function fleetOf(seed: number, noise = 0.04): Fleet {
 
 const seeds = Array.from({ length: 200 }, (_, index) => index + 1);
 
-/** Mean absolute error of the corrected predictions over all kinds of a fleet against their true times. */
+/** Mean absolute errors of predictions over all kinds of a fleet, against the true times. */
 function errorsOf(fleet: Fleet, runs: readonly CorrectionRun[]): { readonly before: number; readonly after: number } {
   const correction = fitCorrection(runs);
   let [before, after] = [0, 0];
@@ -69,7 +69,7 @@ function errorsOf(fleet: Fleet, runs: readonly CorrectionRun[]): { readonly befo
   return { before: before / kinds, after: after / kinds };
 }
 
-/** The largest relative change of any kind's prediction between two corrections. */
+/** Largest relative change of any kind's prediction between two corrections. */
 function largestShift(before: FleetCorrection, after: FleetCorrection): number {
   const shifts = types.flatMap((type) =>
     families.map((family) => {

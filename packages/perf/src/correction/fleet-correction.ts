@@ -1,7 +1,7 @@
 /**
- * Corrects the model's predictions by a fleet's own runs: a posterior of the ratio by accelerator type and model
- * family, with shrinkage, so that few runs move predictions little and many move them fully. Pure; start with
- * `fitCorrection`.
+ * Corrects the model's predictions by a fleet's own runs: a posterior of measured over predicted time by accelerator
+ * type and model family. It shrinks towards 1, so that few runs move predictions little and many move them fully. Pure;
+ * start with `fitCorrection`.
  */
 import { expertLayerCount } from "../catalogue/model.ts";
 import type { TrainingJob } from "../training/job.ts";
@@ -22,11 +22,11 @@ export function modelFamilyOf({ model, method }: TrainingJob): ModelFamily {
   return expertLayerCount(model) > 0 ? "experts" : "dense";
 }
 
-/** Expected logarithm of measured over predicted, and the number of runs behind it. */
+/** Expected logarithm of measured over predicted time, and the number of runs behind it. */
 export interface FamilyCorrection {
   readonly family: ModelFamily;
   readonly runCount: number;
-  /** In addition to the type's bias. */
+  /** Added to the type's own logarithm. */
   readonly logFactor: number;
 }
 
@@ -37,17 +37,20 @@ export interface TypeCorrection {
   readonly families: readonly FamilyCorrection[];
 }
 
-/** Plain data: it can be written to a file, read again and applied elsewhere. */
+/** A correction as plain data: it can be written to a file, read again and applied elsewhere. */
 export interface FleetCorrection {
   readonly kind: "fleet-correction";
   readonly version: 1;
   readonly types: readonly TypeCorrection[];
 }
 
-/** The newest runs of one type and family that count: older ones used older software. */
+/** Number of newest runs of one type and family that count; older runs used older software. */
 export const correctionRunsMax = 256;
 
-/** σ of a run around its kind's bias, log: equal configurations differ by 5.6% between publications. */
+/**
+ * Standard deviation of a run around its kind's bias, logarithmic: equal configurations differ by 5.6% between
+ * publications.
+ */
 const runSpread = 0.06;
 /**
  * Residuals above this (Huber's 1.345 σ) have bounded influence, so that an outlier counts as one run, however large it
@@ -55,13 +58,16 @@ const runSpread = 0.06;
  */
 const voiceMax = 1.345 * runSpread;
 /**
- * Priors: variances of the bias of a type and of a family within it, log. Together they bound the shift by one run to
- * `voiceMax × (sum) / runSpread²` = 2.9%, and leave a true bias 88% corrected after twenty runs of one kind.
+ * Priors: variances of the bias of a type, and of a family within it, logarithmic. Together they bound the shift by one
+ * run to `voiceMax × (sum) / runSpread²` = 2.9%, and correct 88% of a true bias after twenty runs of one kind.
  */
 const typeVariance = 0.0009;
 const familyVariance = 0.000_38;
 
-/** Alternating between a type and its families converges linearly; this many rounds leave less than a millionth. */
+/**
+ * Alternating between a type and its families converges linearly; after this number of rounds less than a millionth
+ * remains.
+ */
 const roundsMax = 200;
 const tolerance = 1e-9;
 
@@ -82,8 +88,8 @@ function grouped(runs: readonly CorrectionRun[]): Map<string, Map<ModelFamily, n
 }
 
 /**
- * The mode of the posterior: Huber's likelihood of the runs (1964), normal priors on the bias of each type and of each
- * family within its type. Runs with impossible times are ignored.
+ * The mode of the posterior: Huber's likelihood of the runs (1964), and normal priors on the bias of each type and of
+ * each family within its type. Runs with impossible times are ignored.
  */
 export function fitCorrection(runs: readonly CorrectionRun[]): FleetCorrection {
   const types = [...grouped(runs)].map(([acceleratorType, families]) => typeCorrection(acceleratorType, families));
@@ -125,7 +131,7 @@ function typeCorrection(
   };
 }
 
-/** The point where runs and prior balance: the root of a falling function, found by bisection. */
+/** The point where runs and prior balance: the root of a decreasing function, found by bisection. */
 function shrunkCentre(logs: readonly number[], variance: number): number {
   const precision = runSpread ** 2 / variance;
   const pull = (centre: number): number => {
@@ -142,15 +148,15 @@ function shrunkCentre(logs: readonly number[], variance: number): number {
   return (low + high) / 2;
 }
 
-/** The factor for a prediction. */
+/** The correction factor of a prediction. */
 export interface CorrectionFactor {
   readonly factor: number;
-  /** Number of runs of the type and family, and of the type, behind the factor. */
+  /** Number of runs of the type and family behind the factor; the following field: of the type. */
   readonly runCount: number;
   readonly typeRunCount: number;
 }
 
-/** For a kind without runs: the type's bias, or 1. */
+/** The factor for a kind; without runs of the kind, the type's factor, or 1. */
 export function correctionFactor(
   correction: FleetCorrection,
   acceleratorType: string,
@@ -167,7 +173,8 @@ export function correctionFactor(
 }
 
 /**
- * Mean absolute errors of the predictions, without correction and with a correction fitted without the run in question.
+ * Mean absolute errors of predictions without correction, and with a correction that was fitted without the run in
+ * question.
  */
 export interface CorrectionEffect {
   readonly runCount: number;
@@ -175,7 +182,7 @@ export interface CorrectionEffect {
   readonly correctedError: number;
 }
 
-/** The effect of a correction by leave-one-out. */
+/** Measures the effect of a correction by leave-one-out. */
 export function correctionEffect(runs: readonly CorrectionRun[]): CorrectionEffect {
   let [uncorrected, corrected, runCount] = [0, 0, 0];
   for (const [index, run] of runs.entries()) {

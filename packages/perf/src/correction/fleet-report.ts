@@ -1,4 +1,4 @@
-/** What the measured runs of a fleet say about the model's predictions, by accelerator type and model family. */
+/** Bias and error of the model's predictions against a fleet's measured runs, by accelerator type and model family. */
 import {
   correctionFactor,
   fitCorrection,
@@ -7,21 +7,24 @@ import {
   type ModelFamily,
 } from "./fleet-correction.ts";
 
-/** A measured run, the oldest first in lists of them. */
+/** A measured run; lists start with the oldest. */
 export interface FleetRun extends CorrectionRun {
-  /** Runs of one workload in one configuration are one run, however often it started. */
+  /** Id of the workload. All starts of a workload in one configuration count as one run. */
   readonly workload: string;
   readonly acceleratorCount: number;
-  /** Of the person who submitted it. */
+  /** The user who submitted the workload. */
   readonly owner: string;
 }
 
-/** Bias and error of the predictions of a kind; corrected figures judge each run by the other runs. */
+/**
+ * Bias and error of a kind's predictions. Corrected figures compare each run with a correction fitted to the other
+ * runs.
+ */
 export interface KindReport {
   readonly acceleratorType: string;
   readonly family: ModelFamily;
   readonly runCount: number;
-  /** By which predictions of this kind are multiplied. */
+  /** Factor by which predictions of this kind are multiplied. */
   readonly factor: number;
   /** Mean of measured ÷ predicted − 1. */
   readonly uncorrectedBias: number;
@@ -33,13 +36,16 @@ export interface KindReport {
 
 export interface FleetReport {
   readonly correction: FleetCorrection;
-  /** In the order of type and family. */
+  /** Reports in the order of type and family. */
   readonly kinds: readonly KindReport[];
 }
 
-/** Runs of one person that count for a kind: a quarter of what the kind keeps, so that nobody alone decides for all. */
+/**
+ * Maximum number of runs of one user that count for a kind: a quarter of all that count, so that no user alone decides
+ * the correction.
+ */
 export const ownerRunsMax = 64;
-/** Newest runs of a kind that are judged by the others. */
+/** Number of newest runs of a kind that are compared with the others. */
 const judgedMax = 64;
 
 export function fleetReport(runs: readonly FleetRun[]): FleetReport {
@@ -51,7 +57,10 @@ export function fleetReport(runs: readonly FleetRun[]): FleetReport {
   return { correction, kinds: kinds.toSorted(byKind) };
 }
 
-/** One run for each configuration of a workload, its newest; of one person at most `ownerRunsMax` of a kind. */
+/**
+ * Runs that count: the newest run of each configuration of a workload, and for each kind at most `ownerRunsMax` of one
+ * user.
+ */
 export function countedRuns(runs: readonly FleetRun[]): readonly FleetRun[] {
   const newest = new Map<string, FleetRun>();
   for (const run of runs) {
@@ -84,7 +93,7 @@ function kindReport(
 ): KindReport {
   const { factor, runCount } = correctionFactor(correction, acceleratorType, family);
   const ofType = all.filter((run) => run.acceleratorType === acceleratorType);
-  // The judged runs and as many of the type's other families keep the cost of the refits bounded.
+  // Limiting own runs and runs of the type's other families bounds the cost of the refits.
   const own = ofType.filter((run) => run.family === family).slice(-judgedMax);
   const others = ofType.filter((run) => run.family !== family).slice(-judgedMax);
   const sums = { uncorrectedBias: 0, correctedBias: 0, uncorrectedError: 0, correctedError: 0 };
@@ -111,12 +120,12 @@ function kindReport(
 }
 
 const families: readonly string[] = ["dense", "experts", "adapters"] satisfies readonly ModelFamily[];
-/** More types or runs than any fleet has are not a correction that a fleet wrote. */
+/** Maximum number of types in a correction; a file with more does not come from a fleet. */
 const typesMax = 1_000;
-/** A correction beyond a factor of ten is a mistake of the runs behind it. */
+/** Maximum logarithm of a factor: a correction by more than ten comes from faulty runs. */
 const logFactorMax = Math.log(10);
 
-/** Reads an exported correction from parsed JSON; `undefined`: it is none. */
+/** Reads an exported correction from parsed JSON; `undefined`: the value is not a correction. */
 export function readFleetCorrection(value: unknown): FleetCorrection | undefined {
   if (!isRecord(value) || value["kind"] !== "fleet-correction" || value["version"] !== 1) return undefined;
   const { types } = value;

@@ -1,10 +1,10 @@
 /**
- * The typical step of a run from its own reports of progress. Reports are untrusted: impossible ones are dropped, and
- * pauses (checkpoints, evaluations, lost nodes) do not move a median.
+ * The typical step time of a run, from its own progress reports. Reports are untrusted: impossible ones are dropped,
+ * and pauses (checkpoints, evaluations, lost nodes) do not move a median.
  */
 import type { StepParts } from "./slow-runs.ts";
 
-/** One report of progress, or several merged ones with the step of the newest. */
+/** One progress report, or several merged ones with the step of the newest. */
 export interface StepPoint {
   readonly atMs: number;
   readonly step: number;
@@ -12,22 +12,25 @@ export interface StepPoint {
 }
 
 export interface MeasuredStep {
-  /** Median over windows, weighted by steps. */
+  /** Step time in seconds: the median over windows, weighted by their steps. */
   readonly seconds: number;
-  /** Steps behind the figure, without the warm-up. */
+  /** Number of measured steps, without the warm-up. */
   readonly stepCount: number;
-  /** Seconds of a step by component, as far as the run reports them. */
+  /** Seconds of a step by component, for components that the run reports. */
   readonly reported: Partial<StepParts>;
 }
 
-/** Metrics of progress reports by which a run states the components of its step, seconds. */
+/** Metrics in progress reports that state the components of a step, in seconds. */
 export const partMetrics: Readonly<Record<keyof StepParts, string>> = {
   compute: "computeSeconds",
   network: "networkSeconds",
   storage: "storageSeconds",
 };
 
-/** Executors read reports about once a second: shorter windows would measure that. */
+/**
+ * Minimum length of a window in ms. Executors read reports about once a second; shorter windows would measure that
+ * interval.
+ */
 export const measuredWindowMinMs = 5_000;
 const windowsMin = 3;
 const windowsMax = 16;
@@ -38,7 +41,9 @@ interface Span {
   readonly steps: number;
 }
 
-/** `undefined`: too few reports, or none that make sense. The first span is warm-up and does not count. */
+/**
+ * The typical step; `undefined`: too few reports, or no plausible ones. The first span is warm-up and does not count.
+ */
 export function measuredStepOf(
   points: readonly StepPoint[],
   windowMinMs: number = measuredWindowMinMs,
@@ -52,7 +57,10 @@ export function measuredStepOf(
   return { seconds, stepCount, reported: reportedParts(points) };
 }
 
-/** Between reports of which the later has more steps. A step that goes back is a restart from a checkpoint. */
+/**
+ * Spans between reports with increasing steps. A report with a smaller step is a restart from a checkpoint and begins a
+ * new span.
+ */
 function spansOf(points: readonly StepPoint[]): Span[] {
   const spans: Span[] = [];
   let last: StepPoint | undefined;
@@ -66,14 +74,14 @@ function spansOf(points: readonly StepPoint[]): Span[] {
   return spans.filter(({ seconds }) => seconds > 0);
 }
 
-/** Neighbouring spans together until they last so many seconds; a rest that is too short is left out. */
+/** Joins neighbouring spans into windows of at least `windowSeconds`; a shorter rest is left out. */
 function gathered(spans: readonly Span[], windowSeconds: number): Span[] {
   const windows: Span[] = [];
   let [seconds, steps] = [0, 0];
   for (const span of spans) {
     seconds += span.seconds;
     steps += span.steps;
-    // A millionth: sums of the spans may miss a sixteenth of the whole by a rounding error.
+    // The tolerance of a millionth covers rounding errors of the sums.
     if (seconds < windowSeconds * (1 - 1e-6)) continue;
     windows.push({ seconds, steps });
     [seconds, steps] = [0, 0];

@@ -9,35 +9,35 @@ export interface StepParts {
 
 export type StepPart = keyof StepParts;
 
-/** What a run shows of the components of its step. */
+/** Observations of the components of a run's step. */
 export interface ObservedParts {
   /** Seconds of a step by component, as far as the run reports them. */
   readonly reported: Partial<StepParts>;
-  /** Share of time in which none of its accelerators was busy; undefined: it reports no use. */
+  /** Share of time in which none of the run's accelerators was busy; `undefined`: it reports no utilization. */
   readonly idleShare: number | undefined;
 }
 
 /**
- * How a component's time is known: the run reports it, its accelerators were idle for that long, or it is the rest of
- * the step and the only component that is not measured.
+ * Source of a component's time: the run reports it (`reported`), its accelerators were idle for that long (`idle`), or
+ * it is the rest of the step and the only component without a measurement (`rest`).
  */
 export type PartGround = "reported" | "idle" | "rest";
 
-/** Why a run is slow. Without a responsible component `missing` has the components that have to be reported. */
+/** Cause of a slow run. Without a responsible component, `missing` lists the components that the run must report. */
 export interface SlowCause {
   readonly responsible: StepPart | undefined;
   readonly ground: PartGround | undefined;
   readonly missing: readonly StepPart[];
 }
 
-/** A run that is slower than runs of its kind. */
+/** A run that is slower than other runs of its kind. */
 export interface SlowRun extends SlowCause {
   readonly expectedSeconds: number;
   /** Share by which the run exceeds the corrected prediction. */
   readonly excessShare: number;
 }
 
-/** Runs slower than this share above the corrected prediction are reported. */
+/** Share above the corrected prediction from which a run is reported as slow. */
 export const slowShare = 0.15;
 
 /** A component explains a slow step if its own excess is at least this share of the step's. */
@@ -45,7 +45,7 @@ const explainingShare = 0.5;
 
 const partNames: readonly StepPart[] = ["compute", "network", "storage"];
 
-/** The cause is sought if what the run shows of its components is given; `undefined`: the run is not slow. */
+/** Whether a run is slow for its kind, with the cause if observations are given; `undefined`: the run is not slow. */
 export function slowRunOf(
   run: CorrectionRun,
   correction: FleetCorrection,

@@ -1,9 +1,9 @@
 /**
- * Costs of failures for a job: how often it fails, the cost of a failure, and the cost of checkpoints. All in seconds.
+ * Parameters of a job's failures: mean time to failure, cost of a failure, and cost of a checkpoint. All in seconds.
  */
 export interface FailureCost {
   readonly mttfSeconds: number;
-  /** From the failure to the first new step: detection, restart, loading, warm-up. */
+  /** Time from the failure to the first new step: detection, restart, loading, warm-up. */
   readonly restartSeconds: number;
   /** Time for which a checkpoint stops the job. */
   readonly stallSeconds: number;
@@ -14,7 +14,10 @@ export function youngInterval(cost: FailureCost): number {
   return Math.sqrt(2 * cost.stallSeconds * cost.mttfSeconds);
 }
 
-/** Daly 2006, equation 37: Young with higher orders, for stalls that are not small beside the time to failure. */
+/**
+ * Daly 2006, equation 37: Young's interval with higher-order terms, for stalls that are not small compared with the
+ * time to failure.
+ */
 export function dalyInterval(cost: FailureCost): number {
   const { stallSeconds, mttfSeconds } = cost;
   if (stallSeconds >= 2 * mttfSeconds) return mttfSeconds;
@@ -22,15 +25,16 @@ export function dalyInterval(cost: FailureCost): number {
   return Math.sqrt(2 * stallSeconds * mttfSeconds) * (1 + Math.sqrt(ratio) / 3 + ratio / 9) - stallSeconds;
 }
 
-/** The interval of the highest availability, restart included (arXiv 2410.18124): T_s + √(2(T_f + T_r)T_s + T_s²). */
+/** The interval with the highest availability, restart included (arXiv 2410.18124): T_s + √(2(T_f + T_r)T_s + T_s²). */
 export function availabilityInterval(cost: FailureCost): number {
   const { stallSeconds, mttfSeconds, restartSeconds } = cost;
   return stallSeconds + Math.sqrt(2 * (mttfSeconds + restartSeconds) * stallSeconds + stallSeconds ** 2);
 }
 
 /**
- * Expected share of time that becomes progress, Meta's form (arXiv 2410.21680 §4): (1 − N·r·(u₀ + Δt/2)) ÷ (1 + w/Δt), where
- * 1 ÷ (N·r) is the time to failure. Linear in the failure rate, hence 0 where failures come faster than restarts.
+ * Expected share of time that becomes progress, in Meta's form (arXiv 2410.21680 §4): (1 − N·r·(u₀ + Δt/2)) ÷ (1 +
+ * w/Δt), where 1 ÷ (N·r) is the time to failure. It is linear in the failure rate, hence 0 if failures come faster than
+ * restarts.
  */
 export function ettrLinear(cost: FailureCost, intervalSeconds: number): number {
   const { mttfSeconds, restartSeconds, stallSeconds } = cost;
@@ -39,8 +43,8 @@ export function ettrLinear(cost: FailureCost, intervalSeconds: number): number {
 }
 
 /**
- * The same without the linear approximation, for failures that come as a Poisson process and may strike during restarts too
- * (Daly 2006, equation 20): τ ÷ (M·e^(R/M)·(e^((τ+δ)/M) − 1)).
+ * The share without the linear approximation, for failures that form a Poisson process and may also strike during
+ * restarts (Daly 2006, equation 20): τ ÷ (M·e^(R/M)·(e^((τ+δ)/M) − 1)).
  */
 export function ettrExact(cost: FailureCost, intervalSeconds: number): number {
   const { mttfSeconds, restartSeconds, stallSeconds } = cost;
@@ -51,14 +55,14 @@ export function ettrExact(cost: FailureCost, intervalSeconds: number): number {
 export interface Goodput {
   readonly intervalSeconds: number;
   readonly ettr: number;
-  /** Breakdown of the remaining time; the shares and `ettr` add up to 1. */
+  /** Shares of the remaining time by cause; with `ettr` they add up to 1. */
   readonly lost: { readonly checkpoints: number; readonly restarts: number; readonly repeatedWork: number };
 }
 
-/** Progress at an interval, with its losses by cause, by the exact form. */
+/** Progress at an interval, and its losses by cause, by the exact form. */
 export function goodputAt(cost: FailureCost, intervalSeconds: number): Goodput {
   const ettr = ettrExact(cost, intervalSeconds);
-  // A wall-clock second without progress was a stall, a restart or repeated work; the first two are known.
+  // Time without progress is a stall, a restart or repeated work; the first two follow from the formula.
   const checkpoints = (ettr * cost.stallSeconds) / intervalSeconds;
   const rest = Math.max(0, 1 - ettr - checkpoints);
   const repeated = intervalSeconds / 2 + cost.stallSeconds / 2;
@@ -66,7 +70,7 @@ export function goodputAt(cost: FailureCost, intervalSeconds: number): Goodput {
   return { intervalSeconds, ettr, lost: { checkpoints, restarts, repeatedWork: rest - restarts } };
 }
 
-/** The best interval for the exact form, by golden-section search around Daly's. */
+/** The best interval by the exact form, found by golden-section search around Daly's. */
 export function bestInterval(cost: FailureCost): number {
   if (cost.stallSeconds <= 0) return 0;
   const golden = (Math.sqrt(5) - 1) / 2;

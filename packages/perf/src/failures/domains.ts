@@ -1,12 +1,12 @@
-/** Components that fail as a unit: a node, a rack, a switch, a power feed, a storage shelf. */
+/** A failure domain: a node, a rack, a switch, a power feed, a storage shelf. */
 export interface FailureDomain {
   readonly name: string;
   readonly nodeCount: number;
-  /** Failures of one such domain per 1,000 days; undefined if only the size of the loss is needed. */
+  /** Failures of one such domain per 1,000 days; `undefined`: only the size of a loss is needed. */
   readonly perThousandDays?: number;
 }
 
-/** Jobs of one kind in the fleet. A job is a gang: it stops when any of its nodes does. */
+/** Jobs of one kind in the fleet. A job is a gang: it stops when any of its nodes fails. */
 export interface RunningJobs {
   readonly name: string;
   readonly jobCount: number;
@@ -18,20 +18,23 @@ export interface RunningJobs {
 
 export interface DomainLoss {
   readonly domain: string;
-  /** Mean number of jobs that one failure stops, over all domains. */
+  /** Mean number of jobs that one failure of a domain stops. */
   readonly jobsStopped: number;
-  /** Accelerator-hours lost by one failure: half an interval of repeated work and a restart, for every job it stops. */
+  /**
+   * Accelerator-hours lost by one failure: for every stopped job, half a checkpoint interval of repeated work and a
+   * restart.
+   */
   readonly acceleratorHours: number;
   readonly acceleratorHoursPerYear: number | undefined;
 }
 
 export interface Fleet {
   readonly nodeCount: number;
-  /** `packed`: a job's nodes are adjacent, like those of a domain; `scattered`: anywhere. */
+  /** `packed`: nodes of a job are adjacent, like those of a domain; `scattered`: they lie anywhere. */
   readonly placement: "packed" | "scattered";
 }
 
-/** Loss in flight when one domain fails, and per year with as many such domains as the fleet has. */
+/** Loss when one domain fails, and loss per year over all such domains of the fleet. */
 export function domainLoss(fleet: Fleet, jobs: readonly RunningJobs[], domain: FailureDomain): DomainLoss {
   const size = Math.min(domain.nodeCount, fleet.nodeCount);
   let jobsStopped = 0;
@@ -48,12 +51,12 @@ export function domainLoss(fleet: Fleet, jobs: readonly RunningJobs[], domain: F
   return { domain: domain.name, jobsStopped, acceleratorHours, acceleratorHoursPerYear: perYear };
 }
 
-/** Probability that a domain of `size` nodes holds a node of a job of `nodes` nodes. */
+/** Probability that a domain of `size` nodes contains a node of a job of `nodes` nodes. */
 function touchedShare(fleet: Fleet, nodes: number, size: number): number {
   const total = fleet.nodeCount;
   if (fleet.placement === "packed") return Math.min(1, (nodes + size - 1) / total);
-  // 1 − C(total − nodes, size) ÷ C(total, size): none of the domain's nodes is one of the job's.
-  // Symmetric in the two, so the smaller one is counted through.
+  // 1 − C(total − nodes, size) ÷ C(total, size): one minus the probability that the domain contains none of the job's
+  // nodes. The formula is symmetric in both numbers, so the loop runs over the smaller one.
   const few = Math.min(size, nodes);
   const many = Math.max(size, nodes);
   let spared = 1;

@@ -20,7 +20,7 @@ function expectWithinPercent(found: number, expected: number, percent: number): 
 }
 
 describe("rates", () => {
-  // arXiv 2410.21680: projected from 6.50 failures per 1,000 node-days of eight A100.
+  // arXiv 2410.21680: projections from 6.50 failures per 1,000 node-days of eight A100.
   it.each([
     [16_384, "1.80"],
     [131_072, "0.23"],
@@ -44,8 +44,8 @@ describe("rates", () => {
 });
 
 describe("checkpoint interval", () => {
-  // A 405B model's 5,288 GiB on 16,384 GPUs at 3.79 failures per 1,000 node-days, restart 300 s, blocking writes at 100, 500
-  // and 1,000 GB/s: optimal interval and ETTR, worked by hand.
+  // A 405B model's checkpoint of 5,288 GiB on 16,384 GPUs at 3.79 failures per 1,000 node-days, restart 300 s, blocking
+  // writes at 100, 500 and 1,000 GB/s: optimal interval and ETTR, calculated by hand.
   it.each([
     [56.8, 20, 0.878],
     [11.4, 8.7, 0.929],

@@ -1,7 +1,7 @@
-/** How often a node of a fleet fails, and by which part, as published. */
+/** Published failure rates of a node, in total and by component. */
 export interface FailureRecord {
   readonly name: string;
-  /** Unplanned failures that end the job on the node, per 1,000 days of one 8-accelerator node. */
+  /** Number of unplanned failures that end the job on the node, per 1,000 days of one node with 8 accelerators. */
   readonly perThousandNodeDays: number;
   readonly components: readonly ComponentRate[];
   readonly source: string;
@@ -59,7 +59,10 @@ export function findFailureRecord(name: string): FailureRecord | undefined {
   return failureRecords.find((record) => record.name === name);
 }
 
-/** A node with another number of accelerators: those parts fail in proportion to their number, the rest as before. */
+/**
+ * Rates of a node with another number of accelerators: accelerator failures scale with their number, other failures
+ * stay.
+ */
 export function scaledToNode(record: FailureRecord, acceleratorCount: number): number {
   const ofAccelerators = record.components
     .filter((one) => one.family === "accelerator")
@@ -69,9 +72,9 @@ export function scaledToNode(record: FailureRecord, acceleratorCount: number): n
 }
 
 /**
- * Mean time to failure of a job on `nodeCount` nodes, seconds: 1 ÷ (N·r), Meta's law (arXiv 2410.21680 §4). Small jobs
- * die earlier than it says, of causes that belong to no node (1,024 GPUs: 7.9 h measured, 28.9 h by the law); `otherPerDay`
- * adds such causes where they are known.
+ * Mean time to failure of a job on `nodeCount` nodes, in seconds: 1 ÷ (N·r), Meta's law (arXiv 2410.21680 §4). Small
+ * jobs fail earlier than this, because some causes belong to no node (1,024 GPUs: 7.9 h measured, 28.9 h by the law);
+ * `otherPerDay` adds such causes if they are known.
  */
 export function jobMttfSeconds(nodeCount: number, perThousandNodeDays: number, otherPerDay: number): number {
   return 86_400 / ((nodeCount * perThousandNodeDays) / 1000 + otherPerDay);

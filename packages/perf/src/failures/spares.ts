@@ -1,13 +1,13 @@
-/** Number of nodes that are down at one time, and the spares that cover them. */
+/** Computes the number of spare nodes that cover the nodes down at one time. */
 export interface SpareRequest {
   readonly nodeCount: number;
   readonly perThousandNodeDays: number;
   readonly repairHours: number;
-  /** Share of the time in which the spares should suffice, for example 0.99. */
+  /** Share of time in which the spares should suffice, for example 0.99. */
   readonly coverage: number;
   /**
-   * Variance ÷ mean of the number of nodes away. 1 is independent failures; fleets whose failures come in bursts have more
-   * (the 400 servers of InfiniteHBD's trace need 3.3 times the mean for 99%).
+   * Variance ÷ mean of the number of failed nodes: 1 for independent failures, more for fleets whose failures come in
+   * bursts (the 400 servers of InfiniteHBD's trace need 3.3 times the mean for 99%).
    */
   readonly burstiness: number;
 }
@@ -15,13 +15,13 @@ export interface SpareRequest {
 export interface SpareAnswer {
   readonly meanAwayCount: number;
   readonly spareCount: number;
-  /** The share that this number really covers. */
+  /** Share of time that this number of spares really covers. */
   readonly coverage: number;
 }
 
 /**
- * The number away is Poisson with mean rate × repair time, whatever the distribution of repair times (the M/G/∞ queue); with
- * bursts it is taken as negative binomial of the same mean.
+ * The number of failed nodes is Poisson with mean rate × repair time, whatever the distribution of repair times (the
+ * M/G/∞ queue); with bursts it is taken as negative binomial with the same mean.
  */
 export function spareNodes(request: SpareRequest): SpareAnswer {
   const { nodeCount, perThousandNodeDays, repairHours, coverage, burstiness } = request;
@@ -39,20 +39,20 @@ export function spareNodes(request: SpareRequest): SpareAnswer {
   return { meanAwayCount: mean, spareCount: count, coverage: Math.min(1, covered) };
 }
 
-/** Ratio of the probabilities of `count` and `count − 1` away. */
+/** Probability of `count` failed nodes divided by that of `count − 1`. */
 function nextTerm(mean: number, burstiness: number, count: number): number {
   if (burstiness <= 1) return mean / count;
   const successes = mean / (burstiness - 1);
   return ((count - 1 + successes) / count) * (1 - 1 / burstiness);
 }
 
-/** Where the first term underflows the distribution is normal to within a node. */
+/** Number of spares for a large mean: where the first term underflows, the distribution is normal to within a node. */
 function largeMean(mean: number, coverage: number, burstiness: number): SpareAnswer {
   const spareCount = Math.ceil(mean + normalQuantile(coverage) * Math.sqrt(mean * Math.max(1, burstiness)));
   return { meanAwayCount: mean, spareCount, coverage };
 }
 
-/** Abramowitz and Stegun 26.2.23, error below 4.5e-4. */
+/** Quantile of the normal distribution (Abramowitz and Stegun 26.2.23, error below 4.5e-4). */
 function normalQuantile(probability: number): number {
   const tail = Math.min(probability, 1 - probability);
   const t = Math.sqrt(-2 * Math.log(tail));

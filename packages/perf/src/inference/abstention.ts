@@ -1,20 +1,20 @@
 import { matrixClassOf } from "../catalogue/number-format.ts";
 import type { Replica } from "./replica.ts";
 
-/** The reason why the model abstains: it has no measurements of this kind, and its formulas do not apply. */
+/** A reason why the model abstains: it has no measurements of this kind, and its formulas do not apply. */
 export interface Ignorance {
   readonly kind: "accelerator" | "format";
   readonly message: string;
 }
 
 /**
- * Vendors whose accelerators run kernels one after the other, from a stream or a captured graph. The minimum times per
- * layer and per step describe that; accelerators whose compiler plans a whole program ahead (TPU, Trainium, Gaudi) have
- * others.
+ * Vendors whose accelerators run kernels one after another, from a stream or a captured graph. The minimum times per
+ * layer and per step describe such accelerators only; a compiler that plans a whole program ahead (TPU, Trainium,
+ * Gaudi) has other minimum times.
  */
 const kernelVendors = ["NVIDIA", "AMD"];
 
-/** Aspects that the model knows too little about; empty if it can answer. */
+/** Reasons why the model cannot answer for this replica; empty: it can. */
 export function ignorance(replica: Replica): readonly Ignorance[] {
   const { accelerator, formats } = replica;
   const unknown: Ignorance[] = [];

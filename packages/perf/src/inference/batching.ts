@@ -8,7 +8,7 @@ import type { BuiltReplica } from "./replica.ts";
 export interface RequestShape {
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Share of the prompt that is found in the prefix cache. */
+  /** Share of the prompt that is cached from earlier requests. */
   readonly prefixHitShare: number;
 }
 
@@ -18,12 +18,12 @@ export function meanContext(request: RequestShape): number {
 }
 
 /**
- * Output tokens for which the cache is occupied when the engine is full, on average over the running requests: half if they
- * were spread evenly over their lives, all if the engine kept room for each to end.
+ * Share of the output tokens that a running request occupies on average when the engine is full: 0.5 if outputs were
+ * spread evenly over their progress, 1 if the engine reserved memory for each whole output.
  */
 const keptOutputShare = 0.7;
 
-/** Maximum number of running sequences: bounded by the cache and by the engine's limit. */
+/** Maximum number of running sequences, bounded by the cache and by the engine's limit. */
 export function batchLimit(replica: BuiltReplica, request: RequestShape): number {
   const held = request.promptTokens + request.outputTokens * keptOutputShare;
   const allowed = replica.engine.sequencesMax * replica.layout.attentionData;
@@ -39,8 +39,8 @@ export function decodeStep(replica: BuiltReplica, sequences: number, context: nu
 }
 
 /**
- * Engine time of one prompt, ms, when steps are filled with prompt tokens up to the engine's limit: a short prompt
- * shares its step with others, a long one takes several.
+ * Engine time of one prompt in ms, if steps are filled with prompt tokens up to the engine's limit: a short prompt
+ * shares its step with others, a long one takes several steps.
  */
 export function promptMs(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const tokens = request.promptTokens * (1 - request.prefixHitShare);
@@ -57,8 +57,8 @@ export function promptMs(replica: BuiltReplica, request: RequestShape, k: Infere
 }
 
 /**
- * Time from the start of a prompt to its first token, ms, on an engine that keeps `decoding` sequences running in the
- * same steps: a prompt longer than a step's limit takes several.
+ * Time in ms from the start of a prompt to its first token, on an engine with `decoding` running sequences in the same
+ * steps. A prompt longer than a step's limit takes several steps.
  */
 export function promptLatencyMs(
   replica: BuiltReplica,
@@ -79,12 +79,12 @@ export function promptLatencyMs(
   return steps * stepTime(replica, work, k).totalMs;
 }
 
-/** Time to the first token, ms; the parts add up to `totalMs`. */
+/** Time to the first token in ms; the parts add up to `totalMs`. */
 export interface FirstToken {
   readonly frontEndMs: number;
-  /** Waiting for cache blocks. */
+  /** Wait for cache blocks. */
   readonly admissionMs: number;
-  /** Waiting for the steps before the prompt's first one, and for earlier prompts. */
+  /** Wait for the steps before the prompt's first step, and for earlier prompts. */
   readonly queueMs: number;
   readonly promptMs: number;
   readonly totalMs: number;
@@ -97,48 +97,50 @@ export function firstTokenOf(parts: Omit<FirstToken, "totalMs">): FirstToken {
 /** A steady state of one engine. */
 export interface SteadyState {
   readonly batch: number;
-  /** Requests that wait for cache blocks. */
+  /** Number of requests that wait for cache blocks. */
   readonly waiting: number;
   readonly ttftMs: number;
   readonly firstToken: FirstToken;
-  /** Time per output token; `stepMs` and `promptsMs` add up to it. */
+  /** Time per output token in ms; `stepMs` and `promptsMs` add up to it. */
   readonly tpotMs: number;
   readonly stepMs: number;
-  /** Waiting for the prompts of others. */
+  /** Wait for the prompts of other requests. */
   readonly promptsMs: number;
   readonly outputTokensPerS: number;
 }
 
 /**
- * Share of the other prompts that a decoding request waits for: all of them if prompts ride in decoding steps. If
- * decoding stops for prompts, requests move in waves, and one waits after its first token for the half behind it.
+ * Share of other requests' prompts that a decoding request waits for: all of them if prompts share decoding steps. If
+ * decoding stops for prompts, requests move in waves, and a request waits after its first token for the half of the
+ * wave behind it.
  */
 function promptWaitShare(replica: BuiltReplica): number {
   return replica.engine.isPromptMixed ? 1 : 0.5;
 }
 
 /**
- * A closed loop starts with all requests at once, and later ones come one by one: a tenth of the initial wait is left
- * in the mean over ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send.
+ * Share of the initial wait that remains in the mean. A closed loop starts with all requests at once, and later
+ * requests come one by one: with ten requests per place, as the benchmark clients of InferenceMAX and AIPerf send, a
+ * tenth remains.
  */
 export const firstWaveShare = 0.1;
 
 /**
- * Share of the running requests that wait for each other's prompts: if decoding stops for prompts, requests that
- * started together end and return together.
+ * Share of running requests that wait for each other's prompts: if decoding stops for prompts, requests that started
+ * together also end and return together.
  */
 function promptClump(replica: BuiltReplica): number {
   return replica.engine.isPromptMixed ? firstWaveShare : 1;
 }
 
-/** Wait of a closed loop's request for the step of its prompt and for earlier prompts, ms. */
+/** Wait of a closed loop's request, in ms, for the step of its prompt and for earlier prompts. */
 function promptQueueMs(stepsMs: number, promptsBeforeMs: number, k: InferenceConstants): number {
   return k.firstTokenSteps * stepsMs + promptsBeforeMs / 2;
 }
 
 /**
- * Keeps `concurrency` requests in flight; each that ends is followed by the next. Every running request waits for the
- * prompts of those that start meanwhile: (batch - 1) prompts per lifetime of a request.
+ * Keeps `concurrency` requests in flight; the next one follows when one ends. A running request waits for the prompts
+ * of all requests that start during its life: (batch - 1) prompts.
  */
 export function closedLoop(
   replica: BuiltReplica,
@@ -171,7 +173,7 @@ export function closedLoop(
   };
 }
 
-/** A whole batch starts together and ends together. */
+/** Runs one batch whose requests all start together and end together. */
 export function staticBatch(
   replica: BuiltReplica,
   request: RequestShape,
@@ -200,8 +202,8 @@ export function staticBatch(
 }
 
 /**
- * Runs `requests` requests queued at once to their end, as many at a time as fit. Equal lengths keep them in waves, and
- * the last, partial wave costs nearly a whole one.
+ * Runs `requests` queued requests to their end, as many at a time as fit. Equal lengths keep them in waves, and the
+ * last, partial wave costs nearly as much as a full one.
  */
 export function offlineRun(
   replica: BuiltReplica,

@@ -3,14 +3,14 @@ import type { AcceleratorCalibration } from "../catalogue/calibration.ts";
 import type { MatrixClass } from "../catalogue/number-format.ts";
 
 /**
- * Typical results of the calibration tests, for accelerators without a measurement: copies as on an H200, NCCL on
+ * Typical results of the calibration tests for accelerators without a measurement: copies as on an H200, NCCL on
  * NVLink.
  */
 const usualMemoryEfficiency = 0.885;
 const usualScaleUpEfficiency = 0.8;
 
 /**
- * The accelerator with measured figures. Measured products replace the best published ones; bandwidths are scaled by
+ * The accelerator with measured figures. Measured products replace the best published ones. Bandwidths are scaled by
  * the measured result over the typical result of the same test, because the model's own losses are relative to that.
  */
 export function calibratedAccelerator(accelerator: Accelerator, calibration: AcceleratorCalibration): Accelerator {

@@ -1,25 +1,28 @@
 import type { BuiltReplica } from "./replica.ts";
 import { acceleratorCount, weightBytesPerAccelerator } from "./replica.ts";
 
-/** Source of a replica's weights at its start. */
+/** Sources of a replica's weights and image at its start. */
 export interface ColdStartPath {
-  /** Time until a node is available, s; 0 if one is idle. */
+  /** Time in s until a node is available; 0: one is idle. */
   readonly provisioningS: number;
-  /** Size of the container image that the node lacks, GB, and the download rate. */
+  /** Size in GB of the container image that the node has to download; the following field: the download rate. */
   readonly imageGb: number;
   readonly imageGbPerS: number;
-  /** Rate at which one node reads weights (file system, object store, local disk or page cache), GB/s. */
+  /** Rate in GB/s at which one node reads weights (file system, object store, local disk or page cache). */
   readonly weightsGbPerS: number;
-  /** Number of replicas that read from the same storage at a time, and its total rate, GB/s. */
+  /**
+   * Number of replicas that read from the same storage at a time; the following field: the storage's total rate in
+   * GB/s.
+   */
   readonly simultaneousReplicas: number;
   readonly storageGbPerS: number;
-  /** Host memory to one accelerator, GB/s. */
+  /** Bandwidth from host memory to one accelerator in GB/s. */
   readonly hostLinkGbPerS: number;
   readonly acceleratorsPerNode: number;
   readonly isCompiledBefore: boolean;
 }
 
-/** A start, s; the parts add up to `totalS`. */
+/** Time of a start in s; the parts add up to `totalS`. */
 export interface ColdStart {
   readonly provisioningS: number;
   readonly imageS: number;
@@ -29,9 +32,9 @@ export interface ColdStart {
 }
 
 /**
- * Start of an engine besides its weights. vLLM took 37.6 s for a model of 0.6B and 58.1 s for one of 4B on an A100, weights
- * included (blog on sleep mode, 26 October 2025): processes, compiler, captured graphs. A compiler's cache from an earlier
- * start halves it (llm-d saw 110 s against 52 s, llm-d-autoscaling#1433).
+ * Start-up time of an engine without its weights, in s. vLLM took 37.6 s for a model of 0.6B and 58.1 s for one of 4B
+ * on an A100, weights included (blog on sleep mode, 26 October 2025): processes, compiler, captured graphs. A compiler
+ * cache from an earlier start halves it (llm-d measured 110 s against 52 s, llm-d-autoscaling#1433).
  */
 const engineStartS = 36;
 const engineStartCachedS = 18;

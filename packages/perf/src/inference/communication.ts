@@ -3,13 +3,10 @@ import type { BuiltReplica } from "./replica.ts";
 import { activationBytes } from "./quantization.ts";
 import type { InferenceConstants } from "../constants-inference.ts";
 
-/**
- * Additional start-up time of a collective between nodes compared with one within a scale-up domain (NCCL over
- * InfiniBand).
- */
+/** Start-up time of a collective between nodes relative to one within a scale-up domain (NCCL over InfiniBand). */
 const scaleOutLatencyFactor = 3;
 
-/** A server with PCIe accelerators holds up to eight of them. */
+/** Maximum number of PCIe accelerators in a server. */
 const pcieNodeCount = 8;
 
 export interface Exchange {
@@ -33,9 +30,9 @@ function domainCount(replica: BuiltReplica): number {
 }
 
 /**
- * Bytes that one token sends to its experts and receives, in one layer. Within a scale-up domain a copy goes to each
- * expert's rank. Between domains a token goes to each domain once, in the format of the experts if that is narrower
- * (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2): the occupancy problem over domains gives how many.
+ * Bytes that one token sends to its experts and receives from them in one layer. Within a scale-up domain a copy goes
+ * to each expert's rank. Between domains a token goes to each domain once, in the experts' format if that is narrower
+ * (DeepEP; DeepSeek-V3, arXiv 2412.19437 §3.2); the number of domains follows from the occupancy problem.
  */
 function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
   const { shape, formats } = replica;
@@ -48,9 +45,9 @@ function expertCopyBytes(replica: BuiltReplica, ranks: number): number {
 }
 
 /**
- * Bytes that a forward pass sends, over all layers, for `tokens` tokens of the whole replica: two all-reduces per layer
- * under tensor parallelism (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t), a dispatch and a combine per
- * expert layer between attention-data ranks (each token to its experts once per rank that holds one), one transfer per
+ * Bytes that a forward pass of `tokens` tokens sends over all layers of the replica. Two all-reduces per layer under
+ * tensor parallelism (Megatron-LM, arXiv 1909.08053 §3; ring volume 2(t-1)/t); a dispatch and a combine per expert
+ * layer between attention-data ranks (each token goes once to each rank with one of its experts); one transfer per
  * stage boundary.
  */
 export function exchange(replica: BuiltReplica, tokens: number, k: InferenceConstants): Exchange {

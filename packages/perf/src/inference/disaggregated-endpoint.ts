@@ -8,7 +8,7 @@ import type { LatencyQuantile } from "./queueing.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, ServingLayout } from "./replica.ts";
 
-/** Prefill and decode workers that together meet an objective. */
+/** Numbers of prefill and decode workers that together meet an objective. */
 export interface DisaggregatedPlan {
   readonly kind: "plan";
   readonly prefill: ServingLayout;
@@ -16,7 +16,7 @@ export interface DisaggregatedPlan {
   readonly decode: ServingLayout;
   readonly decodeCount: number;
   readonly acceleratorCount: number;
-  /** The parts of the time to the first token, and the time per further token, at the promised quantile. */
+  /** The parts of the time to the first token, and the time per further token, at the objective's quantile. */
   readonly latency: LatencyQuantile;
   readonly transferMs: number;
   readonly costPerHour: number;
@@ -25,17 +25,17 @@ export interface DisaggregatedPlan {
 
 export type DisaggregatedAnswer = DisaggregatedPlan | { readonly kind: "impossible"; readonly reason: string };
 
-/** The fewest workers of one stage that meet its part of the objective. */
+/** The smallest number of workers of one stage that meets its part of the objective. */
 interface Stage {
   readonly layout: ServingLayout;
   readonly replica: BuiltReplica;
   readonly count: number;
 }
 
-/** Maximum workers of one stage; beyond it the objective is unreachable with any number of machines. */
+/** Maximum number of workers of one stage; above it the objective counts as unreachable. */
 const workersMax = 65_536;
 
-/** The least count for which `keeps` holds, if any. `keeps` is monotonic. */
+/** The smallest count for which `keeps` is true; `undefined`: none. `keeps` must be monotonic. */
 function leastCount(keeps: (count: number) => boolean): number | undefined {
   if (!keeps(workersMax)) return undefined;
   let low = 0;
@@ -49,8 +49,8 @@ function leastCount(keeps: (count: number) => boolean): number | undefined {
 }
 
 /**
- * Time to the first token at the promised quantile with this number of prefill workers, including the transfer of the
- * cache.
+ * Time to the first token at the objective's quantile with this number of prefill workers, including the transfer of
+ * the cache.
  */
 function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: number, k: InferenceConstants): number {
   const { request, requestsPerS, objective } = question;
@@ -61,7 +61,7 @@ function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: 
   return k.frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
 }
 
-/** Decoding only: for a decode worker, every prompt is cached already. */
+/** Latency of decoding only: for a decode worker, every prompt is already cached. */
 function decodeLatency(
   decode: BuiltReplica,
   question: EndpointQuestion,
@@ -102,7 +102,7 @@ function decodeStage(question: EndpointQuestion, layout: ServingLayout, k: Infer
 const acceleratorsOf = ({ layout, count }: Stage): number => count * acceleratorCount(layout);
 
 /**
- * The stage with the fewest accelerators (the first layout of equals), or the reason why the first layout is
+ * The stage with the fewest accelerators (the first layout among equals), or the reason why the first layout is
  * impossible.
  */
 function smallestStage(stages: readonly (Stage | string)[]): Stage | string {
@@ -140,8 +140,9 @@ function planOfStages(
 }
 
 /**
- * The fewest workers of both kinds for a rate within an objective. The two stages are sized independently, because
- * prefill decides the time to the first token and decode the time per further token (DistServe, arXiv 2401.09670 §4).
+ * The smallest numbers of both kinds of workers for a request rate within an objective. The two stages are sized
+ * independently, because prefill determines the time to the first token and decode the time per further token
+ * (DistServe, arXiv 2401.09670 §4).
  */
 export function planDisaggregated(
   question: EndpointQuestion,
@@ -156,7 +157,9 @@ export function planDisaggregated(
   );
 }
 
-/** The same over the given layouts, or the usual ones: the stages share nothing, so each takes its best. */
+/**
+ * The cheapest plan over the given layouts, or the usual ones: the stages share nothing, so each uses its best layout.
+ */
 export function cheapestDisaggregated(question: EndpointQuestion, k: InferenceConstants): DisaggregatedAnswer {
   const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
   const prefill = smallestStage(layouts.map((layout) => prefillStage(question, layout, k)));

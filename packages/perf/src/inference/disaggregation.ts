@@ -23,19 +23,19 @@ export interface DisaggregatedGroup {
   readonly decodeCount: number;
 }
 
-/** Time to send a prompt's cache from prefill to decode over the accelerators' network ports, ms. */
+/** Time in ms to send a prompt's cache from prefill to decode over the accelerators' network ports. */
 export function kvTransferMs(prefill: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const bytes = sequenceKvBytes(prefill, request.promptTokens);
   return bytes / (prefill.accelerator.scaleOutGbPerS * 1e6 * k.linkEfficiency);
 }
 
-/** Bisection steps of the search for the batch: more than enough for any batch that fits a machine. */
+/** Bisection steps of the search for the batch, more than enough for any batch. */
 const searchSteps = 40;
 
 /**
  * `concurrency` requests in flight over the two stages. The decode batch is the largest for which (1) the cache
- * suffices, (2) the prefill workers keep up, and (3) requests in prefill and in decode together are no more than
- * `concurrency` (Little's law per stage).
+ * suffices, (2) the prefill workers keep up, and (3) requests in prefill and in decode together do not exceed
+ * `concurrency` (Little's law for each stage).
  */
 export function disaggregatedLoop(
   group: DisaggregatedGroup,
@@ -67,7 +67,7 @@ export function disaggregatedLoop(
   const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
   const firstToken = firstTokenOf({
     frontEndMs: k.frontEndMs,
-    // Little's law over both stages: requests in flight that do not decode are before their first token.
+    // Little's law over both stages: requests in flight that do not decode are waiting for their first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
     queueMs: k.firstTokenSteps * tpotMs + (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
     promptMs: alone,

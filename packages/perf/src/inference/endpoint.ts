@@ -12,7 +12,7 @@ import type { ServingFormats } from "./quantization.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingEngine, ServingLayout } from "./replica.ts";
 
-/** Latency objective of an endpoint: `share` of the requests stay below both times. */
+/** Latency objective of an endpoint: a `share` of the requests stays below both times. */
 export interface ServingObjective {
   readonly ttftMs: number;
   readonly tpotMs: number;
@@ -37,37 +37,37 @@ export interface EndpointPlan {
   readonly replica: BuiltReplica;
   readonly replicaCount: number;
   readonly acceleratorCount: number;
-  /** Highest rate at which one replica meets the objective. */
+  /** Highest request rate at which one replica meets the objective. */
   readonly requestsPerSPerReplica: number;
   readonly latency: LatencyQuantile;
   readonly costPerHour: number;
   readonly costPerMillionOutputTokens: number;
 }
 
-/** A layout that does not meet the objective, and why: it cannot run, or it is too slow. */
+/** A layout that does not meet the objective, and the reason: it cannot run, or it is too slow. */
 export interface RejectedLayout {
   readonly kind: "obstacle" | "objective";
   readonly layout: ServingLayout;
   readonly reason: string;
-  /** Performance of an otherwise idle replica, if it can run. */
+  /** Latencies of an otherwise idle replica, if it can run. */
   readonly reached?: LatencyQuantile;
 }
 
 export type EndpointAnswer =
-  /** `plans` from the cheapest; `rejected` layouts follow. */
+  /** `plans`, the cheapest first; then `rejected` layouts. */
   | { readonly kind: "plans"; readonly plans: readonly EndpointPlan[]; readonly rejected: readonly RejectedLayout[] }
   | { readonly kind: "impossible"; readonly rejected: readonly RejectedLayout[] }
   | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
 
-/** Common expert-parallel widths. */
+/** Common widths of expert parallelism. */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-/** Bisection steps of the search for a rate: to a millionth of the largest. */
+/** Bisection steps of the search for a rate, which give it to a millionth of the largest. */
 const searchSteps = 20;
 
 /**
- * Common layouts: tensor parallelism within the scale-up domain, two or four stages of it if that is too small, and for
- * mixtures of experts every division of a domain into attention-data ranks.
+ * Common layouts: tensor parallelism within the scale-up domain; two or four pipeline stages if the domain is too
+ * small; for mixtures of experts also every division of a domain into attention-data ranks.
  */
 export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator): readonly ServingLayout[] {
   const domain = Math.max(accelerator.scaleUp.domainCount, accelerator.scaleUp.kind === "pcie" ? 8 : 1);
@@ -85,8 +85,8 @@ export function usualLayouts(model: ModelArchitecture, accelerator: Accelerator)
 }
 
 /**
- * The highest rate at which a replica meets the objective, requests per second; 0 if even a single request does not.
- * Both latencies grow with the rate, so bisection finds it.
+ * The highest request rate at which a replica meets the objective, in requests per second; 0: not even a single request
+ * does. Both latencies grow with the rate, so bisection finds it.
  */
 export function requestsPerSWithin(
   replica: BuiltReplica,
@@ -141,7 +141,7 @@ function planFor(
   };
 }
 
-/** Performance of an otherwise idle replica, beside the request. */
+/** Latencies of an otherwise idle replica next to those of the objective. */
 function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: InferenceConstants): RejectedLayout {
   const { layout } = replica;
   const { request, objective } = question;
@@ -153,7 +153,7 @@ function missedObjective(replica: BuiltReplica, question: EndpointQuestion, k: I
   return { kind: "objective", layout, reason, reached: best };
 }
 
-/** Replicas, accelerators and cost for a request rate within an objective, over the layouts. */
+/** Replicas, accelerators and cost for a request rate within an objective, for each layout. */
 export function planEndpoint(question: EndpointQuestion, k: InferenceConstants): EndpointAnswer {
   const layouts = question.layouts ?? usualLayouts(question.model, question.accelerator);
   const plans: EndpointPlan[] = [];
@@ -168,7 +168,7 @@ export function planEndpoint(question: EndpointQuestion, k: InferenceConstants):
     else plans.push(plan);
   }
   if (plans.length === 0) return { kind: "impossible", rejected };
-  // All layouts pay the same price per accelerator, so that the count also ranks them without a price.
+  // All layouts have the same price per accelerator, so sorting by their number is right even without a price.
   plans.sort((a, b) => a.acceleratorCount - b.acceleratorCount || a.latency.tpotMs - b.latency.tpotMs);
   return { kind: "plans", plans, rejected };
 }

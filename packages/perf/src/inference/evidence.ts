@@ -5,7 +5,7 @@ import type { Replica } from "./replica.ts";
 /** Execution mode of an engine: kernel by kernel, compiled for the model, PyTorch's kernels, or prompts first. */
 export type EngineStyle = "eager" | "fused" | "mixed" | "promptsFirst";
 
-/** Traits that a replica shares with others, as far as they decide how well a prediction is founded. */
+/** Traits of a replica that determine how close it is to measured ones. */
 export interface ServingKind {
   readonly architecture: string;
   readonly engine: EngineStyle;
@@ -13,7 +13,7 @@ export interface ServingKind {
   readonly matrixClass: MatrixClass;
 }
 
-/** Number of measurements of one kind, and of the publications they come from. */
+/** Number of measurements of one kind, and of the publications that they come from. */
 export interface ServingEvidence extends ServingKind {
   readonly sourceCount: number;
 }
@@ -29,17 +29,17 @@ export function servingKindOf({ accelerator, engine, formats, model }: Replica):
   };
 }
 
-/** Distance added for each trait in which a replica differs from the measured ones. */
+/** Distance added for each trait in which a replica differs from measured ones. */
 const differences = { architecture: 2, engine: 0.5, hasExperts: 1, matrixClass: 0.5, lonely: 0.25 } as const;
 
-/** From this distance on no similar replica was measured: another architecture or family. */
+/** Distance from which no similar replica was measured: another architecture or family. */
 const farDistance = 1;
 
-/** Distance if nothing at all was measured. */
+/** Distance if there are no measurements at all. */
 const farthest = 4;
 
 export interface ServingEvidenceReading {
-  /** 0 where several publications measured replicas of this kind. */
+  /** Distance from measured replicas; 0: several publications measured replicas of this kind. */
   readonly distance: number;
   readonly isFar: boolean;
   /** The nearest measured kind. */
@@ -70,12 +70,12 @@ function distanceTo(kind: ServingKind, point: ServingEvidence): number {
   );
 }
 
-/** A kind in words: "Hopper, fused, fp8, mixture of experts". */
+/** A kind in words, such as "Hopper, fused, fp8, mixture of experts". */
 export function describeServingKind({ architecture, engine, matrixClass, hasExperts }: ServingKind): string {
   return `${architecture}, ${engine}, ${matrixClass}, ${hasExperts ? "mixture of experts" : "dense"}`;
 }
 
-/** The kinds among measured replicas, each with the number of its sources, in the order of their words. */
+/** Kinds of measured replicas, each with its number of sources, sorted by their words. */
 export function servingEvidenceOf(
   measured: readonly { readonly kind: ServingKind; readonly source: string }[],
 ): readonly ServingEvidence[] {

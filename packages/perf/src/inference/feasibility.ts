@@ -5,7 +5,7 @@ import { sequenceKvBytes, servingMemory } from "./kv-cache.ts";
 import { buildReplica, weightBytesPerAccelerator } from "./replica.ts";
 import type { BuiltReplica, Replica, ServingLayout } from "./replica.ts";
 
-/** Why a replica cannot run, and the nearest layout that can, if there is one. */
+/** A reason why a replica cannot run, and the nearest layout that can, if there is one. */
 export interface Obstacle {
   readonly kind: "count" | "heads" | "experts" | "layers" | "expertWidth" | "weights" | "cache" | "length";
   readonly message: string;
@@ -17,7 +17,7 @@ const gib = 1024 ** 3;
 
 const inGib = (bytes: number): string => `${(bytes / gib).toFixed(1)} GiB`;
 
-/** The divisor of `total` nearest to `wanted`; the smaller of two. */
+/** The divisor of `total` nearest to `wanted`; of two, the smaller one. */
 function nearestDivisor(total: number, wanted: number): number {
   let nearest = 1;
   for (let candidate = 1; candidate <= total; candidate += 1) {
@@ -34,7 +34,7 @@ function badCount(layout: ServingLayout): Obstacle | undefined {
   return { kind: "count", message: `${name} is ${value}: it must be a whole number from 1`, nearest: { [name]: 1 } };
 }
 
-/** Obstacles of divisibility: tensor ranks take whole heads, stages whole layers, expert ranks whole experts. */
+/** Obstacles of divisibility: tensor ranks need whole heads, stages whole layers, expert ranks whole experts. */
 function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstacle[] {
   const { headCount } = model.attention;
   const obstacles: Obstacle[] = [];
@@ -71,10 +71,10 @@ function shapeObstacles(model: ModelArchitecture, layout: ServingLayout): Obstac
   return obstacles;
 }
 
-/** Widths that are tried when a model does not fit: powers of two up to a large scale-up domain. */
+/** Tensor widths to try when a model does not fit: powers of two up to a large scale-up domain. */
 const widths = [1, 2, 4, 8, 16, 32, 64];
 
-/** The smallest tensor width, from the present one, at which the model and one request fit. */
+/** The smallest tensor width, from the present one on, at which the model and one request fit. */
 function nearestFitting(replica: BuiltReplica, tokens: number): number | undefined {
   const { headCount } = replica.model.attention;
   return widths.find((tensor) => {
@@ -102,7 +102,7 @@ function memoryObstacle(replica: BuiltReplica, request: RequestShape): Obstacle 
   return tensor === undefined ? { kind, message } : { kind, message, nearest: { tensor } };
 }
 
-/** Everything that keeps this replica from serving such requests; empty where it can. */
+/** All reasons why this replica cannot serve such requests; empty: it can. */
 export function obstacles(replica: Replica, request: RequestShape): readonly Obstacle[] {
   const wrongCount = badCount(replica.layout);
   if (wrongCount !== undefined) return [wrongCount];

@@ -112,7 +112,7 @@ describe("experts touched", () => {
     expect(expertsTouched(256, 8, 10_000)).toBeCloseTo(256, 6);
   });
 
-  // With 32 tokens that each draw 8 of 256, an expert is missed with (1 - 1/32)^32 = 0.362.
+  // With 32 tokens that each draw 8 of 256 experts, an expert is missed with probability (1 - 1/32)^32 = 0.362.
   it("follow the chance that an expert is missed", () => {
     expect(expertsTouched(256, 8, 32)).toBeCloseTo(256 * (1 - (31 / 32) ** 32), 9);
   });

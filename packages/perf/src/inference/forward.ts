@@ -10,16 +10,16 @@ import { attendedTokenLayers } from "./served-shape.ts";
 /** Work of one step of an engine, over all ranks of the replica. */
 export interface StepWork {
   readonly decodeSequences: number;
-  /** Mean tokens that a decoding sequence attends to. */
+  /** Mean number of tokens that a decoding sequence attends to. */
   readonly decodeContext: number;
   readonly promptTokens: number;
-  /** Mean tokens that a prompt token attends to: half the prompt under causal attention. */
+  /** Mean number of tokens that a prompt token attends to: half the prompt under causal attention. */
   readonly promptContext: number;
-  /** Prompts that end in this step, and need the output head. */
+  /** Number of prompts that end in this step and need the output head. */
   readonly promptsEnding: number;
 }
 
-/** Where the time of a step goes, ms. The parts add up to `totalMs`. */
+/** Time of a step by cause, in ms. The parts add up to `totalMs`. */
 export interface StepTime {
   readonly linearMs: number;
   readonly expertMs: number;
@@ -31,24 +31,27 @@ export interface StepTime {
 }
 
 /**
- * The roofline (Williams et al., CACM 52(4), 2009) with a soft ridge: near the ridge neither of the two hides wholly behind
- * the other. A Euclidean sum describes what was measured on an H200 (`examples/calibration/h200.json`): 128 rows times
- * 28,672 x 4,096 take 68 us where arithmetic alone takes 44 and memory alone 54.
+ * The roofline (Williams et al., CACM 52(4), 2009) with a soft ridge: near the ridge neither time is hidden completely
+ * behind the other. A Euclidean sum describes measurements on an H200 (`examples/calibration/h200.json`): 128 rows
+ * times 28,672 x 4,096 take 68 us where arithmetic alone takes 44 and memory alone 54.
  */
 function roof(arithmeticMs: number, memoryMs: number): number {
   return Math.sqrt(arithmeticMs * arithmeticMs + memoryMs * memoryMs);
 }
 
 /**
- * Rate at which products with few rows stream their weights, as share of the memory bandwidth: 4.26 of 4.8 TB/s measured on
- * an H200 with one to sixteen rows (`examples/calibration/h200.json`). Left free in a fit it comes out at 0.90.
+ * Rate at which products with few rows read their weights, as a share of the memory bandwidth: 4.26 of 4.8 TB/s
+ * measured on an H200 with one to sixteen rows (`examples/calibration/h200.json`). A free fit gives 0.90.
  */
 const weightReadEfficiency = 0.888;
 
-/** Where no matrix product was measured: the median share of the peak over the catalogue's measured 16-bit ones. */
+/**
+ * Share of the peak for accelerators without a measured matrix product: the median over the catalogue's measured 16-bit
+ * products.
+ */
 const usualBestShare = 0.78;
 
-/** Floating-point operations per ms of the best product that was measured on the accelerator, or would be. */
+/** Floating-point operations per ms of the best product on the accelerator, measured or estimated. */
 function bestRate(accelerator: Accelerator, matrixClass: MatrixClass): number {
   const { denseTflops, bestMatmulTflops } = accelerator;
   const wide = denseTflops.bf16 ?? 1;
@@ -56,7 +59,7 @@ function bestRate(accelerator: Accelerator, matrixClass: MatrixClass): number {
   return 1e9 * (bestMatmulTflops?.[matrixClass] ?? (denseTflops[matrixClass] ?? wide) * share);
 }
 
-/** Floating-point operations per ms that the products of real layers reach. */
+/** Floating-point operations per ms that products of real layers reach. */
 function matmulRate(replica: BuiltReplica, matrixClass: MatrixClass, k: InferenceConstants): number {
   const { denseTflops } = replica.accelerator;
   const wide = denseTflops.bf16 ?? 1;
@@ -70,15 +73,16 @@ function bytesPerMs(replica: BuiltReplica, efficiency: number): number {
   return replica.accelerator.memoryGbPerS * 1e6 * efficiency;
 }
 
-/** Elements of a matrix in that format that stream from memory per ms. */
+/** Number of matrix elements in this format that can be read from memory per ms. */
 function elementsPerMs(replica: BuiltReplica, format: NumberFormat, k: InferenceConstants): number {
   const bytes = bytesPerElement(format);
   return bytesPerMs(replica, weightReadEfficiency * (bytes / activationBytes) ** k.narrowFormatDiscount) / bytes;
 }
 
 /**
- * Matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head. The head makes
- * the last stage of a pipeline the slowest, and the slowest sets the pace of all: it counts once per stage.
+ * Time of the matrices that every token passes: projections, dense feed-forward, shared experts, routers, output head.
+ * The head makes the last pipeline stage the slowest, and the slowest stage determines the pace: it counts once per
+ * stage.
  */
 function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: InferenceConstants): number {
   const { shape, layout, formats } = replica;
@@ -102,17 +106,17 @@ function linearMs(replica: BuiltReplica, tokens: number, sampled: number, k: Inf
 }
 
 /**
- * Expected number of different experts of a layer that `tokens` tokens meet when each draws `perToken` of `count` at random:
- * an expert is missed by all of them with (1 - perToken / count)^tokens (the classical occupancy problem; Feller, An
- * Introduction to Probability Theory I, §IV.2).
+ * Expected number of different experts of a layer that `tokens` tokens use if each draws `perToken` of `count` at
+ * random: all tokens miss an expert with probability (1 - perToken / count)^tokens (the classical occupancy problem;
+ * Feller, An Introduction to Probability Theory I, §IV.2).
  */
 export function expertsTouched(count: number, perToken: number, tokens: number): number {
   return count * (1 - (1 - perToken / count) ** tokens);
 }
 
 /**
- * Routed experts, over every accelerator of a stage whether each holds whole experts or a slice of all. That the busiest
- * rank is slower than the mean shows in no measurement: a skew as random routing would have it makes the fit worse.
+ * Time of the routed experts, over every accelerator of a stage, whether each holds whole experts or a slice of all. No
+ * measurement shows the busiest rank to be slower than the mean: a skew as from random routing makes the fit worse.
  */
 function expertMs(replica: BuiltReplica, tokens: number, k: InferenceConstants): number {
   const { shape, layout, formats } = replica;
@@ -157,8 +161,8 @@ function floorMs(replica: BuiltReplica, k: InferenceConstants): number {
 }
 
 /**
- * Host work of servers from before the Sapphire Rapids and Genoa generations (2022), against those: a thread of the EPYC
- * 7002 in A100 servers does about two thirds of the work of one of the Xeon 8480C in H100 servers.
+ * Host work of servers from before the Sapphire Rapids and Genoa generations (2022) relative to later ones: a thread of
+ * the EPYC 7002 in A100 servers does about two thirds of the work of a thread of the Xeon 8480C in H100 servers.
  */
 const olderHostFactor = 1.5;
 const newerHostYear = 2022;
@@ -167,7 +171,7 @@ function hostFactor({ year }: Accelerator): number {
   return year < newerHostYear ? olderHostFactor : 1;
 }
 
-/** Scheduling, sampling and output of one group of sequences, ms. */
+/** Time in ms for scheduling, sampling and output of one group of sequences. */
 function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConstants): number {
   const eager = replica.engine.isGraphCaptured ? 1 : k.eagerHostFactor;
   const perRank = sequences / replica.layout.attentionData;
@@ -175,9 +179,10 @@ function hostWorkMs(replica: BuiltReplica, sequences: number, k: InferenceConsta
 }
 
 /**
- * Time of one engine step in which every sequence moves on by one token. Under pipeline parallelism the running
- * sequences are split over as many groups as there are stages, and a step is one turn of all groups; the host prepares
- * every group for itself. Attention-data ranks meet before the experts, so that the busiest sets the pace of all. Where no graph is captured, launching runs beside computing, and the slower sets the pace.
+ * Time of one engine step in which every sequence advances by one token. Under pipeline parallelism the running
+ * sequences are split into as many groups as there are stages; a step is one turn of all groups, and the host prepares
+ * each group separately. Attention-data ranks meet before the experts, so the busiest rank determines the pace. Without
+ * a captured graph, launching overlaps with computing, and the slower one counts.
  */
 export function stepTime(replica: BuiltReplica, work: StepWork, k: InferenceConstants): StepTime {
   const { pipeline } = replica.layout;

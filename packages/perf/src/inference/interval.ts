@@ -3,23 +3,23 @@ import { servingKindOf } from "./evidence.ts";
 import type { ServingEvidenceReading } from "./evidence.ts";
 import type { Replica } from "./replica.ts";
 
-/** Where four of five measurements of such a configuration lie. */
+/** Range that contains four of five measurements of such a configuration. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
-/** What is predicted: the time per token and the throughput that follows from it, or the time to the first token. */
+/** Predicted quantity: the time per token and the throughput that follows from it, or the time to the first token. */
 export type PredictedQuantity = "step" | "firstToken";
 
 /**
- * Points by which an interval is wider for what published configurations do not state: scaling recipes of narrow formats,
- * which experts are popular, whether tokens are speculated (mostly with latent attention). Chosen so that the intervals
- * hold alike for all of them.
+ * Added widths of an interval for facts that published configurations do not state: scaling recipes of narrow formats,
+ * popular experts, speculated tokens (mostly with latent attention). Chosen so that the intervals are equally accurate
+ * for all of them.
  */
 const doubts = { narrowFormat: 0.6, experts: 1, latent: 0.5, distance: 0.5 } as const;
 
-/** Width of the interval, natural logarithm of the ratio to the prediction at either end. */
+/** Width of the interval: natural logarithm of the ratio of either end to the prediction. */
 export function intervalWidth(
   replica: Replica,
   quantity: PredictedQuantity,
@@ -37,9 +37,10 @@ export function intervalWidth(
 }
 
 /**
- * The 80% interval, symmetric in the logarithm: wider for what is not stated and with the distance from what was measured.
- * The two spreads are the quantiles that hold four of five measurements of sources that were left out of the fit and that
- * counted as no evidence (conformal prediction over sources; Vovk et al., Algorithmic Learning in a Random World, 2005).
+ * The 80% interval, symmetric in the logarithm. It is wider for facts that are not stated and with the distance from
+ * measured replicas. The two spreads are the quantiles that contain four of five measurements of sources that were left
+ * out of the fit and did not count as evidence (conformal prediction over sources; Vovk et al., Algorithmic Learning in
+ * a Random World, 2005).
  */
 export function interval80(value: number, width: number): Interval {
   return { low: value / Math.exp(width), high: value * Math.exp(width) };

@@ -79,7 +79,7 @@ describe("memory", () => {
     const ranks = weightBytesPerAccelerator(
       replicaOf("deepseek-v3", "H200", layout(1, { attentionData: 8, expert: 8 }), "fp8"),
     );
-    // 671e9 parameters at one byte over eight accelerators, tables at two bytes.
+    // 671e9 parameters of one byte over eight accelerators, tables of two bytes.
     expect(tensor / 1e9).toBeCloseTo(84.1, 0);
     expect(ranks).toBeGreaterThan(tensor * 1.1);
   });

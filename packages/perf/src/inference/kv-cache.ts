@@ -6,10 +6,10 @@ import { keptTokenLayers } from "./served-shape.ts";
 
 const gib = 1024 ** 3;
 
-/** What the runtime keeps for itself besides weights and cache: CUDA context, communication buffers, captured graphs. */
+/** Memory of the runtime besides weights and cache: CUDA context, communication buffers, captured graphs. */
 const runtimeBytes = 2 * gib;
 
-/** Where one accelerator's memory goes, bytes. The parts add up to `totalBytes`. */
+/** Memory of one accelerator by use, in bytes. The parts add up to `totalBytes`. */
 export interface ServingMemory {
   readonly weightBytes: number;
   readonly activationBytes: number;
@@ -19,7 +19,10 @@ export interface ServingMemory {
   readonly totalBytes: number;
 }
 
-/** Buffers of one step: residual stream, the widest feed-forward intermediate, and 32-bit logits of the sampled tokens. */
+/**
+ * Bytes of one step's buffers: residual stream, the widest feed-forward intermediate, and 32-bit logits of the sampled
+ * tokens.
+ */
 function activationsOf(replica: BuiltReplica): number {
   const { model, layout, engine, shape } = replica;
   const expertWidth = (model.experts?.ffnHidden ?? 0) * (model.experts?.perToken ?? 0);
@@ -27,11 +30,11 @@ function activationsOf(replica: BuiltReplica): number {
   return engine.stepTokensMax * (4 * shape.hidden + 2 * widest) * activationBytes;
 }
 
-/** Where the weights leave the cache less than this share of the memory, operators let the engine fill this much more. */
+/** If the weights leave the cache less than this share of the memory, operators let the engine fill this share more. */
 const cacheShareLeast = 0.05;
 const memoryShareExtra = 0.07;
 
-/** The memory of one accelerator; `kvCacheBytes` is what the engine leaves for the cache, never below zero. */
+/** The memory of one accelerator; `kvCacheBytes` is the part that the engine leaves for the cache, never below zero. */
 export function servingMemory(replica: BuiltReplica): ServingMemory {
   const totalBytes = replica.accelerator.memoryGib * gib;
   const weightBytes = weightBytesPerAccelerator(replica);
@@ -50,7 +53,7 @@ export function servingMemory(replica: BuiltReplica): ServingMemory {
   };
 }
 
-/** Bytes that one sequence keeps on one accelerator of its attention rank. */
+/** Bytes that one sequence occupies on one accelerator of its attention rank. */
 export function sequenceKvBytes(replica: BuiltReplica, tokens: number): number {
   const { kv } = replica.shape;
   const { tensor, pipeline } = replica.layout;
@@ -59,7 +62,7 @@ export function sequenceKvBytes(replica: BuiltReplica, tokens: number): number {
   return cache + (kv.stateNumbers * 4) / (tensor * pipeline);
 }
 
-/** Sequences of that length that the whole replica holds at once. */
+/** Number of sequences of this length that the whole replica holds at once. */
 export function sequencesThatFit(replica: BuiltReplica, tokensPerSequence: number): number {
   const perRank = servingMemory(replica).kvCacheBytes / sequenceKvBytes(replica, Math.max(1, tokensPerSequence));
   return perRank * replica.layout.attentionData;

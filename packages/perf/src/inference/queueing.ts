@@ -9,7 +9,7 @@ export type OpenLoopState =
       readonly kind: "steady";
       readonly batch: number;
       readonly batchLimit: number;
-      /** Share of the largest sustainable batch that runs on average. */
+      /** Mean running batch as a share of the largest sustainable one. */
       readonly utilisation: number;
       readonly firstToken: FirstToken;
       readonly tpotMs: number;
@@ -17,12 +17,12 @@ export type OpenLoopState =
     }
   | { readonly kind: "overloaded"; readonly requestsPerSMax: number };
 
-/** Halvings of the search for a batch: to a millionth of a sequence. */
+/** Bisection steps of the search for a batch, which give it to a millionth of a sequence. */
 const searchSteps = 32;
 
 /**
- * Time per token with `batch` sequences running while prompts take `promptShare` of the engine's time: decoding gets what
- * the prompts leave.
+ * Time per token in ms with `batch` running sequences while prompts take `promptShare` of the engine's time: decoding
+ * gets the rest.
  */
 function tokenMs(
   replica: BuiltReplica,
@@ -34,7 +34,9 @@ function tokenMs(
   return step / Math.max(1e-9, 1 - load.promptShare);
 }
 
-/** Requests per second that the engine finishes by the number that runs: Little's law with the prompts' share. */
+/**
+ * Requests per second that the engine finishes, by the number of running ones: Little's law with the share of prompts.
+ */
 function finishedPerS(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): (batch: number) => number {
   const promptsMs = promptMs(replica, request, k);
   const context = meanContext(request);
@@ -44,7 +46,7 @@ function finishedPerS(replica: BuiltReplica, request: RequestShape, k: Inference
   };
 }
 
-/** Requests per second that a replica can take at most, every sequence that fits running. */
+/** Maximum request rate of a replica, with every sequence running that fits. */
 export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k: InferenceConstants): number {
   const decodeBound = finishedPerS(replica, request, k)(batchLimit(replica, request));
   const own = promptMs(replica, request, k);
@@ -52,27 +54,34 @@ export function requestsPerSMax(replica: BuiltReplica, request: RequestShape, k:
 }
 
 /**
- * Mean number that waits for a free place of `places` at `busy` mean occupied ones (Sakasegawa, Annals of the Institute of
- * Statistical Mathematics 29, 1977): exact for one server, within a few percent of Erlang's C formula for many.
+ * Mean number of requests that wait for one of `places` places, `busy` of which are occupied on average (Sakasegawa,
+ * Annals of the Institute of Statistical Mathematics 29, 1977): exact for one server, within a few percent of Erlang's
+ * C formula for many.
  */
 function waitingForPlace(places: number, busy: number): number {
   const utilisation = Math.min(busy / places, 1 - 1e-9);
   return utilisation ** Math.sqrt(2 * (places + 1)) / (1 - utilisation);
 }
 
-/** Mean wait for the prompts before one's own as in M/D/1 (Pollaczek and Khinchine): own time, share that is busy. */
+/**
+ * Mean wait in ms for earlier prompts by M/D/1 (Pollaczek and Khinchine). `ownMs`: time of a prompt; `busyShare`: share
+ * of time that the engine is busy with prompts.
+ */
 export function promptWaitMs(ownMs: number, busyShare: number): number {
   return (busyShare * ownMs) / (2 * (1 - busyShare));
 }
 
-/** How many mean waits lie below the wait of a promised share: exponential (Kleinrock, Queueing Systems I, 1975, §5). */
+/**
+ * Wait of a promised share of requests, as a multiple of the mean wait, for exponential waits (Kleinrock, Queueing
+ * Systems I, 1975, §5).
+ */
 export function waitingTail(share: number): number {
   return Math.max(1, -Math.log(1 - share));
 }
 
 /**
- * The steady state at a request rate. The batch follows from Little's law; prompts queue for the engine as in M/D/1
- * (Pollaczek and Khinchine), behind the steps under way; a full cache lets requests wait for a place.
+ * The steady state at a request rate. The batch follows from Little's law. Prompts queue for the engine by M/D/1
+ * (Pollaczek and Khinchine), behind the running steps; with a full cache, requests wait for a place.
  */
 export function openLoop(
   replica: BuiltReplica,
@@ -109,14 +118,15 @@ export function openLoop(
   };
 }
 
-/** Latencies that `share` of the requests stay below. */
+/** Latencies that a `share` of the requests stays below. */
 export interface LatencyQuantile {
   readonly ttftMs: number;
   readonly tpotMs: number;
 }
 
 /**
- * Quantiles of the two latencies in a steady state. Waiting has an exponential tail, and the number that runs beside a request is Poisson about its mean, as in a system of many servers.
+ * Quantiles of the two latencies in a steady state. Waits have an exponential tail, and the number of requests that run
+ * at the same time is Poisson around its mean, as in a system of many servers.
  */
 export function latencyQuantile(
   replica: BuiltReplica,
@@ -134,7 +144,10 @@ export function latencyQuantile(
   return { ttftMs: (admissionMs + queueMs) * tail + ownMs + frontEndMs, tpotMs };
 }
 
-/** Quantile of the normal distribution for shares of a half and more (Abramowitz and Stegun 26.2.23, error below 4.5e-4). */
+/**
+ * Quantile of the normal distribution for shares of one half and more (Abramowitz and Stegun 26.2.23, error below
+ * 4.5e-4).
+ */
 function normalQuantile(share: number): number {
   if (share <= 0.5) return 0;
   const t = Math.sqrt(-2 * Math.log(1 - share));

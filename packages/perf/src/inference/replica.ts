@@ -6,34 +6,37 @@ import type { ServingFormats } from "./quantization.ts";
 import { servedShape } from "./served-shape.ts";
 import type { ServedShape } from "./served-shape.ts";
 
-/** How one copy of the model is laid over accelerators. */
+/** Layout of one copy of the model over accelerators. */
 export interface ServingLayout {
-  /** Accelerators that share every matrix of a layer. */
+  /** Number of accelerators that share every matrix of a layer. */
   readonly tensor: number;
   readonly pipeline: number;
-  /** Ranks that each attend to their own requests while they share the experts ("attention data parallelism"). */
+  /** Number of ranks that each attend to their own requests and share the experts ("attention data parallelism"). */
   readonly attentionData: number;
-  /** Accelerators that hold different experts; 1 where every expert is cut by tensor parallelism. */
+  /** Number of accelerators with different experts; 1 if every expert is split by tensor parallelism. */
   readonly expert: number;
 }
 
 /** Software that runs the model. */
 export interface ServingEngine {
-  /** Decoding steps are captured and replayed as one graph; engines before 2024 launched every kernel. */
+  /** True: decoding steps are captured and replayed as one graph. Engines before 2024 launched every kernel. */
   readonly isGraphCaptured: boolean;
-  /** Kernels fused by a compiler for the model (TensorRT-LLM), not PyTorch's one by one. */
+  /** True: kernels are fused by a compiler for the model (TensorRT-LLM) instead of PyTorch's single kernels. */
   readonly isKernelFused: boolean;
-  /** Prompt tokens ride in decoding steps; otherwise decoding stops while prompts are computed. */
+  /** True: prompt tokens share decoding steps. False: decoding stops while prompts are computed. */
   readonly isPromptMixed: boolean;
-  /** Prompt tokens that one step takes in at most (chunked prefill). */
+  /** Maximum number of prompt tokens of one step (chunked prefill). */
   readonly stepTokensMax: number;
-  /** Sequences that an engine runs at once at most, over all of its ranks. */
+  /** Maximum number of sequences that an engine runs at once, over all of its ranks. */
   readonly sequencesMax: number;
   /** Share of the accelerator's memory that the engine may fill. */
   readonly memoryShare: number;
 }
 
-/** Defaults of today's engines: vLLM V1, TensorRT-LLM 1.x and SGLang all chunk at 8,192 tokens and fill about 90%. */
+/**
+ * Defaults of current engines: vLLM V1, TensorRT-LLM 1.x and SGLang all chunk at 8,192 tokens and fill about 90% of the
+ * memory.
+ */
 export const currentEngine: ServingEngine = {
   isGraphCaptured: true,
   isKernelFused: false,
@@ -43,7 +46,7 @@ export const currentEngine: ServingEngine = {
   memoryShare: 0.9,
 };
 
-/** One copy of a model on accelerators, ready to be asked what it does. */
+/** One copy of a model on accelerators, input of the predictions. */
 export interface Replica {
   readonly model: ModelArchitecture;
   readonly accelerator: Accelerator;
@@ -64,7 +67,10 @@ export function acceleratorCount(layout: ServingLayout): number {
   return layout.tensor * layout.pipeline * layout.attentionData;
 }
 
-/** Bytes of weights on one accelerator: attention is copied over attention-data ranks, experts never are. */
+/**
+ * Bytes of weights on one accelerator: attention-data ranks each have a copy of attention, but experts are never
+ * copied.
+ */
 export function weightBytesPerAccelerator(replica: BuiltReplica): number {
   const { shape, layout, formats } = replica;
   const linear = bytesPerElement(formats.linear);

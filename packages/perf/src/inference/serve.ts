@@ -17,18 +17,18 @@ import { openLoop } from "./queueing.ts";
 import { buildReplica } from "./replica.ts";
 import type { BuiltReplica, Replica } from "./replica.ts";
 
-/** What a replica is loaded with. */
+/** Load on a replica. */
 export type ServingLoad =
-  /** So many requests in flight, each replaced when it ends. */
+  /** A number of requests in flight; each is replaced when it ends. */
   | { readonly kind: "concurrency"; readonly requests: number }
-  /** Requests that arrive at random. */
+  /** Requests that arrive at random with a rate. */
   | { readonly kind: "rate"; readonly requestsPerS: number }
   /** One batch that starts and ends together. */
   | { readonly kind: "batch"; readonly sequences: number };
 
 export type ServingAnswer =
   | ({ readonly kind: "prediction" } & ServingPrediction)
-  /** More requests than the replica takes, for ever: queues grow without end. */
+  /** The rate exceeds what the replica can sustain: queues grow without end. */
   | { readonly kind: "overloaded"; readonly requestsPerSMax: number; readonly memory: ServingMemory }
   | { readonly kind: "impossible"; readonly obstacles: readonly Obstacle[] }
   | { readonly kind: "unknown"; readonly reasons: readonly Ignorance[] };
@@ -39,13 +39,13 @@ export interface ServingPrediction {
   readonly batchLimit: number;
   readonly firstToken: FirstToken;
   readonly tpotMs: number;
-  /** Where four of five measurements of the time per token lie. */
+  /** Range that contains four of five measurements of the time per token. */
   readonly tpotInterval: Interval;
   readonly ttftInterval: Interval;
-  /** How near to this replica something was measured. */
+  /** Distance of this replica from measured ones. */
   readonly evidence: ServingEvidenceReading;
   readonly outputTokensPerS: number;
-  /** The decoding step at that batch, part by part. */
+  /** The decoding step at this batch, by cause. */
   readonly step: StepTime;
 }
 
@@ -80,7 +80,7 @@ function loadObstacle(load: ServingLoad, limit: number): Obstacle | undefined {
 }
 
 /**
- * Predicts a replica under a load: latencies, rate, memory and the share of each cost; or the reason why there is no
+ * Predicts latencies, rates, memory and shares of cost of a replica under a load; or returns the reason why there is no
  * prediction.
  */
 export function serve(

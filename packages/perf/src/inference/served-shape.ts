@@ -2,8 +2,8 @@ import { attentionParameters, expertLayerCount, kvCacheWidth, valueWidth, queryW
 import type { Attention, ModelArchitecture } from "../catalogue/model.ts";
 
 /**
- * A model as an engine sees it: matrices that every token passes, matrices that only some tokens pass, and what attention
- * reads. All counts are for the whole model, over all layers.
+ * A model from an engine's point of view: matrices that every token passes, matrices that only some tokens pass, and
+ * the data that attention reads. All counts are for the whole model, over all layers.
  */
 export interface ServedShape {
   readonly hidden: number;
@@ -11,41 +11,47 @@ export interface ServedShape {
   readonly expertLayerCount: number;
   /** Parameters of the projections around attention. */
   readonly attentionParameters: number;
-  /** Dense feed-forward layers, shared experts and routers: what tensor parallelism splits and attention-DP copies. */
+  /**
+   * Parameters of dense feed-forward layers, shared experts and routers, which tensor parallelism splits and attention
+   * data parallelism copies.
+   */
   readonly feedForwardParameters: number;
-  /** One routed expert in one layer. */
+  /** Parameters of one routed expert in one layer. */
   readonly oneExpertParameters: number;
   readonly expertCount: number;
   readonly expertsPerToken: number;
-  /** The output head: applied to the tokens that are sampled, not to every token of a prompt. */
+  /** Parameters of the output head, which is applied to sampled tokens only, not to every token of a prompt. */
   readonly headParameters: number;
-  /** The input embedding, where it is a table of its own: it is kept and hardly read. */
+  /** Parameters of the input embedding, if it is a separate table: it takes memory but is hardly read. */
   readonly embeddingParameters: number;
   readonly kv: KvShape;
-  /** Operations per pair of (query token, attended token) when decoding, over all layers that attend fully. */
+  /** Operations per pair of query token and attended token when decoding, over all layers with full attention. */
   readonly decodePairFlops: number;
   readonly prefillPairFlops: number;
 }
 
-/** What a sequence keeps in the accelerator's memory. */
+/** Data that a sequence keeps in the accelerator's memory. */
 export interface KvShape {
-  /** Numbers per token in one layer that attends. */
+  /** Number of values per token in one layer with attention. */
   readonly width: number;
-  /** Ways over which the cache divides without copies: the KV heads; 1 for a latent cache, which every rank holds. */
+  /**
+   * Number of parts into which the cache can be divided without copies: the KV heads; 1 for a latent cache, which every
+   * rank holds.
+   */
   readonly headCount: number;
-  /** Layers that keep every token. */
+  /** Number of layers that keep every token. */
   readonly fullLayerCount: number;
   readonly windowLayerCount: number;
   readonly windowTokens: number;
-  /** Numbers (32-bit) of recurrent state per sequence, over all linear layers. */
+  /** Number of 32-bit values of recurrent state per sequence, over all linear layers. */
   readonly stateNumbers: number;
-  /** Tokens that a sparse attention reads per query at most; the rest of the cache is only indexed. */
+  /** Maximum number of tokens that a sparse attention reads per query; the rest of the cache is only indexed. */
   readonly readTokensMax: number;
-  /** Numbers per token and layer that the index of a sparse attention reads for every query. */
+  /** Number of values per token and layer that the index of a sparse attention reads for every query. */
   readonly indexWidth: number;
 }
 
-/** Layers by what they keep: all tokens, a window, or a state of fixed size. */
+/** Layers by the data they keep: all tokens, a window, or a state of fixed size. */
 function kvShape(model: ModelArchitecture): KvShape {
   const { attention, layerCount } = model;
   const base = {
@@ -79,8 +85,8 @@ function kvShape(model: ModelArchitecture): KvShape {
 }
 
 /**
- * Operations per (query, key) pair in one layer. Decoding latent attention works on the compressed cache (the absorbed
- * form of DeepSeek-V2, arXiv 2405.04434 §2.1), a prompt is attended uncompressed.
+ * Operations per (query, key) pair in one layer. Decoding with latent attention works on the compressed cache (the
+ * absorbed form of DeepSeek-V2, arXiv 2405.04434 §2.1); prompts attend to uncompressed keys.
  */
 function pairFlops(attention: Attention): { readonly decode: number; readonly prefill: number } {
   const prefill = 2 * (queryWidth(attention) + valueWidth(attention));
@@ -113,13 +119,13 @@ export function servedShape(model: ModelArchitecture): ServedShape {
   };
 }
 
-/** Tokens that one query reads, summed over the layers: full layers, windows and sparse selection told apart. */
+/** Number of tokens that one query reads, summed over the layers; full layers, windows and sparse selection differ. */
 export function attendedTokenLayers(kv: KvShape, contextTokens: number): number {
   const full = kv.fullLayerCount * Math.min(contextTokens, kv.readTokensMax);
   return full + kv.windowLayerCount * Math.min(contextTokens, kv.windowTokens);
 }
 
-/** Tokens that a sequence of that length keeps, summed over the layers. */
+/** Number of tokens that a sequence of this length keeps, summed over the layers. */
 export function keptTokenLayers(kv: KvShape, contextTokens: number): number {
   return kv.fullLayerCount * contextTokens + kv.windowLayerCount * Math.min(contextTokens, kv.windowTokens);
 }

@@ -2,9 +2,9 @@ import { impossible, type FabricAnswer, type FabricLevel, type FabricRequest } f
 
 /**
  * Fat trees (Clos networks) of two and three tiers, and their rail-optimised form, in which port r of every node of a
- * scalable unit meets the same leaf. A radix k reaches k²/2 ports in two non-blocking tiers and k³/4 in three (Al-Fares,
- * SIGCOMM 2008). Every switch has the same number of links to each switch it is joined with above, as NVIDIA's SuperPOD
- * designs have (their 4 units of DGX B300 over 144-port switches take 18 spines where 16 would have the ports).
+ * scalable unit is connected to the same leaf. A radix k reaches k²/2 ports in two non-blocking tiers and k³/4 in three
+ * (Al-Fares, SIGCOMM 2008). Every switch has the same number of links to each switch above it, as in NVIDIA's SuperPOD
+ * designs (their 4 units of DGX B300 over 144-port switches use 18 spines where 16 would have enough ports).
  */
 export function closCounts(request: FabricRequest): FabricAnswer {
   const leaf = splitPorts(request.switchPorts, request.leafOversubscription);
@@ -26,14 +26,17 @@ interface PortSplit {
   readonly up: number;
 }
 
-/** The most ports downwards that leave enough ports upwards for the asked ratio. */
+/** The largest number of ports downwards that leaves enough ports upwards for the requested ratio. */
 function splitPorts(ports: number, oversubscription: number): PortSplit {
   let down = Math.max(1, Math.floor((ports * oversubscription) / (1 + oversubscription)));
   while (down > 1 && down + Math.ceil(down / oversubscription) > ports) down -= 1;
   return { down, up: Math.ceil(down / oversubscription) };
 }
 
-/** Leaves come in groups that share their nodes: one leaf in a plain fat tree, one leaf per rail in a rail-optimised one. */
+/**
+ * Leaves come in groups that share their nodes: one leaf in a plain fat tree, one leaf per rail in a rail-optimised
+ * tree.
+ */
 interface LeafGroups {
   readonly nodesPerGroup: number;
   readonly leavesPerGroup: number;
@@ -53,8 +56,8 @@ function leafGroups(request: FabricRequest, leafDown: number): LeafGroups | unde
 }
 
 /**
- * The fewest switches above, so that each of `belowCount` switches has the same number of its `up` links to each of them and
- * no switch above has more than `ports`; undefined where even one link to each is too many.
+ * The smallest number of switches above, such that each of `belowCount` switches has the same number of its `up` links
+ * to each of them and no switch above has more than `ports`; `undefined`: even one link to each is too many.
  */
 function evenSpread(belowCount: number, up: number, ports: number): number | undefined {
   for (let above = Math.max(1, Math.ceil((belowCount * up) / ports)); above <= up; above += 1) {
@@ -74,7 +77,7 @@ function singleSwitch(request: FabricRequest): FabricAnswer {
 
 function twoTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit, spineCount: number): FabricAnswer {
   const { planes, switchPorts } = request;
-  // With one link to each spine a spine of k ports joins k leaves.
+  // With one link to each spine, a spine of k ports connects k leaves.
   const groupCountMax = Math.floor(switchPorts / groups.leavesPerGroup);
   return counted(
     request,
@@ -91,8 +94,8 @@ function twoTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit, s
 }
 
 /**
- * Three tiers: pods of leaves and spines, all alike and as evenly filled as whole groups allow, below a core in which spine
- * j of every pod meets the same core switches.
+ * Three tiers: pods of leaves and spines, all equal and as evenly filled as whole groups allow, below a core in which
+ * spine j of every pod is connected to the same core switches.
  */
 function threeTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit): FabricAnswer {
   const { switchPorts, planes, nodeCount } = request;
@@ -120,7 +123,7 @@ function threeTiers(request: FabricRequest, groups: LeafGroups, leaf: PortSplit)
     ],
     {
       nodesBelow: [groups.nodesPerGroup, (leavesPerPod / groups.leavesPerGroup) * groups.nodesPerGroup, nodeCount],
-      // A pod that is not full has more ways up than its leaves can use.
+      // A pod that is not full has more links upwards than its leaves can use.
       oversubscription: [leaf.down / leaf.up, Math.max(1, (leavesPerPod * leaf.up) / (spinesPerPod * spine.up))],
       nodeCountMax,
     },
@@ -136,11 +139,14 @@ interface Shape {
   readonly nodesBelow: readonly number[];
   readonly oversubscription: readonly number[];
   readonly nodeCountMax: number;
-  /** Links between two halves of the nodes, where they are not what the levels leave of half the node ports. */
+  /**
+   * Number of links between two halves of the nodes, if it does not follow from the levels' share of half the node
+   * ports.
+   */
   readonly bisectionLinks?: number;
 }
 
-/** Sums over the levels, and the bandwidth between halves. */
+/** Totals over the levels, and the bandwidth between two halves of the nodes. */
 export function counted(request: FabricRequest, levels: readonly FabricLevel[], shape: Shape): FabricAnswer {
   const narrowing = shape.oversubscription.reduce((product, ratio) => product * ratio, 1);
   const { bisectionLinks, ...rest } = shape;

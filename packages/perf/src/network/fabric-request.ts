@@ -1,48 +1,50 @@
-/** A network between nodes, as one would order it. All switches are alike. */
+/** A request for a network between nodes. All switches are equal. */
 export interface FabricRequest {
   readonly kind: "fat-tree" | "rail-optimised" | "dragonfly";
   readonly nodeCount: number;
-  /** Ports of the compute network per node and plane: one per rail in a rail-optimised fabric. */
+  /** Number of ports of the compute network per node and plane: one per rail in a rail-optimised fabric. */
   readonly portsPerNode: number;
-  /** Ports of one switch (its radix), at the speed of the links below. */
+  /** Number of ports of one switch (its radix), at the speed of the links below. */
   readonly switchPorts: number;
   /** Speed of one port, Gbit/s per direction. */
   readonly portGbps: number;
   /**
-   * Bandwidth from below divided by bandwidth upwards: at the leaves and, in three tiers, at the spines. For a dragonfly
-   * the first figure is that of node ports to global links.
+   * Bandwidth from below divided by bandwidth upwards: at the leaves and, with three tiers, at the spines. For a
+   * dragonfly, the first figure is the ratio of node ports to global links.
    */
   readonly leafOversubscription: number;
   readonly spineOversubscription: number;
-  /** Separate fabrics side by side, each with `portsPerNode` ports on every node (dual-plane designs have 2). */
+  /** Number of separate parallel fabrics, each with `portsPerNode` ports on every node (dual-plane designs have 2). */
   readonly planes: number;
 }
 
-/** One level of switches, with the cables that leave it downwards. */
+/** One level of switches, with the cables below it. */
 export interface FabricLevel {
   readonly name: "leaf" | "spine" | "core" | "group";
   readonly switchCount: number;
   readonly cablesDown: number;
 }
 
-/** What has to be bought, over all planes. */
+/** Parts to buy, over all planes. */
 export interface FabricCounts {
   readonly kind: "counts";
   readonly request: FabricRequest;
   readonly levels: readonly FabricLevel[];
   readonly switchCount: number;
-  /** Node cables and cables between switches, each counted once; two of them may share one physical cable. */
+  /**
+   * Number of node cables and cables between switches, each link counted once; two links may share one physical cable.
+   */
   readonly cableCount: number;
-  /** Nodes whose traffic with each other crosses no level above that of the same index in `levels`. */
+  /** Number of nodes whose traffic with each other crosses no level above the one with the same index in `levels`. */
   readonly nodesBelow: readonly number[];
   /**
-   * Narrowing of the way up from each level but the highest, as built. Never more than was asked for, but for dragonflies,
-   * in which what is left of the global links after an equal number for every pair of groups stays unused.
+   * Oversubscription upwards from each level but the highest, as built. It never exceeds the request, except for
+   * dragonflies, in which global links that cannot be divided evenly over the pairs of groups stay unused.
    */
   readonly oversubscription: readonly number[];
-  /** Nodes that a fabric of the same shape and as many tiers can reach at most. */
+  /** Maximum number of nodes of a fabric of the same shape and number of tiers. */
   readonly nodeCountMax: number;
-  /** Bandwidth between two halves of the nodes, GB/s per direction, if traffic spreads evenly. */
+  /** Bandwidth between two halves of the nodes, GB/s per direction, for evenly spread traffic. */
   readonly bisectionGbPerS: number;
 }
 
@@ -59,7 +61,7 @@ export function impossible(reason: string, nearest: string): FabricImpossible {
   return { kind: "impossible", reason, nearest };
 }
 
-/** The first thing that is wrong with the numbers themselves. */
+/** The first problem of the numbers themselves; `undefined`: none. */
 export function faultOf(request: FabricRequest): FabricImpossible | undefined {
   const counts = [
     ["node", request.nodeCount],

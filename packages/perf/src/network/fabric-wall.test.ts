@@ -6,7 +6,7 @@ import { mixedPrecision, type ParallelPlan, type TrainingJob } from "../training
 import { fabricCounts, fabricOf, fabricRequest } from "./fabric-counts.ts";
 import { fabricWall, type FabricWall, type MixedJob } from "./fabric-wall.ts";
 
-/** Llama 3 70B, as its config.json has it. */
+/** Llama 3 70B with the values of its config.json. */
 const model: ModelArchitecture = {
   name: "llama-3-70b",
   layerCount: 80,
@@ -29,7 +29,7 @@ const job: TrainingJob = {
   software: { stack: "eager", attention: "flash" },
 };
 
-/** FSDP over everything: the plan that asks most of the network between nodes. */
+/** FSDP over all accelerators: the plan with the most traffic between nodes. */
 const plan: ParallelPlan = {
   tensor: 1,
   pipeline: 1,

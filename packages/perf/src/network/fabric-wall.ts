@@ -2,35 +2,35 @@ import type { Cluster } from "../catalogue/node.ts";
 import type { ParallelPlan, TrainingJob } from "../training/job.ts";
 import { networkWait } from "./network-wait.ts";
 
-/** A kind of job in the mix, laid out at its smallest size; it grows by adding data-parallel replicas. */
+/** A kind of job in the mix, with a plan for its smallest size; it grows by more data-parallel replicas. */
 export interface MixedJob {
   readonly name: string;
-  /** Share of the accelerator-hours of the mix. */
+  /** Share of the mix's accelerator-hours. */
   readonly share: number;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
-  /** `weak`: the batch grows with the replicas; `strong`: it stays, so that each replica has less to do. */
+  /** `weak`: the batch grows with the replicas; `strong`: the batch stays, so that each replica has less work. */
   readonly scaling: "weak" | "strong";
 }
 
 export interface WallPoint {
   readonly nodeCount: number;
-  /** Share of the accelerators' time that is spent waiting for the network between nodes, over the mix. */
+  /** Share of accelerator time spent waiting for the network between nodes, over the mix. */
   readonly networkShare: number;
-  /** The part of it that a non-blocking fabric of the same ports would save. */
+  /** The part of `networkShare` that a non-blocking fabric with the same ports would save. */
   readonly oversubscriptionShare: number;
   readonly byJob: readonly { readonly name: string; readonly networkShare: number }[];
 }
 
 export interface FabricWall {
   readonly points: readonly WallPoint[];
-  /** The first size at which the mix loses more than the limit, and what to blame; undefined: none of the sizes. */
+  /** The first size at which the mix loses more than the limit, and the cause; `undefined`: no size does. */
   readonly wall: { readonly nodeCount: number; readonly blame: "oversubscription" | "ports" } | undefined;
 }
 
 /**
- * Doubles the size of every job of a mix and asks the step-time model how much of the time the network between nodes takes:
- * the step on this fabric against the same step with ports without limit.
+ * Doubles the size of every job of a mix and computes the share of time that the network between nodes takes: the step
+ * on this fabric against the same step with unlimited ports.
  */
 export function fabricWall(
   jobs: readonly MixedJob[],
@@ -48,7 +48,7 @@ export function fabricWall(
   return { points, wall: { nodeCount: first.nodeCount, blame: isFabric ? "oversubscription" : "ports" } };
 }
 
-/** Nothing for sizes below the smallest that any job of the mix runs on. */
+/** The figures of one size; `undefined`: the size is below the smallest of every job in the mix. */
 function wallPoint(jobs: readonly MixedJob[], cluster: Cluster, nodeCount: number): WallPoint | undefined {
   const byJob: { name: string; networkShare: number }[] = [];
   let lost = 0;

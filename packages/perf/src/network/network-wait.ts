@@ -2,18 +2,21 @@ import { nonBlockingFabric, type Fabric } from "../catalogue/fabric.ts";
 import type { ParallelPlan, TrainingJob, TrainingSystem } from "../training/job.ts";
 import { estimateStep } from "../training/step.ts";
 
-/** What the network between nodes costs a job. */
+/** Cost of the network between nodes for a job. */
 export interface NetworkWait {
-  /** Share of the time that is spent waiting for the network between nodes. */
+  /** Share of time spent waiting for the network between nodes. */
   readonly networkShare: number;
-  /** The part of it that a non-blocking fabric of the same ports would save. */
+  /** The part of `networkShare` that a non-blocking fabric with the same ports would save. */
   readonly oversubscriptionShare: number;
 }
 
-/** Ports so fast that what remains is not the network between nodes. */
+/** Port bandwidth so large that the network between nodes takes no time. */
 const boundlessGbPerS = 1e9;
 
-/** The step on this network against the same step with ports without limit, and with the same ports and no narrow level. */
+/**
+ * Compares the step on this network with the same step with unlimited ports, and with the same ports on a non-blocking
+ * fabric.
+ */
 export function networkWait(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): NetworkWait {
   const { cluster } = system;
   const seconds = (fabric: Fabric, scaleOutGbPerS: number): number => {

@@ -8,7 +8,7 @@ import { sizeStorage, type StorageReport, type StorageSizing } from "./storage.t
 import { sizeTraining, type TrainingReport } from "./training.ts";
 import type { TrainingSizing } from "./training-setting.ts";
 
-/** A question to the model: the one door for the CLI, the API and the console. */
+/** A question to the model, for CLI, API and console alike. */
 export type SizingQuestion =
   | { readonly kind: "training"; readonly training: TrainingSizing }
   | { readonly kind: "serving"; readonly serving: ServingSizing }

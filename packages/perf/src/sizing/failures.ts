@@ -11,25 +11,25 @@ import { domainLoss, type DomainLoss, type Fleet } from "../failures/domains.ts"
 import { jobMttfSeconds } from "../failures/rates.ts";
 import { spareNodes, type SpareAnswer } from "../failures/spares.ts";
 
-/** One job on part of a fleet, and what is known of the fleet's failures. Times in seconds. */
+/** One job on a part of a fleet, with the fleet's failure rates. Times in seconds. */
 export interface FailureSizing {
-  /** Nodes of the job. */
+  /** Number of nodes of the job. */
   readonly nodeCount: number;
   readonly acceleratorsPerNode: number;
   readonly perThousandNodeDays: number;
-  /** Failures of the job per day that belong to no node: user code, quotas, preemption by hand. */
+  /** Failures of the job per day that belong to no node: user code, quotas, manual preemption. */
   readonly otherPerDay: number;
   readonly restartSeconds: number;
-  /** For how long one checkpoint stops the job. */
+  /** Time in seconds for which one checkpoint stops the job. */
   readonly stallSeconds: number;
-  /** Between checkpoints; undefined: the best one. */
+  /** Checkpoint interval in seconds; `undefined`: the best one. */
   readonly intervalSeconds?: number | undefined;
-  /** Share of the time lost to ranks that are slower than the others, beyond what the step time already holds. */
+  /** Share of time lost to ranks that are slower than others, beyond what the step time already includes. */
   readonly stragglerShare: number;
   readonly repairHours: number;
   readonly spareCoverage: number;
   readonly burstiness: number;
-  /** Where the job runs; undefined: on a fleet of its own size. */
+  /** The fleet on which the job runs; `undefined`: a fleet of the job's own size. */
   readonly fleet?: Fleet | undefined;
   readonly domains: readonly { readonly name: string; readonly nodeCount: number }[];
 }
@@ -44,9 +44,9 @@ export interface FailureReport {
     readonly best: number;
   };
   readonly chosen: Goodput;
-  /** Meta's linear form at the chosen interval, for comparison with published figures. */
+  /** ETTR by Meta's linear form at the chosen interval, for comparison with published figures. */
   readonly ettrLinear: number;
-  /** ETTR × (1 − stragglers): share of the time of an undisturbed run that becomes tokens. */
+  /** ETTR × (1 − stragglers): share of an undisturbed run's throughput that remains. */
   readonly goodputShare: number;
   readonly spares: SpareAnswer;
   readonly domainLosses: readonly DomainLoss[];

@@ -1,6 +1,6 @@
 /**
- * The command that starts a plan: torchrun with Megatron-LM's arguments (megatron/training/arguments.py), or with torchtitan's
- * (torchtitan/config) where PyTorch modules run under FSDP. The variables are those that every worker gets.
+ * The command that starts a plan: torchrun with Megatron-LM's arguments (megatron/training/arguments.py), or with
+ * torchtitan's (torchtitan/config) if PyTorch modules run under FSDP. The variables are those that every worker gets.
  */
 import type { ModelArchitecture } from "../catalogue/model.ts";
 import type { ParallelPlan, TrainingJob } from "../training/job.ts";
@@ -10,7 +10,10 @@ type Argument = readonly [flag: string, value?: number | string];
 const torchrun =
   "torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK --master-addr $MASTER_ADDR --master-port $MASTER_PORT";
 
-/** `null` where no command line states the plan: JAX programs set their mesh in code, and adapters need a program of their own. */
+/**
+ * The command; `null`: no command line can state the plan. JAX programs set their mesh in code, and adapters need a
+ * program of their own.
+ */
 export function launchCommand(job: TrainingJob, plan: ParallelPlan): string | null {
   if (job.software.stack === "compiled" || job.method.kind === "lora") return null;
   if (job.software.stack === "eager") return written("-m torchtitan.train", titanArguments(job, plan));

@@ -16,20 +16,20 @@ import {
   type ModelChoice,
 } from "./resolve.ts";
 
-/** What runs on the fabric, to find the size at which the fabric becomes the wall. */
+/** The jobs that run on the fabric, to find the size at which the fabric becomes the limit. */
 export interface JobMix {
   readonly accelerator: string;
-  /** Share of the accelerators' time that may be lost to the network between nodes. */
+  /** Share of accelerator time that may be lost to the network between nodes. */
   readonly lossShare: number;
   readonly jobs: readonly MixJob[];
 }
 
 export interface MixJob {
   readonly model: ModelChoice;
-  /** Share of the accelerator-hours. */
+  /** Share of the mix's accelerator-hours. */
   readonly share: number;
   readonly scaling: "weak" | "strong";
-  /** The smallest size, for which the best plan is looked for; from there on replicas are added. */
+  /** The smallest size of the job, for which the best plan is searched; larger sizes add replicas. */
   readonly acceleratorCount: number;
   readonly sequenceLength: number;
   readonly globalBatch: number;
@@ -59,7 +59,7 @@ export function sizeNetwork(request: FabricRequest, mix: JobMix | undefined): Ne
   return { kind: "network", ...counts, wall: fabricWall(jobs, cluster, limits) };
 }
 
-/** The usual server of the accelerator with the ports of this fabric. */
+/** The accelerator's usual server with the ports of this fabric. */
 function clusterOf(counts: FabricCounts, mix: JobMix): Cluster | Impossible {
   const accelerator = resolveAccelerator(mix.accelerator);
   if (isImpossible(accelerator)) return accelerator;

@@ -7,20 +7,20 @@ import { describePlan, problemText } from "./plan-text.ts";
 import { impossible, isImpossible, stated, type Impossible } from "./resolve.ts";
 import type { TrainingSetting } from "./training-setting.ts";
 
-/** A plan, and which of its choices the question left open. */
+/** A plan, and the choices in it that the question left open. */
 export interface PlanChoice {
   readonly plan: ParallelPlan;
-  /** The job with the precision that was chosen for gradients and optimizer. */
+  /** The job with the chosen precision of gradients and optimizer. */
   readonly job: TrainingJob;
   readonly chosen: readonly PlanChoiceName[];
 }
 
-/** The plan that users of the stack would run: what the question states is kept, the rest is the fastest that fits. */
+/** The plan that users of the stack would run: stated choices are kept, and the rest is the fastest plan that fits. */
 export function chosenPlan(setting: TrainingSetting): PlanChoice | Impossible {
   const { question, job, system } = setting;
   const given = question.plan === undefined ? {} : stated(question.plan);
   const { tensor, pipeline, context, data } = given;
-  // Widths that cannot be are answered as such, before any search.
+  // Impossible widths are answered before any search.
   if ([tensor, pipeline, context, data].every((width) => width !== undefined)) {
     const whole = givenPlan(setting, given);
     if (isImpossible(whole)) return whole;
@@ -42,7 +42,7 @@ function isRunnable({ job, system, question }: TrainingSetting, plan: ParallelPl
   return planProblems(job, plan, system).length === 0 && acceleratorCountOf(plan) === question.acceleratorCount;
 }
 
-/** A plan that is so tight that only trying tells, or what is wrong with what was stated. */
+/** A plan so tight that only a trial run can show whether it fits, or the problem of the stated choices. */
 function givenChoice(
   setting: TrainingSetting,
   given: Partial<ParallelPlan>,

@@ -9,7 +9,7 @@ import { findModel, modelNames } from "../catalogue/models.ts";
 import { measureInstead, otherModelReason } from "../catalogue/other-models.ts";
 import { readCatalogueEntries } from "../catalogue/user-entries.ts";
 
-/** What was asked for cannot be; `nearest` is what could. */
+/** An impossible question; `nearest` is a possible one. */
 export interface Impossible {
   readonly kind: "impossible";
   readonly reason: string;
@@ -19,7 +19,7 @@ export interface Impossible {
 /** A preset's name, or a config.json of Hugging Face with a name for it. */
 export type ModelChoice = string | { readonly name: string; readonly config: unknown };
 
-/** Some of the fields, as they come from outside: what is undefined was not stated. */
+/** Fields as they come from outside; `undefined`: not stated. */
 export type Given<Fields> = { readonly [Key in keyof Fields]?: Fields[Key] | undefined };
 
 export function stated<Fields>(given: Given<Fields>): Partial<Fields> {
@@ -45,7 +45,7 @@ export function resolveModel(choice: ModelChoice): ModelArchitecture | Impossibl
   return reading.kind === "model" ? reading.model : impossible(`${choice.name}: ${reading.reason}`, reading.nearest);
 }
 
-/** The user's own entries (a parsed catalogue file) first, then the catalogue. */
+/** The user's own entries (a parsed catalogue file), then the catalogue. */
 export function knownAccelerators(entries?: unknown): readonly Accelerator[] | Impossible {
   if (entries === undefined) return accelerators;
   const reading = readCatalogueEntries(entries);
@@ -59,7 +59,7 @@ export function resolveAccelerator(name: string, entries?: unknown): Accelerator
   return findAccelerator(name, known) ?? unknownAccelerator(name, known);
 }
 
-/** A fabric that the user describes: the catalogue itself has none, since no two sites are cabled alike. */
+/** A fabric from the user's entries; the catalogue has none, because sites are cabled differently. */
 export function resolveFabric(name: string, entries?: unknown): Fabric | Impossible {
   const reading = entries === undefined ? undefined : readCatalogueEntries(entries);
   if (reading?.kind === "refused") return impossible(reading.problems.join("; "), "a catalogue file without these");
@@ -75,7 +75,10 @@ export function unknownAccelerator(name: string, known: readonly Accelerator[]):
   return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
 }
 
-/** A profile of another accelerator would be taken for shares of this one's datasheet. */
+/**
+ * The problem if the profile is of another accelerator: its rates would be taken as shares of this accelerator's
+ * datasheet.
+ */
 export function otherDevice(profile: CalibrationProfile, accelerator: Accelerator): Impossible | undefined {
   const measured = acceleratorOfDevice(profile.deviceName, accelerators);
   if (measured === undefined || measured.name === accelerator.name) return undefined;
@@ -89,7 +92,7 @@ export function isImpossible(value: object): value is Impossible {
   return "kind" in value && value.kind === "impossible";
 }
 
-/** The three names that share most of their letters in order with what was typed. */
+/** The three names that share most of their letters, in order, with the typed text. */
 function nearestNames(typed: string, names: readonly string[]): string {
   const wanted = typed.toLowerCase();
   const scored = names.map((name) => ({

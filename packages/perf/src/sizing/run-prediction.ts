@@ -1,4 +1,4 @@
-/** What the model predicts for one attempt of a workload that names its model, beside which measured steps are put. */
+/** The model's prediction for one attempt of a workload that names its model; measured steps are compared with it. */
 import { findAccelerator } from "../catalogue/accelerators.ts";
 import { modelFamilyOf, type ModelFamily } from "../correction/fleet-correction.ts";
 import type { StepParts } from "../correction/slow-runs.ts";
@@ -8,7 +8,7 @@ import { workerQuestion, type SubmissionSizing } from "./submission.ts";
 import { sizeTraining } from "./training.ts";
 import { settingOf } from "./training-setting.ts";
 
-/** An attempt as it was placed. */
+/** An attempt with its placement. */
 export interface PlacedRun {
   readonly training: SubmissionSizing["training"];
   readonly acceleratorType: string;
@@ -18,16 +18,16 @@ export interface PlacedRun {
 
 export interface RunPrediction {
   readonly kind: "predicted";
-  /** Name in the catalogue. */
+  /** Name of the type in the catalogue. */
   readonly acceleratorType: string;
   readonly family: ModelFamily;
   readonly acceleratorCount: number;
-  /** Uncorrected seconds of a step, the ends of the 80% interval, and the components. */
+  /** Uncorrected seconds of a step, with the ends of the 80% interval and the components. */
   readonly seconds: number;
   readonly lowSeconds: number;
   readonly highSeconds: number;
   readonly parts: StepParts;
-  /** A calibrated prediction has its accelerator's own rates: its runs do not correct those of the catalogue. */
+  /** True: the prediction uses measured rates of the accelerator, so its runs do not correct the catalogue's rates. */
   readonly isCalibrated: boolean;
 }
 
@@ -39,7 +39,7 @@ const networkParts: readonly (keyof StepBreakdown)[] = [
   "stateExchange",
 ];
 
-/** Without correction, whatever the question has. */
+/** Predicts without correction, even if the question contains one. */
 export function predictRun(run: PlacedRun): RunPrediction | { readonly kind: "unpredicted"; readonly reason: string } {
   const known = knownAccelerators(run.training.catalogue);
   if (isImpossible(known)) return { kind: "unpredicted", reason: known.reason };
@@ -62,7 +62,7 @@ export function predictRun(run: PlacedRun): RunPrediction | { readonly kind: "un
     seconds,
     lowSeconds: interval.lowSeconds,
     highSeconds: interval.highSeconds,
-    // Input is read while the accelerators compute: the model expects no wait for storage within a step.
+    // Input is read while the accelerators compute, so the model expects no wait for storage within a step.
     parts: { compute: seconds - network, network, storage: 0 },
     isCalibrated: answer.isCalibrated,
   };

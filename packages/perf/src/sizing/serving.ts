@@ -31,33 +31,36 @@ import {
   type ModelChoice,
 } from "./resolve.ts";
 
-/** An endpoint under traffic, within a promise to its users. */
+/** An endpoint with its traffic and latency objective. */
 export interface ServingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
-  /** A parsed file of accelerators that the catalogue lacks. */
+  /** A parsed file of accelerators that are not in the catalogue. */
   readonly catalogue?: unknown;
   readonly weights: NumberFormat;
   readonly kv?: NumberFormat | undefined;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  /** Share of the prompt that is found in the cache of earlier requests. */
+  /** Share of the prompt that is cached from earlier requests. */
   readonly prefixHitShare: number;
   readonly requestsPerS: number;
   readonly ttftMs: number;
   readonly tpotMs: number;
-  /** Share of the requests that must stay below both. */
+  /** Share of requests that must stay below both times. */
   readonly share: number;
   readonly pricePerAcceleratorHour: number;
-  /** Only this layout; otherwise the usual ones are compared. */
+  /** The only layout to consider; absent: the usual ones are compared. */
   readonly layout?: ServingLayout | undefined;
-  /** A calibration profile of this accelerator, as `headroom calibrate` writes it. */
+  /** A calibration profile of this accelerator, as written by `headroom calibrate`. */
   readonly profile?: unknown;
   /** Rate at which a starting node reads weights, GB/s. */
   readonly weightsGbPerS: number;
-  /** Time until a node is there for a starting replica, s; left out, one stands idle. */
+  /** Time in s until a node is available for a starting replica; absent: a node is idle. */
   readonly provisioningSeconds?: number | undefined;
-  /** Container image that a starting node lacks, GB, read at the rate of the weights; left out, it has it. */
+  /**
+   * Size in GB of the container image that a starting node must download, at the rate of the weights; absent: the node
+   * has the image.
+   */
   readonly imageGb?: number | undefined;
 }
 
@@ -76,12 +79,12 @@ export interface ServingReport {
   readonly kind: "serving";
   readonly model: { readonly name: string; readonly source: string };
   readonly accelerator: string;
-  /** What was chosen where the question states nothing, in words. */
+  /** Choices that the question left open, in words. */
   readonly chosen: readonly string[];
   readonly evidence: ServingEvidenceReport;
-  /** From the cheapest. */
+  /** Plans, the cheapest first. */
   readonly plans: readonly ServingPlanRow[];
-  /** The cheapest one looked at closely, at its share of the traffic. */
+  /** Details of the cheapest plan, at its share of the traffic. */
   readonly best: {
     readonly memory: ServingMemory;
     readonly batch: number;
@@ -92,20 +95,20 @@ export interface ServingReport {
     readonly coldStart: ColdStart;
   };
   readonly rejected: readonly RejectedLayout[];
-  /** Workers for prompts and others for answers within the same promise, or why that cannot be. */
+  /** Separate prefill and decode workers for the same objective, or the reason why they are impossible. */
   readonly disaggregated: DisaggregatedAnswer;
   readonly isCalibrated: boolean;
 }
 
-/** How near to the cheapest plan something was measured. */
+/** Distance of the cheapest plan from measured replicas. */
 export interface ServingEvidenceReport {
   readonly distance: number;
-  /** False where the interval is an extrapolation: no such architecture or family was measured. */
+  /** False: the interval is an extrapolation, because no such architecture or family was measured. */
   readonly isNear: boolean;
   readonly nearest: string | undefined;
 }
 
-/** The model has no ground to stand on here, and says so. */
+/** The model abstains because it has no measurements or formulas for this case. */
 export interface Unknown {
   readonly kind: "unknown";
   readonly reasons: readonly string[];
@@ -221,7 +224,10 @@ function closeLook(
   };
 }
 
-/** Apart what does not go together; else the promise that could be kept; else why the widest layout cannot be. */
+/**
+ * The answer if no layout meets the objective: a plan with separate workers, else the nearest objective that could be
+ * met, else the reason why the widest layout is impossible.
+ */
 function nothingServes(
   question: ServingSizing,
   rejected: ServingReport["rejected"],
@@ -240,7 +246,7 @@ function nothingServes(
 
 const layoutText = ({ tensor, pipeline }: ServingLayout): string => `tensor ${tensor}, pipeline ${pipeline}`;
 
-/** The promise that comes nearest to what was asked, and the layout that keeps it. */
+/** The nearest objective that could be met, and the layout that meets it. */
 function nearestReached(question: ServingSizing, rejected: ServingReport["rejected"]): string | undefined {
   const missed = ({ ttftMs, tpotMs }: LatencyQuantile): number =>
     Math.max(ttftMs / question.ttftMs, tpotMs / question.tpotMs);

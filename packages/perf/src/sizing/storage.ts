@@ -15,7 +15,7 @@ import {
   type StartStorm,
 } from "../storage/demand.ts";
 
-/** What jobs do to storage; each kind of work may be missing or be there several times. */
+/** Storage work of jobs; each kind of work may be absent or occur several times. */
 export interface StorageSizing {
   readonly datasets: readonly DatasetReads[];
   readonly checkpoints: readonly Checkpointing[];
@@ -27,7 +27,7 @@ export interface StorageReport {
   readonly verdicts: readonly { readonly tier: StorageTier; readonly verdict: StorageVerdict }[];
 }
 
-/** Demand on every axis, and how each tier bears it. */
+/** Demand on every axis, and the load that it puts on each tier. */
 export function sizeStorage(request: StorageSizing, tiers: readonly StorageTier[]): StorageReport {
   const parts: AxisDemand[] = [
     ...request.datasets.map(datasetDemand),

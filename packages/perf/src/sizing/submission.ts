@@ -5,15 +5,17 @@ import { impossible, isImpossible, knownAccelerators, unknownAccelerator, type I
 import { sizeTraining, type TrainingReport } from "./training.ts";
 import type { TrainingSizing } from "./training-setting.ts";
 
-/** A workload that names its model, as it is about to be submitted. */
+/** A workload that names its model, before it is submitted. */
 export interface SubmissionSizing {
-  /** What the workload says of its model and of what it finds; where it runs and on how many follows from the rest. */
+  /**
+   * Statements of the workload about its model and environment; accelerator and number follow from the other fields.
+   */
   readonly training: Omit<TrainingSizing, "accelerator" | "acceleratorCount" | "acceleratorsPerNode" | "scalingCounts">;
-  /** Types that will do. */
+  /** Accepted accelerator types. */
   readonly acceleratorTypes: readonly string[];
   readonly acceleratorsPerWorker: number;
   readonly workers: number;
-  /** Fewer workers that will do as well; the same as `workers` where the gang is not elastic. */
+  /** Minimum number of workers; equal to `workers` if the gang is not elastic. */
   readonly minWorkers: number;
 }
 
@@ -23,10 +25,10 @@ export interface SubmissionCheck {
   readonly answer: TrainingReport | Impossible | { readonly kind: "unchecked"; readonly reason: string };
 }
 
-/** Every size of an elastic gang is looked at up to so many workers, and doublings beyond. */
+/** Up to this number, every size of an elastic gang is checked; above it only doublings. */
 const sizesMax = 16;
 
-/** One answer for each type: a gang never mixes them, and nobody knows yet which it will get. */
+/** One answer for each type: a gang never mixes types, and the type that it will get is not known yet. */
 export function sizeSubmission(submission: SubmissionSizing): readonly SubmissionCheck[] {
   return submission.acceleratorTypes.map((acceleratorType) => ({
     acceleratorType,
@@ -35,9 +37,10 @@ export function sizeSubmission(submission: SubmissionSizing): readonly Submissio
 }
 
 /**
- * What 1, 2, … workers get done, in thousandths of what one does, by the answer on one type; `null`: the answer says nothing of it.
- * Sizes over which no plan divides the batch get as much done as the largest below them that has one; sizes that were not looked at lie
- * on the line between their neighbours; and those below the least are taken to scale, since the gang never has them.
+ * Throughput of 1, 2, … workers in thousandths of one worker's throughput, from the answer on one type; `null`: the
+ * answer does not give it. A size over which no plan divides the batch has the throughput of the largest size below it
+ * that has a plan. Sizes that were not checked lie on the line between their neighbours. Sizes below the minimum are
+ * proportional, because the gang never has them.
  */
 export function throughputOf(
   {
@@ -77,7 +80,7 @@ function checkOn(submission: SubmissionSizing, acceleratorType: string): Submiss
   if (isImpossible(known)) return known;
   const accelerator = findAccelerator(acceleratorType, known);
   if (accelerator === undefined) {
-    // A fleet may have accelerators that no datasheet of ours describes: nothing is known, and nothing is wrong.
+    // A fleet may have accelerators without a datasheet in the catalogue: then the answer is unknown, not impossible.
     const { reason, nearest } = unknownAccelerator(acceleratorType, known);
     return { kind: "unchecked", reason: `${reason} (nearest: ${nearest})` };
   }
@@ -91,13 +94,13 @@ function checkOn(submission: SubmissionSizing, acceleratorType: string): Submiss
   return largest === undefined ? answer : { ...answer, nearest: `elastic.max ${largest}` };
 }
 
-/** The question for so many workers on one type. */
+/** The question for this number of workers on one type. */
 export function workerQuestion(
   { training, acceleratorsPerWorker }: Pick<SubmissionSizing, "training" | "acceleratorsPerWorker">,
   accelerator: Accelerator,
   workers: number,
 ): TrainingSizing {
-  // Workers of one accelerator share the usual server; a wider worker that does not divide it has a node of its own size.
+  // Workers share the usual server; if their accelerators do not divide it, each worker has a node of its own size.
   const isOwnNode = usualNode(accelerator).acceleratorCount % acceleratorsPerWorker !== 0;
   return {
     ...training,
@@ -114,7 +117,10 @@ function workerCounts(minWorkers: number, workers: number): readonly number[] {
   return [...counts].toSorted((a, b) => a - b);
 }
 
-/** An elastic gang may be given any size of its range: the smallest must have a plan, and gaps between are told. */
+/**
+ * An elastic gang may get any size of its range: the smallest size must have a plan, and sizes without a plan give a
+ * warning.
+ */
 function elasticAnswer(submission: SubmissionSizing, answer: TrainingReport): TrainingReport | Impossible {
   const { acceleratorsPerWorker, minWorkers, training } = submission;
   const { points, withoutPlan } = answer.scaling;

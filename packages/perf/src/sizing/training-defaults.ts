@@ -1,4 +1,7 @@
-/** Training questions that leave out what a person would not know: batch, sequence, how many accelerators, and of which type. */
+/**
+ * Training questions that leave out values a user may not know: batch, sequence length, number and type of
+ * accelerators.
+ */
 import { trainingRecipe, type TrainingRecipe } from "../catalogue/recipes.ts";
 import { isImpossible, knownAccelerators, resolveModel, type Impossible } from "./resolve.ts";
 import { sizeTraining, type TrainingReport } from "./training.ts";
@@ -6,27 +9,27 @@ import type { TrainingSizing } from "./training-setting.ts";
 
 type Chosen = "accelerator" | "acceleratorCount" | "sequenceLength" | "globalBatch";
 
-/** Undefined fields are chosen. */
+/** Fields that are `undefined` are chosen. */
 export type OpenTrainingSizing = Omit<TrainingSizing, Chosen> & {
   readonly [Name in Chosen]?: TrainingSizing[Name] | undefined;
 };
 
-/** An answer with what was chosen for it. */
+/** An answer together with the question that was completed for it. */
 export interface CompletedTraining {
   readonly question: TrainingSizing;
   readonly answer: TrainingReport | Impossible;
-  /** Where the batch comes from; `null`: it was stated. */
+  /** Source of the batch; `null`: the question stated it. */
   readonly recipe: TrainingRecipe | null;
 }
 
 const acceleratorCountMax = 65_536;
-/** Fine-tuning has no recipe of the model: the batch of most published ones. */
+/** Batch of fine-tuning, for which models publish no recipe: the batch of most published fine-tunings. */
 const finetuneBatch = 64;
 const finetuneSource = "the usual batch of fine-tuning";
-/** A smaller batch of the recipe's range is taken where it loses no more throughput than this. */
+/** The smallest batch of the recipe's range is chosen that loses no more than this share of the throughput. */
 const batchToleranceShare = 0.02;
 
-/** On the named accelerator. */
+/** Completes and answers a question for the named accelerator. */
 export function completeTraining(
   open: OpenTrainingSizing & { readonly accelerator: string },
 ): CompletedTraining | Impossible {
@@ -49,7 +52,7 @@ export function completeTraining(
   return { ...(chosen ?? all[0]!), recipe };
 }
 
-/** Halvings of the usual batch down to the least, the largest first. */
+/** The usual batch and its halvings down to the least one, the largest first. */
 function batchesOf({ globalBatch: { usual, least } }: TrainingRecipe): number[] {
   const batches = [usual];
   for (let batch = usual / 2; batch >= least && Number.isInteger(batch); batch /= 2) batches.push(batch);
@@ -58,7 +61,10 @@ function batchesOf({ globalBatch: { usual, least } }: TrainingRecipe): number[] 
 
 type WithBatch = Omit<TrainingSizing, "acceleratorCount"> & { readonly acceleratorCount?: number | undefined };
 
-/** On the stated number of accelerators, else on the smallest power of two that holds it without being tight. */
+/**
+ * Answers on the stated number of accelerators, else on the smallest power of two on which the run fits and is not
+ * tight.
+ */
 function sizedWithBatch(open: WithBatch): Omit<CompletedTraining, "recipe"> {
   if (open.acceleratorCount !== undefined) return sized({ ...open, acceleratorCount: open.acceleratorCount });
   let last = sized({ ...open, acceleratorCount: 1 });
@@ -74,7 +80,7 @@ const sized = (question: TrainingSizing): Omit<CompletedTraining, "recipe"> => (
   answer: sizeTraining(question),
 });
 
-/** On every accelerator of the catalogue, those with the most tokens per second and accelerator first. */
+/** Answers for every accelerator of the catalogue, sorted by tokens per second and accelerator, the highest first. */
 export function compareTraining(open: OpenTrainingSizing): readonly CompletedTraining[] | Impossible {
   const known = knownAccelerators(open.catalogue);
   if (isImpossible(known)) return known;

@@ -31,48 +31,48 @@ import {
   type ModelChoice,
 } from "./resolve.ts";
 
-/** A training run on a part of a fleet. What is left out is chosen. */
+/** A training run on a part of a fleet. Absent fields are chosen. */
 export interface TrainingSizing {
   readonly model: ModelChoice;
   readonly accelerator: string;
-  /** A parsed file of accelerators that the catalogue lacks. */
+  /** A parsed file of accelerators that are not in the catalogue. */
   readonly catalogue?: unknown;
   readonly acceleratorCount: number;
   readonly acceleratorsPerNode?: number | undefined;
   readonly nodeNetworkGbPerS?: number | undefined;
-  /** The network between nodes; non-blocking if left out. */
+  /** The network between nodes; absent: non-blocking. */
   readonly fabric?: Given<Omit<FabricRequest, "nodeCount">> | undefined;
   readonly sequenceLength: number;
-  /** A fabric of the catalogue file by its name, instead of one by its ratios. */
+  /** Name of a fabric in the catalogue file, instead of its ratios. */
   readonly fabricName?: string | undefined;
   /** Sequences per optimizer step. */
   readonly globalBatch: number;
-  /** Tokens of the whole run. */
+  /** Number of tokens of the whole run. */
   readonly tokens?: number | undefined;
   readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
   readonly format: NumberFormat;
-  /** Left out: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
+  /** Software stack; absent: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
   readonly stack?: SoftwareStack | undefined;
   readonly plan?: Given<ParallelPlan> | undefined;
   readonly profile?: unknown;
-  /** What runs of the fleet have shown; its accelerator types are names of the catalogue. `null`: nothing. */
+  /** Correction from the fleet's runs; its accelerator types are names of the catalogue. `null`: none. */
   readonly correction?: FleetCorrection | null | undefined;
   readonly pricePerAcceleratorHour: number;
   readonly perThousandNodeDays?: number | undefined;
   readonly restartSeconds: number;
-  /** How other sizes are compared: `strong` with the same batch, `weak` with a batch that grows with them. */
+  /** Comparison with other sizes: `strong` with the same batch, `weak` with a batch that grows with the size. */
   readonly scaling: "strong" | "weak";
-  /** Sizes to compare; left out: halvings and doublings of the size that was asked for. */
+  /** Sizes to compare; absent: halvings and doublings of the requested size. */
   readonly scalingCounts?: readonly number[] | undefined;
-  /** Whether the plans that trade time for memory and cost are looked for too; it takes longer than the best plan alone. */
+  /** Whether plans that trade time for memory and cost are searched too; this takes longer than the best plan alone. */
   readonly alternatives?: boolean | undefined;
   readonly checkpointOverlapped: boolean;
-  /** Rate at which the storage takes a checkpoint from this job, GB/s. */
+  /** Rate in GB/s at which storage takes a checkpoint from this job. */
   readonly checkpointGbPerS: number;
   readonly tiers: readonly StorageTier[];
 }
 
-/** A question with everything looked up that it names. */
+/** A question with all named entries looked up. */
 export interface TrainingSetting {
   readonly question: TrainingSizing;
   readonly model: ModelArchitecture;
@@ -106,7 +106,7 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
   return { question, model, job, system: calibration === undefined ? { cluster } : { cluster, calibration } };
 }
 
-/** Software that most users of an accelerator train with. */
+/** The stack that most users of an accelerator train with. */
 function usualStack(accelerator: Accelerator): SoftwareStack {
   return accelerator.scaleUp.kind === "torus" ? "compiled" : "fused";
 }
@@ -130,7 +130,7 @@ function calibrationOf(
   return other ?? deriveCalibration(reading.profile, accelerator).training;
 }
 
-/** The usual server, or one with so many accelerators and so much network as the question says. */
+/** The usual server, or one with the number of accelerators and the network that the question states. */
 function nodeOf(question: TrainingSizing, accelerator: Accelerator): NodeShape {
   const { node } = usualCluster(accelerator, question.acceleratorCount);
   const acceleratorCount = question.acceleratorsPerNode ?? node.acceleratorCount;

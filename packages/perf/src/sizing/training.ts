@@ -38,7 +38,7 @@ export interface TrainingReport {
   readonly model: { readonly name: string; readonly parameterCount: number; readonly activeParameterCount: number };
   readonly accelerator: string;
   readonly nodeCount: number;
-  /** As stated, or the usual one of the accelerator. */
+  /** The stated stack, or the accelerator's usual one. */
   readonly stack: SoftwareStack;
   readonly plan: ParallelPlan;
   readonly isPlanGiven: boolean;
@@ -47,24 +47,24 @@ export interface TrainingReport {
   /** Bytes per parameter of weights, gradients and optimizer, and the format of the products. */
   readonly precision: TrainingPrecision;
   readonly isCalibrated: boolean;
-  /** The step, and where it lies with a probability of 80%. */
+  /** The step, and its 80% interval. */
   readonly step: { readonly seconds: number; readonly breakdown: StepBreakdown; readonly interval: PredictionInterval };
-  /** How far the nearest measured runs are; the interval widens with it. */
+  /** Distance from the nearest measured runs; the interval widens with it. */
   readonly evidence: EvidenceReport;
-  /** What all times are multiplied by, as the fleet's own runs have shown, and how many runs that rests on. */
+  /** Factor from the fleet's own runs by which all times are multiplied, and the number of runs behind it. */
   readonly correction: CorrectionFactor;
-  /** Of models whose errors are alike. */
+  /** Family of models with similar prediction errors. */
   readonly family: ModelFamily;
   readonly tokensPerS: number;
   readonly tokensPerSPerAccelerator: number;
-  /** Model FLOPs (6 per active parameter that multiplies, and causal attention) against the 16-bit peak. */
+  /** Model FLOPs (6 per active parameter that multiplies, and causal attention) relative to the 16-bit peak. */
   readonly modelFlopsShare: number;
   readonly memory: {
     readonly peakBytes: number;
     readonly availableBytes: number;
-    /** `tight`: so close to what there is that only trying tells. */
+    /** `tight`: so close to the available memory that only a trial run can show whether it fits. */
     readonly verdict: FitVerdict;
-    /** Of running out of memory. */
+    /** Probability of running out of memory. */
     readonly outOfMemoryProbability: number;
     readonly breakdown: MemoryBreakdown;
   };
@@ -73,20 +73,20 @@ export interface TrainingReport {
   readonly network: NetworkWait;
   readonly run: RunReport | undefined;
   readonly scaling: ScalingReport;
-  /** Plans that no other beats in time, memory and cost at once, the fastest first; empty unless they were asked for. */
+  /** Plans that no other plan beats in time, memory and cost at once, the fastest first; empty unless requested. */
   readonly alternatives: readonly AlternativePlan[];
   readonly warnings: readonly string[];
-  /** The command that starts it with this plan, by torchrun; `null`: no command line states such a plan. */
+  /** The torchrun command that starts the run with this plan; `null`: no command line can state the plan. */
   readonly launch: string | null;
 }
 
-/** One of the plans between which time is traded for memory and cost, on the size that was asked for or on parts of it. */
+/** A plan that trades time for memory and cost, on the requested size or a part of it. */
 export interface AlternativePlan {
   readonly plan: ParallelPlan;
   readonly acceleratorCount: number;
   readonly stepSeconds: number;
   readonly peakBytes: number;
-  /** Of a step. */
+  /** Cost of a step. */
   readonly cost: number;
 }
 
@@ -94,7 +94,7 @@ export interface RunReport {
   readonly tokens: number;
   readonly steps: number;
   readonly undisturbedDays: number;
-  /** With failures, checkpoints and restarts. */
+  /** Duration in days with failures, checkpoints and restarts. */
   readonly days: number;
   readonly acceleratorHours: number;
   readonly cost: number;
@@ -164,7 +164,7 @@ const uncorrected: CorrectionFactor = { factor: 1, runCount: 0, typeRunCount: 0 
 
 function correctionFor({ question, job, system }: TrainingSetting): CorrectionFactor {
   const { correction } = question;
-  // Rates of the accelerator itself take the place of what other runs of its type have shown.
+  // Measured rates of the accelerator itself take precedence over the correction from other runs of its type.
   if (correction == null || system.calibration !== undefined) return uncorrected;
   return correctionFactor(correction, system.cluster.node.accelerator.name, modelFamilyOf(job));
 }
@@ -190,7 +190,7 @@ function correctedScaling(scaling: ScalingReport, factor: number): ScalingReport
 export interface EvidenceReport {
   readonly distance: number;
   readonly isNear: boolean;
-  /** The kind of run that was measured and is most like this one. */
+  /** The most similar kind of measured run. */
   readonly nearest: string | undefined;
 }
 
@@ -223,12 +223,12 @@ function runOf(question: TrainingSizing, tokensPerS: number, goodputShare: numbe
   };
 }
 
-/** Parts of the size that was asked for that compete in cost: fewer accelerators take longer and wait less. */
+/** Parts of the requested size that compete in cost: fewer accelerators take longer and wait less. */
 const alternativeParts = [1, 1 / 2, 1 / 4];
 
 function alternativesOf({ question, job, system }: TrainingSetting, factor: number): AlternativePlan[] {
   const acceleratorCounts = alternativeParts.map((part) => question.acceleratorCount * part).filter(Number.isInteger);
-  // Cost orders plans the same way at any price, so that one is taken where none is stated.
+  // The order of plans by cost does not depend on the price, so without a stated price any price works.
   const pricePerAcceleratorHour = question.pricePerAcceleratorHour > 0 ? question.pricePerAcceleratorHour : 1;
   const result = searchPareto(job, system, { acceleratorCounts, pricePerAcceleratorHour });
   if (result.kind === "refused") return [];
@@ -250,10 +250,10 @@ interface Findings {
   readonly correction: CorrectionFactor;
 }
 
-/** So many of the fleet's own runs of a kind are evidence for it. */
+/** Number of the fleet's own runs of a kind from which they count as evidence. */
 const ownRunsMin = 5;
 
-/** Above this share of the time a network is said to starve a job; the same as for a mix of jobs on a fabric. */
+/** Above this share of time, a network counts as starving a job; the same limit as for a mix of jobs on a fabric. */
 const networkShareMax = 0.1;
 
 function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {

@@ -1,6 +1,6 @@
 import type { AxisDemand } from "./demand.ts";
 
-/** What a storage tier offers, as bought. An axis that is not stated is not judged. */
+/** Capability of a storage tier, as bought. An axis without a figure is not judged. */
 export interface StorageTier {
   readonly name: string;
   readonly capacityBytes?: number | undefined;
@@ -16,27 +16,30 @@ export type StorageAxis = "capacity" | "read" | "write" | "operations" | "client
 export interface AxisLoad {
   readonly axis: StorageAxis;
   readonly needed: number;
-  /** What can be counted on: the share `deliveredShare` of what was bought, for all but capacity and clients. */
+  /** Dependable capability: the share `deliveredShare` of what was bought, for all axes but capacity and clients. */
   readonly offered: number | undefined;
-  /** needed ÷ offered; above 1 the axis starves. */
+  /** Demand divided by `offered`; above 1 the tier cannot carry the axis. */
   readonly load: number | undefined;
-  /** The part of the demand that weighs most on this axis. */
+  /** The largest part of the demand on this axis. */
   readonly cause: string;
 }
 
 export interface StorageVerdict {
   readonly axes: readonly AxisLoad[];
-  /** The axis with the highest load, if any is stated. */
+  /** The axis with the highest load; `undefined`: no axis is stated. */
   readonly breaksFirst: AxisLoad | undefined;
   readonly isEnough: boolean;
-  /** How many times this demand the tier carries before the first axis breaks. */
+  /** Multiple of this demand that the tier carries before the first axis is exhausted. */
   readonly headroom: number | undefined;
 }
 
-/** Of distributed storage one gets about 80% of what was bought (ml-engineering, storage/README.md: plan for 1.25 times). */
+/**
+ * Share of the bought rate that distributed storage delivers, about 80% (ml-engineering, storage/README.md: plan for
+ * 1.25 times).
+ */
 export const deliveredShare = 0.8;
 
-/** Demand of several jobs and of what each does, at one time. */
+/** Storage demand of several jobs at one time, by kind of work. */
 export interface StorageDemand {
   readonly capacityBytes: number;
   readonly readGbPerS: number;
@@ -47,8 +50,8 @@ export interface StorageDemand {
 }
 
 /**
- * The demand of a mix. Everything needs its place and its clients at once. For a rate, the heaviest burst is counted in full
- * and every other part at its average, because jobs do not save or start in step with each other.
+ * Combines the demands of a mix. Capacity and clients add up. For a rate, the heaviest burst counts in full and every
+ * other part at its average, because jobs do not save or start in step with each other.
  */
 export function combineDemands(parts: readonly AxisDemand[]): StorageDemand {
   const sum = (pick: (part: AxisDemand) => number): number => parts.reduce((total, part) => total + pick(part), 0);

@@ -1,37 +1,42 @@
 /**
- * What a job asks of storage, on three axes: capacity, throughput, and concurrency (clients at once and files opened per
- * second). Bytes per second are in GB/s (10^9). A job that only one axis cannot serve starves all the same, which is
- * why they are kept apart to the end.
+ * Storage demand of a job on three axes: capacity, throughput, and concurrency (clients at once and files opened per
+ * second). Rates are in GB/s (10^9 bytes). A tier that fails a job on one axis fails it altogether, so the axes are
+ * kept apart.
  */
 export interface AxisDemand {
   readonly name: string;
   readonly capacityBytes: number;
   readonly readGbPerS: number;
   readonly writeGbPerS: number;
-  /** Opens, stats and the like: what metadata servers answer. */
+  /** Opens, stats and similar operations of metadata servers, per second. */
   readonly operationsPerS: number;
   readonly clientCount: number;
-  /** Share of the time in which this is asked for: 1 for a steady stream, little for a checkpoint. */
+  /** Share of time for which the demand exists: 1 for a steady stream, little for a checkpoint. */
   readonly dutyShare: number;
 }
 
-/** Training data as a loader reads it, in the terms of MLPerf Storage: samples of a size, batches, compute time per batch. */
+/**
+ * Training data as a loader reads it, in the terms of MLPerf Storage: size of a sample, batches, compute time per
+ * batch.
+ */
 export interface DatasetReads {
   readonly acceleratorCount: number;
   readonly sampleBytes: number;
   readonly samplesPerFile: number;
-  /** Samples per accelerator and step. */
+  /** Number of samples per accelerator and step. */
   readonly batchSamples: number;
   readonly computeSeconds: number;
-  /** Share of the time that accelerators must be computing rather than waiting for data (MLPerf's AU: 0.9, cosmoflow 0.7). */
+  /**
+   * Minimum share of time that accelerators must compute rather than wait for data (MLPerf's AU: 0.9, cosmoflow 0.7).
+   */
   readonly utilisation: number;
   readonly readerThreads: number;
   readonly datasetBytes: number;
 }
 
 /**
- * Bytes per second that keep the accelerators as busy as asked: a batch must arrive in computeSeconds ÷ utilisation (MLPerf
- * Storage v2.0, accelerator utilisation = compute time ÷ total time).
+ * Demand that keeps the accelerators busy for the required share: a batch must arrive in computeSeconds ÷ utilisation
+ * (MLPerf Storage v2.0, accelerator utilisation = compute time ÷ total time).
  */
 export function datasetDemand(reads: DatasetReads): AxisDemand {
   const { acceleratorCount, sampleBytes, samplesPerFile, batchSamples, computeSeconds, utilisation } = reads;
@@ -47,7 +52,10 @@ export function datasetDemand(reads: DatasetReads): AxisDemand {
   };
 }
 
-/** Text is small: a step of B sequences reads 4 bytes per token (token ids of 32 bits), in shards of many sequences. */
+/**
+ * Demand of text, which is small: a step of B sequences reads 4 bytes per token (32-bit token ids), in shards of many
+ * sequences.
+ */
 export function tokenReads(step: {
   readonly acceleratorCount: number;
   readonly tokensPerStep: number;
@@ -67,14 +75,20 @@ export function tokenReads(step: {
   };
 }
 
-/** What is saved per parameter: 16-bit weights and an fp32 master copy with Adam's two moments make 2 + 12 = 14 bytes. */
+/**
+ * Content of a checkpoint per parameter: 16-bit weights and an fp32 master copy with Adam's two moments make 2 + 12 =
+ * 14 bytes.
+ */
 export interface CheckpointContent {
   readonly parameterCount: number;
   readonly weightBytes: number;
   readonly optimizerBytes: number;
 }
 
-/** MLPerf Storage v2.0 counts Llama 3 checkpoints the same way: 105, 911 and 5,288 GiB for 8B, 70B and 405B. */
+/**
+ * Size of a checkpoint. MLPerf Storage v2.0 counts Llama 3 checkpoints the same way: 105, 911 and 5,288 GiB for 8B, 70B
+ * and 405B.
+ */
 export function checkpointBytes(content: CheckpointContent): number {
   return content.parameterCount * (content.weightBytes + content.optimizerBytes);
 }
@@ -82,17 +96,17 @@ export function checkpointBytes(content: CheckpointContent): number {
 export interface Checkpointing {
   readonly bytes: number;
   readonly intervalSeconds: number;
-  /** Checkpoints that are kept, besides the one being written. */
+  /** Number of checkpoints that are kept, besides the one being written. */
   readonly keptCount: number;
   readonly writerCount: number;
-  /** Files per writer and checkpoint. */
+  /** Number of files per writer and checkpoint. */
   readonly filesPerWriter: number;
   readonly mode: CheckpointMode;
 }
 
 /**
- * `blocking`: the job stands until the checkpoint is written, for the stall budget at most. `overlapped`: it stands while
- * accelerators copy to host memory, and the write may take until the next one is due.
+ * `blocking`: the job stops until the checkpoint is written, for at most the stall budget. `overlapped`: it stops while
+ * accelerators copy to host memory, and the write may take until the next checkpoint is due.
  */
 export type CheckpointMode =
   | { readonly kind: "blocking"; readonly stallSeconds: number }
@@ -112,19 +126,21 @@ export function checkpointDemand(checkpointing: Checkpointing): AxisDemand {
   };
 }
 
-/** Seconds for which every accelerator stands while its share is copied to the host, at the host link's rate. */
+/** Seconds for which every accelerator stops while its share is copied to the host, at the host link's rate. */
 export function hostCopySeconds(bytes: number, acceleratorCount: number, hostLinkGbPerS: number): number {
   return bytes / acceleratorCount / (hostLinkGbPerS * 1e9);
 }
 
-/** What happens when a job starts or restarts: every process opens its libraries, every node its image, all read the state. */
+/**
+ * Demand at a start or restart: every process opens its libraries, every node reads its image, and all read the state.
+ */
 export interface StartStorm {
   readonly nodeCount: number;
   readonly processesPerNode: number;
   readonly imageBytesPerNode: number;
   readonly filesPerProcess: number;
   readonly stateBytes: number;
-  /** Time within which all of that should be read. */
+  /** Time in seconds within which all of it should be read. */
   readonly budgetSeconds: number;
   readonly startsPerDay: number;
 }

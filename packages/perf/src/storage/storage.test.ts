@@ -47,7 +47,8 @@ describe("MLPerf Storage v2.0", () => {
     ["8B", parameters(32, 4096, 14_336, 1024), 105],
     ["70B, with the benchmark's 128 heads", parameters(80, 8192, 28_672, 512), 911],
     ["405B", parameters(126, 16_384, 53_248, 1024), 5288],
-    // The published 1T figures are 2,571 GiB of 16-bit weights and 15,426 GiB beside them, that is 1.38e12 parameters.
+    // The published 1T figures are 2,571 GiB of 16-bit weights and 15,426 GiB of optimizer state, which means 1.38e12
+    // parameters.
     ["1T, by its weights", (2571 * gib) / 2, 17_997],
   ])("checkpoint of Llama 3 %s", (_name, parameterCount, expectedGib) => {
     expectWithinPercent(checkpointBytes({ parameterCount, weightBytes: 2, optimizerBytes: 12 }) / gib, expectedGib, 1);

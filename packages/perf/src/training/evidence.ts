@@ -2,7 +2,7 @@ import { matrixClassOf, type MatrixClass } from "../catalogue/number-format.ts";
 import { measuredRuns } from "./measured-runs.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "./job.ts";
 
-/** What a run has in common with others of its kind, as far as it decides how well a prediction is founded. */
+/** Traits of a run that determine how close it is to measured ones. */
 export interface RunKind {
   readonly architecture: string;
   readonly stack: string;
@@ -11,7 +11,7 @@ export interface RunKind {
   readonly acceleratorCount: number;
 }
 
-/** Measured runs of one kind: the largest of them, and from how many publications they come. */
+/** Measured runs of one kind: the largest size, and the number of publications. */
 export interface EvidencePoint extends RunKind {
   readonly sourceCount: number;
 }
@@ -28,8 +28,8 @@ export function runKindOf(job: TrainingJob, plan: ParallelPlan, system: Training
 }
 
 /**
- * Points of distance for each trait in which a run differs from what was measured, chosen so that intervals hold alike near and
- * far when whole sources are left out.
+ * Distance added for each trait in which a run differs from measured ones, chosen so that intervals are equally
+ * accurate near and far when whole sources are left out.
  */
 const differences = {
   architecture: 1,
@@ -40,14 +40,16 @@ const differences = {
   lonely: 0.5,
 } as const;
 
-/** From here on a prediction is extrapolated: another architecture, stack or family than anything that was measured. */
+/**
+ * Distance from which a prediction is an extrapolation: another architecture, stack or family than any measured run.
+ */
 const farDistance = 1;
 
-/** Distance of a run when nothing at all was measured. */
+/** Distance if there are no measurements at all. */
 const farthest = 4;
 
 export interface EvidenceReading {
-  /** 0 where several publications measured runs of its kind and size. */
+  /** Distance from measured runs; 0: several publications measured runs of this kind and size. */
   readonly distance: number;
   readonly isFar: boolean;
   /** The nearest kind of run that was measured. */
@@ -55,8 +57,8 @@ export interface EvidenceReading {
 }
 
 /**
- * How far a run lies from the nearest kind of run that was measured: more for another architecture, framework, family or
- * precision, a larger scale, a single publication. A calibrated accelerator is known, whatever was published of it.
+ * Distance of a run from the nearest kind of measured run: larger for another architecture, framework, family or
+ * precision, a larger scale, or a single publication. A calibrated accelerator counts as measured.
  */
 export function evidenceFor(
   run: RunKind,
@@ -85,13 +87,13 @@ function distanceTo(run: RunKind, point: EvidencePoint): number {
   );
 }
 
-/** A kind of run in words: "Blackwell, fused, fp8, mixture of experts, up to 256 accelerators". */
+/** A kind of run in words, such as "Blackwell, fused, fp8, mixture of experts, up to 256 accelerators". */
 export function describeRunKind({ architecture, stack, matrixClass, hasExperts, acceleratorCount }: RunKind): string {
   const family = hasExperts ? "mixture of experts" : "dense";
   return `${architecture}, ${stack}, ${matrixClass}, ${family}, up to ${acceleratorCount} accelerators`;
 }
 
-/** The kinds of run among measured ones, each with its largest size and the number of its sources. */
+/** Kinds of measured runs, each with its largest size and its number of sources. */
 export function evidenceOf(
   runs: readonly { readonly kind: RunKind; readonly source: string }[],
 ): readonly EvidencePoint[] {

@@ -2,7 +2,10 @@ import { expertLayerCount } from "../catalogue/model.ts";
 import { acceleratorCountOf, acceleratorOf, type ParallelPlan, type TrainingJob, type TrainingSystem } from "./job.ts";
 import { estimateMemory, fitVerdict } from "./memory.ts";
 
-/** Why a plan cannot be, with the numbers that say so. Closed: callers switch on `kind`. */
+/**
+ * A reason why a plan is impossible, with the numbers that show it. The list is closed, so that callers can switch on
+ * `kind`.
+ */
 export type PlanProblem =
   | { readonly kind: "notACount"; readonly field: string; readonly value: number }
   | { readonly kind: "tooManyAccelerators"; readonly neededCount: number; readonly availableCount: number }
@@ -31,7 +34,7 @@ const counts = [
   "shardCount",
 ] as const;
 
-/** Everything that is wrong with a plan, memory included; empty where it would run. */
+/** All problems of a plan, memory included; empty: it would run. */
 export function planProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): readonly PlanProblem[] {
   const wrong = counts.filter((field) => !(Number.isSafeInteger(plan[field]) && plan[field] >= 1));
   if (wrong.length > 0) return wrong.map((field) => ({ kind: "notACount", field, value: plan[field] }));
@@ -56,7 +59,8 @@ function modelProblems(job: TrainingJob, plan: ParallelPlan): readonly PlanProbl
   if (stageCount > model.layerCount) {
     problems.push({ kind: "pipelineExceedsLayers", stageCount, layerCount: model.layerCount });
   }
-  // Causal attention is balanced by giving each rank an early and a late piece (zig-zag ring attention).
+  // Causal attention is balanced by giving each rank an early and a late piece of the sequence (zig-zag ring
+  // attention).
   if (sequenceLength % (context > 1 ? 2 * context : 1) !== 0) {
     problems.push({ kind: "contextDoesNotDivideSequence", context, sequenceLength });
   }
@@ -85,7 +89,8 @@ function layoutProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSy
   if (virtualStages > 1 !== (schedule === "interleaved") || (virtualStages > 1 && pipeline === 1)) {
     problems.push({ kind: "scheduleNeedsChunks", schedule, virtualStages });
   }
-  // Gathered weights and scattered gradients would cross each other in every stage: DeepSpeed and Megatron refuse it.
+  // Gathered weights and scattered gradients would conflict in every stage: DeepSpeed and Megatron refuse this
+  // combination.
   if (zeroStage >= 2 && pipeline > 1) problems.push({ kind: "shardingUnderPipeline", zeroStage, pipeline });
   if (plan.data % plan.shardCount !== 0) {
     problems.push({ kind: "shardsDoNotDivide", shardCount: plan.shardCount, data: plan.data });
@@ -100,7 +105,7 @@ function memoryProblems(job: TrainingJob, plan: ParallelPlan, system: TrainingSy
   return [{ kind: "outOfMemory", neededGib: memory.peakBytes / 2 ** 30, availableGib: accelerator.memoryGib }];
 }
 
-/** A problem of the question itself, before any plan: nothing can be computed for it. */
+/** A problem of the question itself, before any plan. */
 export type JobProblem =
   | { readonly kind: "noAccelerators"; readonly count: number }
   | { readonly kind: "nonsense"; readonly field: string; readonly value: number };

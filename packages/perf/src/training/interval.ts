@@ -2,7 +2,7 @@ import { intervalConstants, type FittedConstant } from "../constants.ts";
 import type { EvidenceReading } from "./evidence.ts";
 import type { StepBreakdown, StepEstimate } from "./step.ts";
 
-/** Between these two a step's time is expected with the stated probability. */
+/** A step's time lies between these bounds with the stated probability. */
 export interface PredictionInterval {
   readonly lowSeconds: number;
   readonly highSeconds: number;
@@ -11,7 +11,7 @@ export interface PredictionInterval {
 
 const valueOf = (constant: FittedConstant): number => constant.value;
 
-/** Parts of a step that measurements of other sources confirm least: what is exchanged, waited for and routed. */
+/** Share of a step in parts that are hardest to predict for other sources: communication, waits and routing. */
 function doubtfulShare(breakdown: StepBreakdown, seconds: number): number {
   const exchanged =
     breakdown.tensorExchange +
@@ -24,9 +24,9 @@ function doubtfulShare(breakdown: StepBreakdown, seconds: number): number {
 }
 
 /**
- * The 80% interval, symmetric in the logarithm. Its width is what equal configurations differ by between publications, a share
- * of the parts that are hard to predict, and the distance from what was measured; the three were set on whole sources that the
- * constants had not been fitted to and that counted as no evidence.
+ * The 80% interval, symmetric in the logarithm. Its width combines the spread between publications of equal
+ * configurations, a share of the parts that are hard to predict, and the distance from measured runs. The three were
+ * set on whole sources that the constants were not fitted to and that did not count as evidence.
  */
 export function predictionInterval(estimate: StepEstimate, evidence: EvidenceReading): PredictionInterval {
   const { spread, doubt, distance } = intervalConstants;

@@ -9,25 +9,25 @@ import type { TrainingConstants } from "../constants.ts";
 import { microBatchCount, type ParallelPlan, type TrainingJob } from "./job.ts";
 import type { Rates } from "./rates.ts";
 
-/** Seconds of one part of the work, by what it is spent on. */
+/** Seconds of one part of the work, by cause. */
 export interface ComputeTime {
   readonly matmul: number;
   readonly attention: number;
   readonly elements: number;
   readonly routing: number;
-  /** Host time that the kernels do not cover. */
+  /** Host time for launches that the kernels do not cover. */
   readonly launch: number;
 }
 
-/** One layer and one micro-batch on one accelerator, before the host's time is counted. */
+/** Time of one layer and one micro-batch on one accelerator, without the host's time. */
 export interface LayerTime {
   readonly forward: ComputeTime;
   readonly backward: ComputeTime;
-  /** Kernels that the forward pass launches. */
+  /** Number of kernels that the forward pass launches. */
   readonly kernels: number;
 }
 
-/** What the times of a layer depend on. */
+/** Inputs of the time of a layer. */
 export interface LayerWork {
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
@@ -36,18 +36,18 @@ export interface LayerWork {
 }
 
 /**
- * Kernels of one layer's forward pass: projections, attention, norms, residuals, activation. Modules that run one after the
- * other launch biases, casts, masks and transpositions by themselves: about twice as many.
+ * Number of kernels of one layer's forward pass: projections, attention, norms, residuals, activation. Modules that run
+ * one after another launch biases, casts, masks and transpositions separately: about twice as many.
  */
 const kernelsPerLayer = { fused: 20, compiled: 20, eager: 40 } as const;
-/** Router, sort, permutation, exchange and un-permutation of a layer with experts. */
+/** Number of kernels of a layer with experts for router, sort, permutation, exchange and un-permutation. */
 const kernelsOfRouting = 60;
-/** Per local expert: products, casts and copies that are launched one expert at a time. */
+/** Number of kernels per local expert: products, casts and copies that are launched one expert at a time. */
 const kernelsPerExpert = 6;
-/** Backward launches about twice the kernels of forward: gradients of inputs and of weights. */
+/** Kernels of the backward pass relative to forward: gradients of inputs and of weights. */
 const backwardKernels = 2;
 
-/** Tokens of a micro-batch on one rank, before the tensor ranks share them. */
+/** Number of tokens of a micro-batch on one rank, before tensor ranks share them. */
 export function tokensPerRank(job: TrainingJob, plan: ParallelPlan): number {
   return (plan.microBatch * job.sequenceLength) / plan.context;
 }
@@ -56,7 +56,7 @@ export function secondsOf(time: ComputeTime): number {
   return time.matmul + time.attention + time.elements + time.routing + time.launch;
 }
 
-/** A product of m × k with k × n, and how many of its kind run as one kernel (grouped experts). */
+/** A product of m × k with k × n, and the number of equal products that run as one kernel (grouped experts). */
 interface MatrixShape {
   readonly m: number;
   readonly n: number;
@@ -65,9 +65,9 @@ interface MatrixShape {
 }
 
 /**
- * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements. The
- * second term makes small and narrow products inefficient, and more so the more FLOPs per byte an accelerator has. Tiles do
- * not fill the last wave over the units: half a wave is lost on average.
+ * Seconds of a matrix product of m × k with k × n: 2mnk FLOPs, and the exposed part of moving mk + kn + mn elements.
+ * The second term makes small and narrow products inefficient, the more so the more FLOPs per byte an accelerator has.
+ * Tiles do not fill the last wave over the units: half a wave is lost on average.
  */
 function product({ m, n, k, alike }: MatrixShape, work: LayerWork): number {
   const { linearFlops, linearOperandBytes, memoryBytes, waveElements, matrixUnitWidth } = work.rates;
@@ -79,14 +79,14 @@ function product({ m, n, k, alike }: MatrixShape, work: LayerWork): number {
   );
 }
 
-/** A dimension as a systolic unit sees it: whole multiples of its width (0 where there is none). */
+/** A dimension rounded up to whole multiples of a systolic unit's width; 0: the accelerator has no such unit. */
 function padded(size: number, unit: number): number {
   return unit === 0 ? size : Math.ceil(size / unit) * unit;
 }
 
 /**
- * Gradients of weights are read and written where they accumulate, besides the 16 bits that the product writes. Fully sharded
- * ones are scattered before that, and a single micro-batch of modules leaves nothing to add to.
+ * Time to add gradients of weights to their buffer, besides the 16 bits that the product writes. Fully sharded
+ * gradients are scattered before that, and with a single micro-batch modules have nothing to add to.
  */
 function accumulation(n: number, k: number, work: LayerWork): number {
   const { job, plan, rates } = work;
@@ -95,26 +95,32 @@ function accumulation(n: number, k: number, work: LayerWork): number {
   return ((2 * job.precision.gradientBytes - 2) * n * k) / rates.memoryBytes;
 }
 
-/** The low-rank matrices beside a frozen product (LoRA): two thin products. */
+/** Time of the low-rank matrices beside a frozen product (LoRA): two thin products. */
 function adapter(shape: MatrixShape, work: LayerWork): number {
   const { method } = work.job;
   if (method.kind !== "lora") return 0;
   return product({ ...shape, n: method.rank }, work) + product({ ...shape, k: method.rank }, work);
 }
 
-/** A linear layer forward and backward: two products back (inputs and weights), one where the weights are frozen. */
+/**
+ * Time of a linear layer forward and backward: two products backward (inputs and weights), one if the weights are
+ * frozen.
+ */
 function linear(shape: MatrixShape, work: LayerWork): { forward: number; backward: number } {
   const base = product(shape, work);
   const thin = adapter(shape, work);
   if (work.job.method.kind === "lora") return { forward: base + thin, backward: base + 2 * thin };
   const { m, n, k, alike } = shape;
-  // Gradients of inputs are m × k with n to sum over, those of weights n × k with m: their tails differ.
+  // Gradients of inputs are m × k products over n, those of weights n × k products over m: their last waves differ.
   const inputs = product({ m, n: k, k: n, alike }, work);
   const weights = product({ m: n, n: k, k: m, alike }, work) + accumulation(n, k, work);
   return { forward: base, backward: inputs + weights };
 }
 
-/** The projections around attention, from its parameters: as if one product that reads `hidden` had them all. */
+/**
+ * Time of the projections around attention, from their parameters, as if one product that reads `hidden` had all of
+ * them.
+ */
 function projections(work: LayerWork): { forward: number; backward: number } {
   const { model } = work.job;
   const tokens = tokensPerRank(work.job, work.plan);
@@ -125,24 +131,27 @@ function projections(work: LayerWork): { forward: number; backward: number } {
   return { forward: first.forward + last.forward, backward: first.backward + last.backward };
 }
 
-/** Positions that a query attends to on average, before causality: the sequence, or the window of windowed layers. */
+/**
+ * Mean number of positions that a query attends to, without causality: the sequence, or the window of windowed layers.
+ */
 function attendedPositions(model: ModelArchitecture, sequenceLength: number): number {
   const { attention } = model;
   if (attention.kind === "latent" && attention.sparse !== undefined) {
     return Math.min(sequenceLength, 2 * attention.sparse.tokens);
   }
   if (attention.kind === "linear-mix") {
-    // A gated delta layer reads and writes a state of head × head numbers: like a context of twice the head's size.
+    // A gated delta layer reads and writes a state of head × head values, which costs as much as a context of twice the
+    // head's size.
     return sequenceLength / attention.fullEvery + 2 * attention.linear.headDim * (1 - 1 / attention.fullEvery);
   }
   if (attention.kind !== "grouped" || attention.window === undefined) return sequenceLength;
   const { tokens, fullEvery } = attention.window;
-  // Causality halves full attention but not a window: twice the window has the same half.
+  // Causality halves full attention but not a window, so twice the window is used, which is then halved.
   const windowed = Math.min(sequenceLength, 2 * tokens);
   return sequenceLength / fullEvery + windowed * (1 - 1 / fullEvery);
 }
 
-/** The core of attention: scores, softmax, weighted sum. */
+/** Time of the attention core: scores, softmax, weighted sum. */
 function attentionCore(work: LayerWork): { forward: number; backward: number } {
   const { job, plan, rates } = work;
   const { attention } = job.model;
@@ -150,7 +159,7 @@ function attentionCore(work: LayerWork): { forward: number; backward: number } {
   const tokens = tokensPerRank(job, plan);
   const flops = (2 * tokens * positions * (queryWidth(attention) + valueWidth(attention))) / plan.tensor;
   if (job.software.attention === "flash") {
-    // Blocks above the diagonal are skipped; backward recomputes the scores: five products instead of two.
+    // Blocks above the diagonal are skipped. Backward recomputes the scores: five products instead of two.
     const forward = flops / 2 / rates.attentionFlops;
     return { forward, backward: 2.5 * forward };
   }
@@ -159,17 +168,18 @@ function attentionCore(work: LayerWork): { forward: number; backward: number } {
   return { forward, backward: 2 * forward };
 }
 
-/** Numbers per token that element-wise kernels read or write around attention and the feed-forward layer, in forward. */
+/** Number of values per token that element-wise kernels read or write around attention and feed-forward, in forward. */
 function elementsPerToken(work: LayerWork, ffnWidth: number): number {
   const { model } = work.job;
   const { tensor, sequenceParallel } = work.plan;
-  // Two norms and two residual additions: read twice, write once and their inputs; shared only under sequence parallelism.
+  // Two norms and two residual additions: they read twice, write once, and read their inputs. The work is divided only
+  // under sequence parallelism.
   const stream = (10 * model.hidden) / (sequenceParallel ? tensor : 1);
   const rotary = (2 * (queryWidth(model.attention) + kvCacheWidth(model.attention) / 2)) / tensor;
   return stream + rotary + (model.isFfnGated ? 3 : 2) * ffnWidth;
 }
 
-/** Numbers per token that are quantised before the products of a layer, in forward. */
+/** Number of values per token that are quantised before the products of a layer, in forward. */
 function castsPerToken(work: LayerWork, ffnWidth: number): number {
   const { model } = work.job;
   const { tensor } = work.plan;
@@ -187,8 +197,9 @@ function elementSeconds(work: LayerWork, ffnWidth: number): number {
 }
 
 /**
- * Launching goes on beside the work. Where one is much longer the shorter one is hidden; near a draw both cost, because kernels
- * differ in length: the root of the squares joins the two cases.
+ * Launch time that is not hidden. Launching overlaps with the kernels: if one takes much longer, the shorter one is
+ * hidden; if they are nearly equal, both cost time because kernels differ in length. The root of the sum of squares
+ * joins the two cases.
  */
 function uncovered(kernels: number, covered: number, work: LayerWork): number {
   return Math.hypot(kernels * work.rates.launchSeconds, covered) - covered;
@@ -207,7 +218,7 @@ function layerTime(work: LayerWork, ffn: { forward: number; backward: number }, 
   };
 }
 
-/** The same with the host's time that neither the kernels nor `waits`, exchange that attention does not hide, cover. */
+/** Adds the launch time that neither the kernels nor `waits` cover; `waits`: exchange that attention does not hide. */
 export function withLaunches(
   layer: LayerTime,
   waits: { readonly forward: number; readonly backward: number },
@@ -219,7 +230,7 @@ export function withLaunches(
   return { forward: { ...forward, launch: launched }, backward: { ...backward, launch: launchedBack }, kernels };
 }
 
-/** What a layer with experts has and a dense one has not. */
+/** Additional work of a layer with experts compared with a dense layer. */
 interface Extra {
   readonly ffnWidth: number;
   readonly routing: number;
@@ -265,7 +276,7 @@ export function expertLayerTime(work: LayerWork): LayerTime {
   );
 }
 
-/** The products of the routed experts: the tokens of a rank spread evenly over its local experts. */
+/** Time of the routed experts' products; the tokens of a rank are spread evenly over its local experts. */
 function groupedProducts(work: LayerWork, tokens: number, localCount: number): { forward: number; backward: number } {
   const { model } = work.job;
   const width = model.experts?.ffnHidden ?? 0;
@@ -276,7 +287,7 @@ function groupedProducts(work: LayerWork, tokens: number, localCount: number): {
   return { forward: localCount * (up.forward + down.forward), backward: localCount * (up.backward + down.backward) };
 }
 
-/** Output head and loss: one wide product in 16 bits and passes over the logits, which are kept in fp32. */
+/** Time of output head and loss: one wide product in 16 bits and passes over the logits, which are kept in fp32. */
 export function headTime(work: LayerWork): LayerTime {
   const { job, plan, rates } = work;
   const tokens = tokensPerRank(job, plan);
@@ -294,14 +305,14 @@ export function headTime(work: LayerWork): LayerTime {
   };
 }
 
-/** What recomputation adds to the backward pass of a layer. */
+/** Time that recomputation adds to the backward pass of a layer. */
 export function recomputedTime(layer: LayerTime, plan: ParallelPlan, attention: "flash" | "unfused"): ComputeTime {
   const { forward } = layer;
   switch (plan.recomputation) {
     case "none":
       return scaled(forward, 0);
     case "selective":
-      // Fused attention recomputes its scores anyway: there it is norms and activations that are computed again.
+      // Fused attention recomputes its scores anyway; here norms and activations are recomputed.
       return attention === "flash"
         ? { ...scaled(forward, 0), elements: forward.elements }
         : { ...scaled(forward, 0), attention: forward.attention };

@@ -9,7 +9,10 @@ type MeasuredRunRow = readonly [
   sourceCount: number,
 ];
 
-/** Kinds of training runs that the constants were fitted to; `npm run validate:training -- FILE… --refit` prints these lines. */
+/**
+ * Kinds of training runs that the constants were fitted to; `npm run validate:training -- FILE… --refit` prints these
+ * lines.
+ */
 const rows: readonly MeasuredRunRow[] = [
   ["Ampere", "eager", "dense", "bf16", 128, 3],
   ["Ampere", "fused", "dense", "bf16", 3072, 2],

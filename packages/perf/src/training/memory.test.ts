@@ -14,7 +14,7 @@ describe("model states", () => {
       const { weights, gradients, optimizer } = estimateMemory(job, planWith({ data, zeroStage })).first.breakdown;
       return (weights + gradients + optimizer) / total;
     };
-    // ZeRO (arXiv 1910.02054, §5) with gradients of 4 bytes; norms and positions aside the counts are equal.
+    // ZeRO (arXiv 1910.02054, §5) with gradients of 4 bytes; the counts are equal apart from norms and positions.
     expect(states(0, 8)).toBeCloseTo(18, 2);
     expect(states(1, 8)).toBeCloseTo(6 + 12 / 8, 2);
     expect(states(2, 8)).toBeCloseTo(2 + 16 / 8, 2);

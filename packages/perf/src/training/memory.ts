@@ -12,16 +12,16 @@ import { microBatchCount, stateShardCount, type ParallelPlan, type TrainingJob }
 import { tokensPerRank } from "./layer.ts";
 import { parametersOfStage, type RankParameters } from "./parameters.ts";
 
-/** Bytes on one accelerator by what they hold. The parts add up to the whole. */
+/** Bytes on one accelerator by use. The parts add up to the total. */
 export interface MemoryBreakdown {
   readonly weights: number;
   readonly gradients: number;
   readonly optimizer: number;
-  /** Layers whose sharded weights are gathered for the moment. */
+  /** Layers whose sharded weights are currently gathered. */
   readonly gathered: number;
   readonly activations: number;
   readonly logits: number;
-  /** Fragmentation of the allocator and what the runtime keeps. */
+  /** Fragmentation of the allocator, and memory of the runtime. */
   readonly overhead: number;
 }
 
@@ -30,19 +30,23 @@ export interface StageMemory {
   readonly breakdown: MemoryBreakdown;
 }
 
-/** Peak of the first and of the last pipeline stage: one of them is the fullest. */
+/** Peak memory of the first and of the last pipeline stage; one of them is the fullest. */
 export interface MemoryEstimate {
   readonly first: StageMemory;
   readonly last: StageMemory;
   readonly peakBytes: number;
 }
 
-/** Layers whose weights are whole at a time under ZeRO-3 and FSDP: the one at work and the one that is prefetched. */
+/**
+ * Number of layers whose weights are complete at a time under ZeRO-3 and FSDP: the layer at work and the prefetched
+ * one.
+ */
 const gatheredLayers = 2;
 /**
- * What modules keep beside the layers' activations. Megatron's and XLA's losses hold fp32 logits, write gradients over them and
- * keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and their fp32 copy. `workingLayers`: layers whose
- * activations and gradients exist for the moment; `aroundLayers`: what each micro-batch in flight keeps around its layers.
+ * Memory of modules besides the layers' activations. Megatron's and XLA's losses hold fp32 logits, write gradients over
+ * them and keep a 16-bit copy; losses of PyTorch modules hold the 16-bit logits and their fp32 copy. `workingLayers`:
+ * number of layers whose activations and gradients exist at a time; `aroundLayers`: what each micro-batch in flight
+ * keeps around its layers, in layers.
  */
 const moduleKinds = {
   fused: { logitBytes: 8, workingLayers: 1, aroundLayers: 0 },
@@ -54,25 +58,25 @@ function moduleKind(job: TrainingJob, plan: ParallelPlan): (typeof moduleKinds)[
   if (job.software.stack !== "eager") return moduleKinds.fused;
   return plan.zeroStage === 3 ? moduleKinds.sharded : moduleKinds.plain;
 }
-/** Softmax, dropout mask and dropped-out scores of unfused attention (arXiv 2205.05198, eq. 1). */
+/** Bytes of softmax, dropout mask and dropped-out scores of unfused attention (arXiv 2205.05198, eq. 1). */
 const scoreBytes = 5;
 /**
- * DeepSpeed keeps flat buckets of 5e8 elements for reduced gradients, several of them in flight when communication overlaps:
- * 4.5 buckets of 16 bits (deepspeed.ai/docs/config-json, `overlap_comm`).
+ * DeepSpeed keeps flat buckets of 5e8 elements for reduced gradients, and several are in flight when communication
+ * overlaps: 4.5 buckets of 16 bits (deepspeed.ai/docs/config-json, `overlap_comm`).
  */
 const deepSpeedBucketBytes = 4.5 * 5e8 * 2;
 
 export type FitVerdict = "fits" | "tight" | "does not fit";
 
-/** What the driver's context and the communicators' buffers take outside the allocator, GiB: half a GiB each. */
+/** Memory of the driver's context and of the communicators' buffers outside the allocator, in GiB: half a GiB each. */
 const contextGib = 1;
 
-/** Above this probability of running out of memory only trying tells, and users step back to a leaner plan. */
+/** Above this probability of running out of memory only a trial run can tell, and users choose a leaner plan. */
 const tightProbability = 0.2;
 
 /**
- * Probability that a run needs more than the accelerator has. The allocator holds more than the tensors need at their peak, the
- * driver and communicators more still; the estimate's own error is normal in the logarithm.
+ * Probability that a run needs more memory than the accelerator has. The allocator holds more than the tensors need at
+ * their peak, and driver and communicators need further memory; the estimate's own error is normal in the logarithm.
  */
 export function outOfMemoryProbability(
   memory: MemoryEstimate,
@@ -83,7 +87,7 @@ export function outOfMemoryProbability(
   return normalShare(Math.log((memory.peakBytes * constants.reservedFactor) / available) / constants.memorySpread);
 }
 
-/** The normal distribution function by Abramowitz and Stegun 26.2.17; off by 7.5e-8 at most. */
+/** The normal distribution function by Abramowitz and Stegun 26.2.17, with an error of at most 7.5e-8. */
 function normalShare(value: number): number {
   const t = 1 / (1 + 0.231_641_9 * Math.abs(value));
   const [a, b, c, d, e] = [0.319_381_53, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
@@ -124,10 +128,11 @@ function stageMemory(
   const logits = isLast
     ? (moduleKind(job, plan).logitBytes * tokensPerRank(job, plan) * job.model.vocabulary) / plan.tensor
     : 0;
-  // PyTorch's gradients appear in the weights' format and are added to wider buffers; Megatron's kernels add in place.
+  // PyTorch's gradients are computed in the weights' format and added to wider buffers; Megatron's kernels add in
+  // place.
   const arriving = stack === "eager" && gradientBytes > weightBytes && plan.zeroStage < 3 ? weightBytes : 0;
   const gradients = ((gradientBytes + arriving) * parameters.trained) / (plan.zeroStage >= 2 ? shards : 1);
-  // Fully sharded modules keep their weights in the optimizer's precision alone and cast what they gather.
+  // Fully sharded modules keep their weights only in the optimizer's precision, and cast the gathered ones.
   const isMasterOnly = plan.zeroStage === 3 && stack !== "fused" && optimizerBytes > 0;
   const parts = {
     weights: isMasterOnly ? frozenBytes(job, parameters, whole) : (weightBytes * parameters.total) / whole,
@@ -144,20 +149,20 @@ function stageMemory(
   return { bytes: sum + overhead, breakdown: { ...parts, overhead } };
 }
 
-/** Weights that no optimizer keeps a master copy of (LoRA's frozen ones), sharded over the replicas. */
+/** Bytes of weights without a master copy in the optimizer (LoRA's frozen ones), sharded over the replicas. */
 function frozenBytes(job: TrainingJob, parameters: RankParameters, shards: number): number {
   return (job.precision.weightBytes * (parameters.total - parameters.trained)) / shards;
 }
 
 /**
- * Whether gradients are there while activations are. Buffers wider than the weights (fp32 beside 16 bits) are allocated once,
- * and accumulated gradients stay; otherwise a gradient appears when the activations that it came from go.
+ * Whether gradients exist at the same time as activations. Buffers wider than the weights (fp32 for 16-bit weights) are
+ * allocated once, and accumulated gradients stay; otherwise a gradient appears when its activations are freed.
  */
 function areGradientsKept(job: TrainingJob, plan: ParallelPlan): boolean {
   return job.precision.gradientBytes > job.precision.weightBytes || microBatchCount(job, plan) > 1;
 }
 
-/** The optimizer of the dense part is sharded over all replicas; a routed expert has fewer of them. */
+/** Bytes of the optimizer. The dense part is sharded over all replicas; a routed expert has fewer replicas. */
 function optimizerOf(plan: ParallelPlan, parameters: RankParameters, optimizerBytes: number): number {
   if (plan.zeroStage === 0) return optimizerBytes * parameters.trained;
   const shards = stateShardCount(plan);
@@ -176,14 +181,14 @@ function gatheredBytes(job: TrainingJob, plan: ParallelPlan): number {
 }
 
 /**
- * Bytes per token that a layer keeps for its backward pass, tensor by tensor in 16 bits: inputs and outputs of the two norms,
- * queries, keys, values and the output of attention, inputs and product of the feed-forward layer. For GPT this gives 32
- * bytes per hidden element against the 34 of arXiv 2205.05198, which counts dropout masks.
+ * Bytes per token that a layer keeps for its backward pass, tensor by tensor in 16 bits: inputs and outputs of the two
+ * norms, queries, keys, values and the output of attention, inputs and product of the feed-forward layer. For GPT this
+ * gives 32 bytes per hidden element, against 34 in arXiv 2205.05198, which counts dropout masks.
  */
 export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number {
   const { model } = job;
   const { tensor } = plan;
-  // Modules that are recomputed selectively: normalised inputs, activated products, up-projections of latent attention.
+  // Selectively recomputed tensors: normalised inputs, activated products, up-projections of latent attention.
   const isLean = job.software.attention === "flash" && plan.recomputation === "selective";
   const inputBytes = keptInputBytes(job);
   const normed = isLean ? 0 : 2 * inputBytes * model.hidden;
@@ -200,15 +205,18 @@ export function keptBytesPerToken(job: TrainingJob, plan: ParallelPlan): number 
   return stream + scores + plain + (attentionBytes(model, isLean, inputBytes) + ffn) / tensor;
 }
 
-/** Inputs of linear layers are kept as they were multiplied: quantised where fused kernels multiply 8 or 4 bits. */
+/**
+ * Bytes per value of kept inputs of linear layers: they are kept in the format of the product, quantised if fused
+ * kernels multiply 8 or 4 bits.
+ */
 function keptInputBytes(job: TrainingJob): number {
   const isQuantised = job.software.stack === "fused" && bytesPerElement(job.precision.linear) < 2;
   return isQuantised ? 1 : 2;
 }
 
 /**
- * What a Llama-like block of plain PyTorch modules keeps besides: fp32 copies inside its two RMS norms and the output of the
- * activation before it is multiplied. Fused kernels recompute both.
+ * Additional bytes of a Llama-like block of plain PyTorch modules: fp32 copies inside its two RMS norms, and the output
+ * of the activation before it is multiplied. Fused kernels recompute both.
  */
 function plainModuleBytes(model: ModelArchitecture, plan: ParallelPlan): number {
   const norms = (8 * model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
@@ -216,7 +224,9 @@ function plainModuleBytes(model: ModelArchitecture, plan: ParallelPlan): number 
   return norms + (2 * activated) / plan.tensor;
 }
 
-/** Dispatched input and feed-forward tensors of every routed copy of a token, and the shared expert. */
+/**
+ * Bytes of the dispatched input and the feed-forward tensors of every routed copy of a token, and of the shared expert.
+ */
 function expertBytes(model: ModelArchitecture, wide: { readonly hidden: number; readonly input: number }): number {
   const { experts } = model;
   if (experts === undefined) return 0;
@@ -226,7 +236,10 @@ function expertBytes(model: ModelArchitecture, wide: { readonly hidden: number; 
   );
 }
 
-/** Queries, keys, values and the output of attention; of latent attention that is projected up again only the ranks. */
+/**
+ * Bytes of queries, keys, values and the output of attention; only the compressed form is kept if latent attention is
+ * projected up again.
+ */
 function attentionBytes(model: ModelArchitecture, isLean: boolean, inputBytes: number): number {
   const { attention } = model;
   if (attention.kind === "latent") {
@@ -245,21 +258,24 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
   const perLayer = plan.recomputation === "full" ? input : plan.recomputation === "partial" ? (kept + input) / 2 : kept;
   const layers = Math.ceil(job.model.layerCount / plan.pipeline);
-  // Plain modules keep what lies around the layers, the embedding's output and the stage's boundary, for each micro-batch in
-  // flight; measurements put it at one layer. Megatron frees a stage's output once it is sent.
+  // Plain modules keep tensors around the layers, the embedding's output and the stage's boundary for each micro-batch
+  // in flight; measurements put these at one layer. Megatron frees a stage's output once it is sent.
   const whole = inputsGathered(job, plan) + workingLayers * kept;
   const layersInFlight = inFlight(job, plan, stage) * (layers + aroundLayers) + aroundLayers;
   return tokensPerRank(job, plan) * (layersInFlight * perLayer + whole);
 }
 
-/** The gathered input of one of a layer's two products, which sequence-parallel modules keep: bytes per token. */
+/** Bytes per token of the gathered input of one of a layer's two products, which sequence-parallel modules keep. */
 function inputsGathered(job: TrainingJob, plan: ParallelPlan): number {
   const isKept = job.software.stack === "eager" && plan.sequenceParallel && plan.pipeline === 1;
   if (!isKept || plan.recomputation === "full") return 0;
   return 3 * job.model.hidden * (1 - 1 / plan.tensor) * job.model.layerCount;
 }
 
-/** Micro-batches whose activations a stage holds, in units of the whole stage (SC21 §2.2; arXiv 2205.05198 for chunks). */
+/**
+ * Number of micro-batches whose activations a stage holds, in units of the whole stage (SC21 §2.2; arXiv 2205.05198 for
+ * chunks).
+ */
 function inFlight(job: TrainingJob, plan: ParallelPlan, stage: "first" | "last"): number {
   const microBatches = microBatchCount(job, plan);
   const { pipeline, virtualStages } = plan;

@@ -7,17 +7,17 @@ import {
 } from "../catalogue/model.ts";
 import type { ParallelPlan, TrainingJob } from "./job.ts";
 
-/** Parameters that one accelerator of the fullest pipeline stage holds before the state is sharded over data ranks. */
+/** Parameters on one accelerator of the fullest pipeline stage, before the state is sharded over data ranks. */
 export interface RankParameters {
   readonly total: number;
-  /** Without the routed experts: what every data rank has a replica of. */
+  /** Parameters other than routed experts; every data rank has a replica of them. */
   readonly dense: number;
   readonly experts: number;
-  /** Those that the optimizer updates. */
+  /** Parameters that the optimizer updates. */
   readonly trained: number;
 }
 
-/** The fullest stage for the traffic and the optimizer of a step: one of those with an embedding table. */
+/** The fullest stage with respect to traffic and optimizer of a step: one of those with an embedding table. */
 export function parametersPerRank(job: TrainingJob, plan: ParallelPlan): RankParameters {
   const first = parametersOfStage(job, plan, "first");
   if (plan.pipeline === 1) return first;
@@ -37,7 +37,9 @@ export function parametersOfStage(job: TrainingJob, plan: ParallelPlan, stage: "
   return { total, dense, experts, trained: job.method.kind === "lora" ? adapterParameters(job, plan) : total };
 }
 
-/** Dense layers of a mixed model come first: the first stage has them, the last one has experts in every layer. */
+/**
+ * Dense layers of a mixed model come first: the first stage has them, while the last one has experts in every layer.
+ */
 function layersOfStage(
   model: ModelArchitecture,
   plan: ParallelPlan,
@@ -49,13 +51,18 @@ function layersOfStage(
   return { denseLayers, expertLayers: perStage - denseLayers };
 }
 
-/** Embedding and head: on one rank without a pipeline, on different ends with one (a tied table is kept at both). */
+/**
+ * Parameters of embedding and head: on one rank without a pipeline, on the two end stages with one (a tied table is
+ * kept on both).
+ */
 function endParameters(model: ModelArchitecture, plan: ParallelPlan, stage: "first" | "last"): number {
   if (plan.pipeline === 1) return embeddingParameters(model);
   return (model.vocabulary + (stage === "first" ? model.learnedPositions : 0)) * model.hidden;
 }
 
-/** Low-rank matrices beside the projections and the feed-forward layers: rank × (inputs + outputs) of each product. */
+/**
+ * Parameters of low-rank matrices at projections and feed-forward layers: rank × (inputs + outputs) of each product.
+ */
 function adapterParameters(job: TrainingJob, plan: ParallelPlan): number {
   if (job.method.kind !== "lora") return 0;
   const { model, method } = job;

@@ -1,7 +1,7 @@
 import { expertLayerCount, type ModelArchitecture } from "../catalogue/model.ts";
 import type { ParallelPlan } from "./job.ts";
 
-/** How many layers of each kind a stage holds; the head counts as a part of its own. */
+/** Number of layers of each kind on a stage; the head counts as a separate part. */
 export interface StageWeights {
   readonly dense: number;
   readonly expert: number;
@@ -22,8 +22,9 @@ interface PartSeconds {
 }
 
 /**
- * Distributes layers over stages. Where they do not divide evenly the last stage, which also has the head, gets what is left
- * (Megatron's "account for embedding and loss in the split"). Dense layers of a mixed model lie evenly here; they are few.
+ * Distributes layers over stages. If they do not divide evenly, the last stage, which also has the head, gets the rest
+ * (Megatron's "account for embedding and loss in the split"). Dense layers of a mixed model are spread evenly here,
+ * because they are few.
  */
 export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: PartSeconds): Stages {
   const share = expertLayerCount(model) / model.layerCount;
@@ -42,8 +43,8 @@ export function stagesOf(model: ModelArchitecture, plan: ParallelPlan, seconds: 
 }
 
 /**
- * Time in which a stage has nothing to do: 1F1B fills and drains all other stages once (SC21, arXiv 2104.04473), interleaving
- * divides that by the chunks per stage, ZB-H1 (arXiv 2401.10241) leaves about a third of it.
+ * Idle time of a stage: 1F1B fills and drains all other stages once (SC21, arXiv 2104.04473), interleaving divides that
+ * by the chunks per stage, ZB-H1 (arXiv 2401.10241) leaves about a third of it.
  */
 export function bubbleSeconds(stages: Stages, plan: ParallelPlan): number {
   const others = Math.max(0, stages.allSeconds - stages.slowestSeconds);

@@ -5,10 +5,13 @@ import { accelerators } from "../catalogue/accelerators.ts";
 import { queryWidth, valueWidth } from "../catalogue/model.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 
-/** Where neither an accelerator nor a relative of its vendor has a measured best product: the catalogue's median. */
+/**
+ * Share of the peak if neither the accelerator nor another one of its vendor has a measured best product: the
+ * catalogue's median.
+ */
 const usualBestShare = 0.78;
 
-/** Speeds of one accelerator as the layers of a job see them: FLOP/s, bytes/s, seconds. */
+/** Speeds of one accelerator for the layers of a job: FLOP/s, bytes/s, seconds. */
 export interface Rates {
   readonly linearFlops: number;
   readonly halfFlops: number;
@@ -19,27 +22,30 @@ export interface Rates {
   readonly isNarrow: boolean;
   readonly elementPasses: number;
   readonly launchSeconds: number;
-  /** Elements of a product's result that one wave of tiles over all units computes; 0 where units are few and wide. */
+  /**
+   * Number of elements of a product's result that one wave of tiles over all units computes; 0 if units are few and
+   * wide.
+   */
   readonly waveElements: number;
   readonly matrixUnitWidth: number;
 }
 
-/** Tiles of the products that vendors' libraries choose for large shapes, and the units (SMs, CUs) they are spread over. */
+/** Elements of a tile that vendors' libraries choose for large products; tiles are spread over the units (SMs, CUs). */
 const tileElements = 128 * 128;
 
 function waveElements(accelerator: Accelerator): number {
   return (accelerator.computeUnits ?? 0) * tileElements;
 }
 
-/** The class whose unit multiplies a format: accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
+/** The rate class that executes a format: accelerators without FP8 units run FP8 tensors at the 16-bit rate. */
 export function executedClass(accelerator: Accelerator, wanted: MatrixClass): MatrixClass {
   const order: readonly MatrixClass[] = wanted === "int8" ? ["int8"] : wanted === "fp4" ? ["fp4", "fp8"] : [wanted];
   return order.find((candidate) => accelerator.denseTflops[candidate] !== undefined) ?? "bf16";
 }
 
 /**
- * Matrix rate in FLOP/s that real layers approach: a share of the best product measured, or of what the relatives' share of
- * the peak makes likely, as far as the power limit sustains it.
+ * Matrix rate in FLOP/s that real layers approach: a share of the best measured product, or of an estimate from other
+ * accelerators of the vendor, as far as the power limit sustains it.
  */
 function achievableFlops(
   system: TrainingSystem,
@@ -59,9 +65,9 @@ function achievableFlops(
 const bitsOf: Readonly<Record<MatrixClass, number>> = { fp32: 32, bf16: 16, fp8: 8, int8: 8, fp4: 4 };
 
 /**
- * FLOP/s that the board's power pays for over hours. Short benchmarks run above it: H100 and B200 are made in one process (4N),
- * spend nearly the same energy on a 16-bit product, and differ by 43% in power, not by the 2.3 of their peaks. Narrower
- * operands take less energy by a power of their width.
+ * FLOP/s that the board's power sustains over hours. Short benchmarks exceed it: H100 and B200 are made in one process
+ * (4N), spend nearly the same energy on a 16-bit product, and differ by 43% in power but by a factor of 2.3 in their
+ * peaks. Narrower operands take less energy, by a power of their width.
  */
 function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, constants: TrainingConstants): number {
   if (accelerator.powerWatts === undefined) return Number.POSITIVE_INFINITY;
@@ -69,7 +75,7 @@ function sustainedFlops(accelerator: Accelerator, matrixClass: MatrixClass, cons
   return accelerator.powerWatts * constants.tflopsPerWatt * 1e12 * narrower;
 }
 
-/** Share of the 16-bit peak that was measured on it, else on the vendor's accelerator that is nearest in years. */
+/** Measured share of the 16-bit peak, else that of the vendor's accelerator nearest in years. */
 function bestShareOf(accelerator: Accelerator): number {
   const own = measuredShare(accelerator);
   if (own !== undefined) return own;
@@ -115,9 +121,9 @@ export function ratesOf(job: TrainingJob, system: TrainingSystem, constants: Tra
 }
 
 /**
- * Fused attention. Tuned kernels (FlashAttention-3, arXiv 2407.08608; cuDNN) follow the matrix units. Those that PyTorch
- * modules call were written for an earlier generation and gain with the root of its growth: FlashAttention-2 reaches 70% of
- * an A100 and 35% of an H100 (same paper).
+ * Rate of fused attention. Tuned kernels (FlashAttention-3, arXiv 2407.08608; cuDNN) follow the matrix units. Kernels
+ * that PyTorch modules call were written for an earlier generation and gain with the root of the peak's growth:
+ * FlashAttention-2 reaches 70% of an A100 and 35% of an H100 (same paper).
  */
 function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: TrainingConstants): number {
   const { accelerator } = system.cluster.node;
@@ -132,14 +138,20 @@ function attentionFlops(job: TrainingJob, system: TrainingSystem, constants: Tra
   );
 }
 
-/** Head size for which shares of attention are stated. */
+/** Head size for which rates of attention are stated. */
 const usualHead = 128;
-/** Work besides the products per pair of positions, as a head's width: FlashAttention-3 runs 64 at 0.70 of 128's rate. */
+/**
+ * Work besides the products per pair of positions, expressed as a head width: FlashAttention-3 runs heads of 64 at 0.70
+ * of the rate of 128.
+ */
 const softmaxWidth = 93;
 
-/** How the width of a head changes the rate: softmax costs the same for all, and matrix units that are wider idle. */
+/**
+ * Effect of a head's width on the rate: softmax costs the same for all widths, and matrix units wider than the head are
+ * partly idle.
+ */
 function headShare(job: TrainingJob, accelerator: Accelerator): number {
-  // FlashAttention-2 is bound by its products alone: an A100 runs heads of 64 and 128 alike.
+  // FlashAttention-2 is limited by its products alone: an A100 runs heads of 64 and 128 at the same rate.
   if (job.software.stack === "eager") return 1;
   const { attention } = job.model;
   const width = (queryWidth(attention) + valueWidth(attention)) / 2 / attention.headCount;

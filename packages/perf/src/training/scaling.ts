@@ -3,7 +3,7 @@ import { ordinaryPlan } from "./search/ordinary.ts";
 import type { TrainingJob, TrainingSystem } from "./job.ts";
 import type { StepBreakdown } from "./step.ts";
 
-/** What a larger run runs out of. */
+/** The resource that limits a larger run. */
 export type ScarceResource =
   | "network between nodes"
   | "links inside the domain"
@@ -19,32 +19,32 @@ export interface MeasuredScalingPoint {
   readonly globalBatch: number;
   readonly best: PlannedStep;
   readonly tokensPerSecond: number;
-  /** Tokens per second and accelerator against the smallest size that fits. */
+  /** Tokens per second and accelerator, relative to the smallest size that fits. */
   readonly efficiency: number;
 }
 
 export interface ScalingCurve {
   readonly kind: "strong" | "weak";
   readonly points: readonly MeasuredScalingPoint[];
-  /** Sizes at which nothing fits. */
+  /** Sizes at which no plan fits. */
   readonly tooSmall: readonly number[];
-  /** The first size whose step to the next pays less than asked, and what is to blame; undefined if all pay. */
+  /** The first size whose step to the next gains less than required, and the cause; `undefined`: all steps pay. */
   readonly wall: ScalingWall | undefined;
 }
 
 export interface ScalingWall {
   readonly acceleratorCount: number;
   readonly nextCount: number;
-  /** Gain in tokens per second, per factor of two in accelerators. */
+  /** Gain in tokens per second for a doubling of accelerators. */
   readonly gainPerDoubling: number;
   readonly scarce: ScarceResource;
 }
 
 export interface ScalingQuestion {
-  /** `strong`: the same batch on more accelerators; `weak`: the batch grows with them, from the first size on. */
+  /** `strong`: the same batch on more accelerators; `weak`: the batch grows with the size, from the first size on. */
   readonly kind: "strong" | "weak";
   readonly acceleratorCounts: readonly number[];
-  /** A doubling pays if throughput grows at least by this factor. */
+  /** Minimum factor by which throughput must grow for a doubling to pay. */
   readonly payingGain?: number;
 }
 
@@ -67,7 +67,7 @@ const resourceOf: Readonly<Record<keyof StepBreakdown, ScarceResource>> = {
   jitter: "evenness of the nodes",
 };
 
-/** The usual plan of the stack at each size, and the size from which more accelerators stop paying. */
+/** The stack's usual plan at each size, and the size from which more accelerators no longer pay. */
 export function scalingCurve(job: TrainingJob, system: TrainingSystem, question: ScalingQuestion): ScalingCurve {
   const counts = question.acceleratorCounts.toSorted((a, b) => a - b);
   const base = counts[0] ?? 1;
@@ -93,7 +93,7 @@ export function scalingCurve(job: TrainingJob, system: TrainingSystem, question:
 function wallOf(points: readonly MeasuredScalingPoint[], payingGain: number): ScalingWall | undefined {
   for (const [index, point] of points.entries()) {
     const later = points.slice(index + 1);
-    // Sizes between two doublings may divide the batch badly, which says nothing about growth.
+    // Sizes between two doublings may divide the batch badly, so they say little about growth.
     const next = later.find((each) => each.acceleratorCount >= 2 * point.acceleratorCount) ?? later.at(-1);
     if (next === undefined) return undefined;
     const doublings = Math.log2(next.acceleratorCount / point.acceleratorCount);

@@ -23,7 +23,7 @@ interface Case {
   readonly count: number;
 }
 
-/** Layouts of every kind: the sizes are exponents of two, so that everything divides. */
+/** Layouts of every kind; sizes are exponents of two, so that everything divides. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     model: fc.constantFrom(...models),
@@ -104,7 +104,8 @@ describe("a step", () => {
         ];
         for (const change of better) expect(secondsWith(one, change)).toBeLessThanOrEqual(before * (1 + 1e-9));
       }),
-      // Where what is hidden changes places, one case in thousands may be slower: cheap enough to look at as many.
+      // At changes between hidden and exposed parts, one case in thousands may be slower; cases are cheap enough to
+      // check many.
       { numRuns: 5000 },
     );
   });

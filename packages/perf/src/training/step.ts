@@ -41,7 +41,7 @@ import { parametersPerRank, type RankParameters } from "./parameters.ts";
 import { bubbleSeconds, stagesOf } from "./pipeline.ts";
 import { ratesOf } from "./rates.ts";
 
-/** Seconds of one optimizer step by cause, on the stage that sets the pace. The parts add up to the step. */
+/** Seconds of one optimizer step by cause, on the slowest stage. The parts add up to the step. */
 export interface StepBreakdown {
   readonly matmul: number;
   readonly attention: number;
@@ -72,7 +72,7 @@ interface PartTime {
   readonly tensor: number;
   readonly context: number;
   readonly expert: number;
-  /** Sharded weights and gradients that move with every micro-batch (ZeRO-3, FSDP), as far as compute does not hide them. */
+  /** Exposed time of sharded weights and gradients that move with every micro-batch (ZeRO-3, FSDP). */
   readonly state: number;
   readonly total: number;
   readonly forwardSeconds: number;
@@ -85,10 +85,13 @@ interface TrainingStepWork extends LayerWork {
   readonly parameters: RankParameters;
 }
 
-/** Optimizer traffic: Adam reads gradient, master weight and two moments, writes three of them and the weights back. */
+/**
+ * Passes of optimizer traffic: Adam reads gradient, master weight and two moments, and writes three of them and the
+ * weights.
+ */
 const optimizerPasses = 2;
 
-/** Bytes in which gradients travel: Megatron reduces in fp32 unless told otherwise, FSDP and XLA in 16 bits. */
+/** Bytes per gradient on the network: Megatron reduces in fp32 by default, FSDP and XLA in 16 bits. */
 function reducedBytes(job: TrainingJob): number {
   return job.software.stack === "fused" ? job.precision.gradientBytes : 2;
 }
@@ -105,8 +108,8 @@ function workOf(
 }
 
 /**
- * Seconds of one micro-batch over all layers and the head, without what depends on stages, replicas and sharding: no plan with
- * the same tensor, context and expert ranks and micro-batch is faster. Bounds of the search rest on it.
+ * Seconds of one micro-batch over all layers and the head, without effects of stages, replicas and sharding: no plan
+ * with the same tensor, context and expert ranks and micro-batch is faster. The search's bounds use it.
  */
 export function wholeModelSeconds(
   job: TrainingJob,
@@ -167,7 +170,7 @@ function withJitter(work: TrainingStepWork, busy: Omit<StepBreakdown, "jitter">)
   for (const part of Object.values(busy)) seconds += part;
   const count = acceleratorCountOf(plan);
   const nodes = count / system.cluster.node.acceleratorCount;
-  // The slowest of n noisy nodes sets the pace: the expected maximum of n normal draws is near σ√(2 ln n).
+  // The slowest of n noisy nodes determines the pace: the expected maximum of n normal draws is near σ√(2 ln n).
   const jitter = nodes > 1 ? seconds * constants.jitter * Math.sqrt(2 * Math.log(nodes)) : 0;
   const whole = seconds + jitter;
   return {
@@ -181,7 +184,7 @@ function partTime(work: TrainingStepWork, bare: LayerTime, hasExperts: boolean):
   const { plan, constants } = work;
   const waits = contextSeconds(work, bare);
   const layer = withLaunches(bare, waits, work);
-  // Keys and values are not passed round again, so that nothing but its own kernels covers what is launched again.
+  // Keys and values are not exchanged again, so only the kernels themselves cover the launches of recomputation.
   const again = recomputedTime(
     withLaunches(bare, { forward: 0, backward: 0 }, work),
     plan,
@@ -194,7 +197,8 @@ function partTime(work: TrainingStepWork, bare: LayerTime, hasExperts: boolean):
   const tensor = tensorSeconds(work, hasExperts) * passes * exposedShare(work);
   const context = waits.forward + waits.backward;
   const expert = hasExperts ? expertSeconds(work) * passes * constants.expertExposed : 0;
-  // Until attention has passed keys and values round, other exchange goes on beside: faster attention hides no less of it.
+  // Other exchange overlaps with attention's own exchange of keys and values: faster attention does not hide less of
+  // it.
   const window = { forward: forward + waits.forward, backward: backward + waits.backward };
   const state = plan.zeroStage === 3 ? shardedSeconds(work, hasExperts, window) : 0;
   return {
@@ -239,12 +243,12 @@ function headPart(work: TrainingStepWork): PartTime {
   };
 }
 
-/** Only fused and compiled stacks run products beside the exchange that belongs to them; modules wait for it. */
+/** Only fused and compiled stacks overlap products with their own exchange; eager modules wait for it. */
 function exposedShare(work: TrainingStepWork): number {
   return work.job.software.stack === "eager" ? 1 : work.constants.exchangeExposed;
 }
 
-/** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one where experts follow. */
+/** Two all-reduces of the hidden states per layer and direction (Megatron, arXiv 1909.08053); one if experts follow. */
 function tensorSeconds(work: TrainingStepWork, hasExperts: boolean): number {
   const { job, plan, links } = work;
   if (plan.tensor === 1) return 0;
@@ -252,7 +256,10 @@ function tensorSeconds(work: TrainingStepWork, hasExperts: boolean): number {
   return (hasExperts ? 1 : 2) * reduceSeconds(links, groupOf(links, plan.tensor, 1), bytes);
 }
 
-/** Ring attention passes keys and values round: once forward, twice backward; attention itself hides it if it is longer. */
+/**
+ * Ring attention passes keys and values round: once forward, twice backward. Attention hides it if attention takes
+ * longer.
+ */
 function contextSeconds(
   work: TrainingStepWork,
   layer: LayerTime,
@@ -271,8 +278,8 @@ function contextSeconds(
 }
 
 /**
- * Dispatch to the experts and combination of their results, once each way. A token that several experts of one node want
- * crosses the network once (DeepEP, Megatron's hybrid dispatcher).
+ * Dispatch to the experts and combination of their results, once in each direction. A token for several experts of one
+ * node crosses the network once (DeepEP, Megatron's hybrid dispatcher).
  */
 function expertSeconds(work: TrainingStepWork): number {
   const { job, plan, links } = work;
@@ -282,7 +289,10 @@ function expertSeconds(work: TrainingStepWork): number {
   return 2 * dispatchSeconds(links, groupOf(links, plan.expert, 1), tokenBytes, experts.perToken);
 }
 
-/** Weights gathered for forward and again for backward, gradients scattered after it: per layer and micro-batch. */
+/**
+ * Weights are gathered for forward and again for backward, and gradients are scattered after it: per layer and
+ * micro-batch.
+ */
 function shardedSeconds(
   work: TrainingStepWork,
   hasExperts: boolean,
@@ -303,7 +313,10 @@ function shardedSeconds(
   return exposed + constants.overlapSlowdown * (2 * gather + scatter - exposed);
 }
 
-/** Gradients and updated weights among replicas, once per step, behind the last backward and the first forward pass. */
+/**
+ * Exposed time of gradients and updated weights among replicas, once per step. They overlap with the last backward and
+ * the first forward pass.
+ */
 function stateSeconds(work: TrainingStepWork, window: { readonly forward: number; readonly backward: number }): number {
   const { job, plan, links, constants, parameters } = work;
   const replicas = plan.zeroStage === 3 ? plan.data / plan.shardCount : plan.data * plan.context;
@@ -311,7 +324,8 @@ function stateSeconds(work: TrainingStepWork, window: { readonly forward: number
   const stride = plan.tensor * (plan.zeroStage === 3 ? plan.shardCount : 1);
   const group = groupOf(links, replicas, stride);
   const held = plan.zeroStage === 3 ? parameters.total / plan.shardCount : parameters.dense;
-  // Sharded gradients cannot be accumulated where they arise: they travel with every micro-batch (ZeRO, arXiv 1910.02054).
+  // Sharded gradients cannot be accumulated where they are computed: they travel with every micro-batch (ZeRO, arXiv
+  // 1910.02054).
   const times = plan.zeroStage === 2 ? microBatchCount(job, plan) : 1;
   const gradients = times * gatherSeconds(links, group, reducedBytes(job) * held);
   const second = plan.zeroStage === 0 || plan.zeroStage === 3 ? reducedBytes(job) : job.precision.weightBytes;
@@ -331,8 +345,8 @@ function optimizerSeconds(work: TrainingStepWork): number {
 }
 
 /**
- * Passes of a stage behind which gradients and weights can travel: the last backward and the first forward one. When stages
- * are interleaved a chunk's gradients are final while a group of micro-batches still passes the other chunks.
+ * Number of passes of a stage that can hide gradients and weights: the last backward and the first forward pass. With
+ * interleaved stages, a chunk's gradients are final while a group of micro-batches still passes the other chunks.
  */
 function hidingPasses(plan: ParallelPlan, microBatches: number): number {
   const others = (plan.virtualStages - 1) / plan.virtualStages;

@@ -29,7 +29,7 @@ interface Sequence {
 
 /**
  * The same rules block by block and sequence by sequence, written as plainly as possible: a list of blocks in the order
- * of their release, names looked up by a linear search. Pages are single blocks.
+ * of their release, searched linearly for names. Pages are single blocks.
  */
 export class ReferenceKernel {
   readonly #limits: BatchingLimits;
@@ -171,7 +171,7 @@ export class ReferenceKernel {
     this.#running.push(sequence);
     for (const block of hits) block.holders += 1;
     this.#free = this.#free.filter((block) => block.holders === 0);
-    // Blocks of its own that it does not come back to now have no name any more: it computes them again.
+    // Own blocks that the sequence does not reuse now lose their names, because it computes them again.
     for (const block of this.#free)
       if (block.name?.startsWith(`own ${sequence.arrival} `) === true) block.name = undefined;
     sequence.blocks = hits;

@@ -23,7 +23,7 @@ export interface PlannedStep {
   readonly memory: MemoryEstimate;
 }
 
-/** What was looked at: plans whose time was computed, and layouts that their bound excluded. */
+/** Effort of a search: plans whose time was computed, and layouts that their bound excluded. */
 export interface SearchEffort {
   readonly evaluatedCount: number;
   readonly excludedCount: number;
@@ -34,7 +34,7 @@ export type SearchResult =
   | { readonly kind: "nothingFits"; readonly least: MemoryNeed | undefined; readonly effort: SearchEffort }
   | { readonly kind: "refused"; readonly problems: readonly JobProblem[] };
 
-/** The plan that comes nearest to fitting, and what it would need. */
+/** The plan nearest to fitting, and the memory that it would need. */
 export interface MemoryNeed {
   readonly plan: ParallelPlan;
   readonly neededGib: number;
@@ -47,7 +47,7 @@ interface Bounded {
   readonly bound: number;
 }
 
-/** A plan that only fixes what layers depend on. */
+/** A plan that only fixes the choices that layers depend on. */
 function layerPlan(choice: LayerChoice): ParallelPlan {
   const stage: StageChoice = { pipeline: 1, data: 1, virtualStages: 1, schedule: "1f1b", microBatchCount: 1 };
   return planOf(choice, stage, { zeroStage: 1, shardCount: 1 }, "none");
@@ -70,8 +70,8 @@ export function boundedChoices(
 }
 
 /**
- * The fastest plan that fits, exact over the whole space: branches are left out only if their lower bound is not below the
- * best step found. ZeRO stage 0 is left out of the space: stage 1 moves as much and stores less.
+ * The fastest plan that fits, exact over the whole space: a branch is left out only if its lower bound is not below the
+ * best step found. ZeRO stage 0 is not in the space: stage 1 sends as much and stores less.
  */
 export function searchBestPlan(
   job: TrainingJob,
@@ -126,7 +126,10 @@ function searchStage(question: Question, choice: LayerChoice, stage: StageChoice
   }
 }
 
-/** Levels of recomputation that fit; only the first where nothing need be recomputed, since each other one is slower. */
+/**
+ * Levels of recomputation that fit; if no recomputation is needed, only that level, because each further level is
+ * slower.
+ */
 function plansThatFit(
   question: Question,
   planWith: (recomputation: Recomputation) => ParallelPlan,

@@ -16,7 +16,7 @@ import {
 const sizes = ["tensor", "pipeline", "context", "data", "expert", "virtualStages", "microBatch"] as const;
 const choices = ["zeroStage", "recomputation", "schedule", "sequenceParallel"] as const;
 
-/** Doublings between two plans, field by field, and one for each other choice that differs. */
+/** Distance of two plans: doublings between them, field by field, plus one for each other choice that differs. */
 export function planDistance(a: ParallelPlan, b: ParallelPlan): number {
   let distance = 0;
   for (const field of sizes) distance += Math.abs(Math.log2(positive(a[field]) / positive(b[field])));
@@ -27,8 +27,8 @@ export function planDistance(a: ParallelPlan, b: ParallelPlan): number {
 const positive = (value: number): number => (Number.isFinite(value) && value >= 1 ? value : 1);
 
 /**
- * The plan that works and differs least from one that does not: among all layouts of the accelerators that were asked for,
- * and of all that there are if those do not admit any. Ties keep the order of the space.
+ * The plan that works and differs least from an impossible one: among all layouts of the requested number of
+ * accelerators, else of all accelerators. Ties keep the order of the space.
  */
 export function nearestPlan(job: TrainingJob, plan: ParallelPlan, system: TrainingSystem): ParallelPlan | undefined {
   const available = system.cluster.nodeCount * system.cluster.node.acceleratorCount;
@@ -66,11 +66,11 @@ function nearestOf(
   return best;
 }
 
-/** What is wrong with a plan, and what would work instead. */
+/** Problems of a plan, and the nearest plan that works. */
 export interface PlanAdvice {
   readonly problems: ReturnType<typeof planProblems>;
   readonly nearest: ParallelPlan | undefined;
-  /** Where no plan of this cluster works: the next size by doubling at which one does, of the same nodes. */
+  /** If no plan of this cluster works: the next size by doubling, with the same nodes, at which one does. */
   readonly smallestCount: number | undefined;
 }
 
@@ -83,7 +83,10 @@ export function advise(job: TrainingJob, plan: ParallelPlan, system: TrainingSys
   return { problems, nearest, smallestCount: nearest === undefined ? smallestThatFits(job, system) : undefined };
 }
 
-/** Accelerators, in doublings of what there is, that the job would need at least; undefined where memory never suffices. */
+/**
+ * Smallest number of accelerators, in doublings of the present number, on which the job fits; `undefined`: memory never
+ * suffices.
+ */
 export function smallestThatFits(job: TrainingJob, system: TrainingSystem): number | undefined {
   const { cluster } = system;
   for (let doubling = 1; doubling <= doublingMax; doubling += 1) {
@@ -95,10 +98,16 @@ export function smallestThatFits(job: TrainingJob, system: TrainingSystem): numb
   return undefined;
 }
 
-/** Counts right below the one that was asked for, one by one; a prime has a neighbour that divides a usual batch. */
+/**
+ * Number of counts directly below the requested one that are tried one by one: a neighbour of a prime number divides a
+ * usual batch.
+ */
 const neighbourMax = 64;
 
-/** The most accelerators, fewer than so many, over which some plan divides the batch: a neighbour, else a power of two. */
+/**
+ * The largest number of accelerators below `count` over which some plan divides the batch: a close one, else a power of
+ * two.
+ */
 export function nearestCountBelow(job: TrainingJob, system: TrainingSystem, count: number): number | undefined {
   const candidates: number[] = [];
   for (let below = count - 1; below >= 1 && below >= count - neighbourMax; below -= 1) candidates.push(below);

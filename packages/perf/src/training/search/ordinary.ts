@@ -3,17 +3,17 @@ import { searchBestPlan, type PlannedStep, type SearchResult } from "./best.ts";
 import { wholeSpace, type SearchSpace, type StatedPlan } from "./space.ts";
 
 /**
- * The choices that users of a stack make where nothing is stated. Megatron's users set tensor ranks inside a node, stages and
- * its distributed optimizer (ZeRO-1); users of FSDP and of JAX shard the state over all replicas and raise the micro-batch.
- * Each stack has the next entry to fall back to where none of its plans fits or divides the batch.
+ * The choices that users of a stack make by default. Megatron's users set tensor ranks inside a node, stages and its
+ * distributed optimizer (ZeRO-1); users of FSDP and of JAX shard the state over all replicas and raise the micro-batch.
+ * If none of a stack's plans fits or divides the batch, the next entry is tried.
  */
 const usualTensorMax = 8;
 
-/** How a plan came about. */
+/** A plan, and how it was chosen. */
 export interface OrdinaryPlan extends PlannedStep {
-  /** The job with the precision that was chosen for gradients and optimizer. */
+  /** The job with the chosen precision of gradients and optimizer. */
   readonly job: TrainingJob;
-  /** Choices that were not stated and that the search made. */
+  /** Choices that were not stated, so the search made them. */
   readonly chosen: readonly PlanChoiceName[];
 }
 
@@ -23,7 +23,7 @@ export type OrdinaryResult =
   | ({ readonly kind: "found" } & OrdinaryPlan)
   | Exclude<SearchResult, { readonly kind: "found" }>;
 
-/** Fields that describe a plan on their own; shard count, schedule and sequence parallelism follow from the others. */
+/** Fields that describe a plan; shard count, schedule and sequence parallelism follow from them. */
 export const planChoices = [
   "tensor",
   "pipeline",
@@ -40,9 +40,9 @@ export const planChoices = [
 export type PlanChoiceName = (typeof planChoices)[number];
 
 /**
- * The plan that users of the job's stack would run on `acceleratorCount` accelerators: what is stated is kept, the rest is the
- * fastest of the stack's usual choices that fits. Gradients and optimizer keep the job's precision unless nothing fits with it.
- * Refused or without a fitting plan like the search that it uses.
+ * The plan that users of the job's stack would run on `acceleratorCount` accelerators: stated choices are kept, and the
+ * rest is the fastest of the stack's usual choices that fits. Gradients and optimizer keep the job's precision unless
+ * no plan fits with it. The result is refused or without a fitting plan as in the search that it uses.
  */
 export function ordinaryPlan(
   job: TrainingJob,
@@ -71,7 +71,7 @@ function lessNeedy(one: NothingFits | undefined, other: NothingFits): NothingFit
   return other.least.neededGib < one.least.neededGib ? other : one;
 }
 
-/** From the usual choices of the stack to everything that its software can do. */
+/** Spaces from the stack's usual choices to everything that its software supports. */
 function usualSpaces(
   job: TrainingJob,
   system: TrainingSystem,
@@ -93,8 +93,8 @@ function usualSpace(job: TrainingJob, whole: SearchSpace, system: TrainingSystem
     case "eager":
       return { ...whole, tensors: [1], pipelines: [1], contexts: [1], experts: [1], zeroStages: [3] };
     case "compiled": {
-      // MaxText recomputes whole layers unless told otherwise (`remat_policy: full`) and gives each accelerator sequences of
-      // its own as long as there are enough of them.
+      // MaxText recomputes whole layers by default (`remat_policy: full`) and gives each accelerator its own sequences
+      // as long as there are enough.
       const isPlentiful = job.globalBatch >= whole.acceleratorCount;
       const shared = isPlentiful ? { tensors: [1], contexts: [1] } : { tensors };
       return { ...whole, ...shared, pipelines: [1], zeroStages: [3], recomputations: ["full"] };

@@ -19,7 +19,7 @@ import {
 /** A plan that no other plan beats in time, memory and cost at once. */
 export interface ParetoPoint extends PlannedStep {
   readonly acceleratorCount: number;
-  /** Price of one step, in the currency of the price per accelerator-hour. */
+  /** Cost of one step, in the currency of the price per accelerator-hour. */
   readonly cost: number;
 }
 
@@ -40,15 +40,15 @@ interface FrontSearch {
 }
 
 export interface ParetoQuestion {
-  /** Sizes to choose from; all of them are searched. */
+  /** Numbers of accelerators to choose from; all are searched. */
   readonly acceleratorCounts: readonly number[];
   readonly pricePerAcceleratorHour: number;
   readonly constants?: TrainingConstants;
 }
 
 /**
- * All plans worth a choice between time, memory and cost, exact: a plan is left out without computing its time only if some
- * plan of the front is at least as good as the lower bound of that time, with no more memory and no more cost.
+ * All plans that are optimal in time, memory and cost, exact: a plan is left out without computing its time only if
+ * some plan of the front is at least as good as the lower bound of that time, with no more memory and no more cost.
  */
 export function searchPareto(job: TrainingJob, system: TrainingSystem, question: ParetoQuestion): ParetoResult {
   const problems = jobProblems(job, system);

@@ -1,5 +1,5 @@
 /**
- * How fast the training model and its search are, on one core: the time of one evaluation as the mean over 100,000 different
+ * Speed of the training model and its search on one core: the time of one evaluation as the mean over 100,000 different
  * plans, and the searches that `docs/promises.md` names, each with the number of plans whose time was computed.
  */
 import { searchBestPlan } from "./best.ts";
@@ -37,7 +37,10 @@ function differentPlans(search: Search, count: number): readonly ParallelPlan[] 
   return plans.slice(0, count);
 }
 
-/** Every plan once: what a search lacks of its part, those after it make up for, so that the largest spaces come last. */
+/**
+ * Every plan is evaluated once. A search with fewer plans than its part is made up for by the following ones, so the
+ * largest spaces come last.
+ */
 const wanted = 100_000;
 const plans = searches.reduce<readonly { readonly search: Search; readonly plan: ParallelPlan }[]>(
   (before, search, index) => {

@@ -21,7 +21,10 @@ function combinations(choices: Choices): readonly Partial<ParallelPlan>[] {
   return all;
 }
 
-/** Every plan there is, straight from the rules of feasibility: no bounds, no order, no dominated choices left out. */
+/**
+ * All plans, directly from the rules of feasibility: without bounds, without order, and without leaving out dominated
+ * choices.
+ */
 function everyPlan(job: TrainingJob, system: TrainingSystem, count: number): readonly ParallelPlan[] {
   const divisors = divisorsOf(count);
   const { accelerator } = system.cluster.node;

@@ -7,7 +7,7 @@ import type {
   TrainingSystem,
 } from "../job.ts";
 
-/** How many accelerators take part, and which of the choices are open. Everything that is allowed is searched. */
+/** The number of accelerators, and the open choices. All allowed values are searched. */
 export interface SearchSpace {
   readonly acceleratorCount: number;
   readonly tensors: readonly number[];
@@ -17,16 +17,16 @@ export interface SearchSpace {
   readonly microBatchMax: number;
   readonly schedules: readonly PipelineSchedule[];
   readonly zeroStages: readonly (0 | 1 | 2 | 3)[];
-  /** From the fastest to the most frugal: each costs time and saves memory against the one before. */
+  /** Levels from the fastest to the leanest: each costs time and saves memory compared with the one before. */
   readonly recomputations: readonly Recomputation[];
-  /** Choices that are stated and kept; every plan of the space has these values. */
+  /** Stated choices; every plan of the space has these values. */
   readonly stated?: StatedPlan;
 }
 
-/** The choices that a user states, numbers' precision among them; everything else is searched. */
+/** Choices that a user can state, including the precision of numbers; everything else is searched. */
 export type StatedPlan = Partial<ParallelPlan> & { readonly precision?: TrainingPrecision };
 
-/** Tokens per context rank below which ring attention's blocks are too small to hide its transfers. */
+/** Minimum number of tokens per context rank; below it, ring attention's blocks are too small to hide its transfers. */
 const contextTokensMin = 1024;
 
 export function divisorsOf(value: number): readonly number[] {
@@ -40,7 +40,7 @@ export function divisorsOf(value: number): readonly number[] {
   return [...small, ...large];
 }
 
-/** Every layout of `acceleratorCount` accelerators that the shape of the model admits. */
+/** All layouts of `acceleratorCount` accelerators that the shape of the model allows. */
 export function wholeSpace(job: TrainingJob, system: TrainingSystem, acceleratorCount: number): SearchSpace {
   const { model } = job;
   const { attention } = model;
@@ -66,7 +66,7 @@ export function wholeSpace(job: TrainingJob, system: TrainingSystem, accelerator
   };
 }
 
-/** The choices that fix how long a layer takes on one micro-batch. */
+/** Choices that determine the time of a layer on one micro-batch. */
 export interface LayerChoice {
   readonly tensor: number;
   readonly context: number;
@@ -89,7 +89,7 @@ export function layerChoices(job: TrainingJob, space: SearchSpace): readonly Lay
   );
 }
 
-/** How the rest of the accelerators is divided between stages and replicas, and what each stage keeps. */
+/** Division of the remaining accelerators into stages and replicas, and the state that each stage keeps. */
 export interface StageChoice {
   readonly pipeline: number;
   readonly data: number;
@@ -117,7 +117,7 @@ export function stageChoices(job: TrainingJob, space: SearchSpace, choice: Layer
   });
 }
 
-/** Published micro-batches that do not divide their batch are kept as fractions: rounding must not lose their count. */
+/** Published micro-batches that do not divide their batch stay fractions, because rounding would lose their count. */
 function wholeNear(count: number): number {
   const whole = Math.round(count);
   return Math.abs(count - whole) < 1e-9 * count ? whole : count;
@@ -147,13 +147,16 @@ function schedulesOf(
   ];
 }
 
-/** Accelerators that share state over fast links: those of a node, or of the scale-up domain that joins several. */
+/**
+ * Number of accelerators that share state over fast links: those of a node, or of the scale-up domain that joins
+ * several nodes.
+ */
 export function sharingCount({ cluster }: TrainingSystem): number {
   const { acceleratorCount, accelerator } = cluster.node;
   return Math.max(acceleratorCount, accelerator.scaleUp.kind === "pcie" ? 1 : accelerator.scaleUp.domainCount);
 }
 
-/** Shardings of the state: over all replicas, and for ZeRO-3 also inside the domain (HSDP). */
+/** Shardings of the state: over all replicas, and for ZeRO-3 also within the domain (HSDP). */
 export function shardChoices(
   space: SearchSpace,
   choice: LayerChoice,
@@ -162,7 +165,7 @@ export function shardChoices(
 ): readonly Pick<ParallelPlan, "zeroStage" | "shardCount">[] {
   const { shardCount } = space.stated ?? {};
   return space.zeroStages.flatMap((zeroStage) => {
-    // Context ranks hold the same weights: they share optimizer and gradients, while weights are sharded over replicas.
+    // Context ranks hold the same weights: they share optimizer and gradients, but weights are sharded over replicas.
     const ranks = zeroStage === 3 ? stage.data : stage.data * choice.context;
     if (zeroStage >= 2 && (stage.pipeline > 1 || ranks === 1)) return [];
     if (shardCount !== undefined) return stage.data % shardCount === 0 ? [{ zeroStage, shardCount }] : [];
