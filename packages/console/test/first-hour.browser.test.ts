@@ -94,6 +94,8 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
     const banner = page.getByRole("alert", { name: "Connection" });
     await expectShown(banner.getByText("Connection lost."));
     await expectShown(banner.getByText(/^Everything shown is as of \d\d:\d\d:\d\d\./));
+    // The banner says it once for the whole page.
+    expect(await page.getByText(/^This data may be outdated/).count()).toBe(0);
     expect(await accessibilityViolations(page)).toEqual([]);
     // One tick may have been on its way.
     await page.waitForFunction(() => new Promise((resolve) => setTimeout(() => resolve(true), 1_100)));

@@ -73,7 +73,9 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     await visit("/calendar", "Calendar");
     const timeline = page.getByRole("region", { name: "Next 14 days" });
     await expectShown(timeline.getByRole("img", { name: /^switch-repair, maintenance: .* to / }));
-    await expectShown(timeline.getByRole("img", { name: /^index-refresh, schedule: / }));
+    await expectShown(timeline.getByRole("img", { name: /^index-refresh, schedule: .*; further runs after that$/ }));
+    for (const day of ["Wed 7 Jan", "Fri 9 Jan", "Mon 19 Jan"])
+      await expectShown(timeline.getByText(day, { exact: true }));
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 

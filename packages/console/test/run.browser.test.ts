@@ -83,7 +83,9 @@ describe.skipIf(chromiumPath === null)("a run on a control plane", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("combobox", { name: "Submitted" }).selectOption("Last hour");
     await page.getByRole("checkbox", { name: "Select occupies" }).check();
-    await page.getByRole("checkbox", { name: "Select waits" }).check();
+    await expectShown(page.getByRole("button", { name: "Stop 1 selected" }));
+    await page.getByRole("checkbox", { name: "Select all 2 listed that have not ended" }).check();
+    expect(await page.getByRole("checkbox", { name: "Select waits" }).isChecked()).toBe(true);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole("button", { name: "Stop 2 selected" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Stop 2" }).click();

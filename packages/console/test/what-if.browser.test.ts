@@ -44,7 +44,8 @@ describe.skipIf(chromiumPath === null)("what if, in the demo", () => {
     await answered(page, /In the next 12 h, without further submissions: .* and [1-9]\d* later/);
     // The result comes first: which teams lose, and how much.
     const result = page.getByRole("region", { name: "Result" });
-    await expectShown(result.getByText(/^-[\d.]+ accelerators/).first());
+    await expectShown(result.getByText(/^\d+ workloads? starts? .* later/).first());
+    await expectShown(result.getByText(/[1-9]\d* interrupted; [\d.,]+ accelerator-hours? repeated/).first());
     expect((await result.boundingBox())?.y).toBeLessThan(
       (await page.getByRole("region", { name: "Accelerators in use" }).boundingBox())?.y ?? 0,
     );

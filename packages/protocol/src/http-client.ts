@@ -178,7 +178,9 @@ class Http {
     } catch (error) {
       if (signal?.aborted === true) throw error;
       const reason = messageOf(error);
-      throw refuse("unreachable", `The control plane at ${baseUrl} does not answer (${reason}). Is it running?`);
+      // A browser asks the server that its page came from: it has no address to name.
+      const where = baseUrl === "" ? "" : ` at ${baseUrl}`;
+      throw refuse("unreachable", `The control plane${where} does not answer (${reason}). Is it running?`);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Figures of two timelines, team by team, shared by command line and console. */
 import type { WhatIfAnswer } from "@headroom/protocol";
+import { durationText, grouped, plural } from "./plain-text.ts";
 
 export interface TeamShare {
   readonly team: string;
@@ -50,3 +51,127 @@ export function interruptionOutcome({
   if (changed === null) return "spared";
   return orNever(changed.againAtMs) < orNever(present.againAtMs) ? "earlier" : "later";
 }
+
+/** The effect of a change on the work of one team itself, without the teams below it. */
+export interface TeamOutcome {
+  readonly team: string;
+  readonly outcome: "gains" | "loses";
+  /** `4 workloads start 1 h 20 min later on average; 1 interrupted, 145.6 accelerator-hours repeated`. */
+  readonly sentence: string;
+}
+
+interface TeamTotals {
+  movedCount: number;
+  /** Sum over starts that move; positive: later. */
+  shiftMs: number;
+  /** A start does not happen within the horizon, so its shift is a lower bound. */
+  isBound: boolean;
+  interruptedCount: number;
+  sparedCount: number;
+  lostAcceleratorMs: number;
+  /** Time without running, of work that is interrupted, less that of work that is spared. */
+  pausedMs: number;
+}
+
+/** Below this, a team's mean use counts as unchanged. */
+const NOTICEABLE = 0.05;
+
+/**
+ * Teams by what the change does to their work: starts that move and interruptions decide. Mean accelerators decide only
+ * where neither happens, because repeated work holds accelerators too. Largest effect first.
+ */
+export function teamOutcomes(answer: WhatIfAnswer): TeamOutcome[] {
+  const totals = teamTotals(answer);
+  const shares = teamShares(answer);
+  const isParent = (team: string): boolean => shares.some((other) => other.team.startsWith(`${team}/`));
+  const byWork = [...totals].map(([team, total]) => ({
+    team,
+    sentence: workText(total),
+    effectMs: total.shiftMs + total.pausedMs,
+  }));
+  const byUse = shares
+    .filter(({ team }) => !totals.has(team) && !isParent(team))
+    .map(({ team, presentMean, changedMean }) => ({ team, difference: changedMean - presentMean }))
+    .filter(({ difference }) => Math.abs(difference) > NOTICEABLE)
+    .toSorted((left, right) => Math.abs(right.difference) - Math.abs(left.difference));
+  return [
+    ...byWork
+      .toSorted(
+        (left, right) => Math.abs(right.effectMs) - Math.abs(left.effectMs) || (left.team < right.team ? -1 : 1),
+      )
+      .map(({ team, sentence, effectMs }): TeamOutcome => ({
+        team,
+        sentence,
+        outcome: effectMs < 0 ? "gains" : "loses",
+      })),
+    ...byUse.map(({ team, difference }): TeamOutcome => ({
+      team,
+      outcome: difference > 0 ? "gains" : "loses",
+      sentence: `${difference > 0 ? "+" : ""}${tenths(difference)} accelerators on average`,
+    })),
+  ];
+}
+
+function teamTotals({ moved, interrupted, fromMs, horizonMs }: WhatIfAnswer): ReadonlyMap<string, TeamTotals> {
+  const totals = new Map<string, TeamTotals>();
+  const endMs = fromMs + horizonMs;
+  const of = (team: string): TeamTotals => {
+    const known = totals.get(team) ?? {
+      movedCount: 0,
+      shiftMs: 0,
+      isBound: false,
+      interruptedCount: 0,
+      sparedCount: 0,
+      lostAcceleratorMs: 0,
+      pausedMs: 0,
+    };
+    totals.set(team, known);
+    return known;
+  };
+  for (const each of moved) {
+    const [present, changed] =
+      each.presentAtMs === each.changedAtMs
+        ? [each.presentLastAtMs, each.changedLastAtMs]
+        : [each.presentAtMs, each.changedAtMs];
+    const total = of(each.team);
+    total.movedCount++;
+    total.isBound ||= present === null || changed === null;
+    total.shiftMs += (changed ?? Math.max(endMs, present ?? endMs)) - (present ?? Math.max(endMs, changed ?? endMs));
+  }
+  for (const each of interrupted) {
+    const total = of(each.team);
+    const outcome = interruptionOutcome(each);
+    if (outcome === "interrupted") total.interruptedCount++;
+    if (outcome === "spared") total.sparedCount++;
+    total.lostAcceleratorMs += (each.changed?.lostAcceleratorMs ?? 0) - (each.present?.lostAcceleratorMs ?? 0);
+    const pauseOf = (of: typeof each.changed): number =>
+      of === null ? 0 : Math.max(1, (of.againAtMs ?? endMs) - of.atMs);
+    total.pausedMs += pauseOf(each.changed) - pauseOf(each.present);
+  }
+  return totals;
+}
+
+function workText({
+  movedCount,
+  shiftMs,
+  isBound,
+  interruptedCount,
+  sparedCount,
+  lostAcceleratorMs,
+}: TeamTotals): string {
+  const meanMs = Math.abs(shiftMs) / Math.max(1, movedCount);
+  const start = `${plural(movedCount, "workload")} start${movedCount === 1 ? "s" : ""}`;
+  const shift = `${isBound ? "at least " : ""}${durationText(meanMs)} ${shiftMs < 0 ? "earlier" : "later"}`;
+  const hours = tenths(Math.abs(lostAcceleratorMs) / HOUR_MS);
+  const parts = [
+    ...(movedCount === 0 ? [] : [`${start} ${shift}${movedCount === 1 ? "" : " on average"}`]),
+    ...(interruptedCount === 0 ? [] : [`${grouped(interruptedCount)} interrupted`]),
+    ...(sparedCount === 0 ? [] : [`${grouped(sparedCount)} not interrupted`]),
+    ...(hours === 0
+      ? []
+      : [`${plural(hours, "accelerator-hour")} ${lostAcceleratorMs > 0 ? "repeated" : "not repeated"}`]),
+  ];
+  return parts.length === 0 ? "work restarts at another time" : parts.join("; ");
+}
+
+const HOUR_MS = 3_600_000;

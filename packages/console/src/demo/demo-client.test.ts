@@ -37,6 +37,9 @@ describe("the demo's control plane", () => {
     checked("getNode", await client.getNode("h100-01"));
     const { items: read } = checked("acceleratorReadings", await client.acceleratorReadings({ limit: 500 }));
     expect(read).toHaveLength(64);
+    const memoryGib = (node: string): number =>
+      (read.find((each) => each.node === node)?.accelerators[0]?.memoryTotalMib ?? 0) / 1024;
+    expect([memoryGib("h100-01"), memoryGib("h200-01")]).toEqual([80, 141]);
     const telemetry = checked("nodeTelemetry", await client.nodeTelemetry("h100-01"));
     expect(telemetry.history).toHaveLength(8);
     checked("teams", await client.teams({ limit: 500 }));

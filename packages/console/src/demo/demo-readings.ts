@@ -1,6 +1,7 @@
 /** Readings of simulated accelerators: they follow what their work reports, as a vendor's tool would see it. */
 import { nodeUse, forEachRange } from "@headroom/engine";
 import type { AttemptId, Engine, NodeId } from "@headroom/engine";
+import { findAccelerator } from "@headroom/perf";
 import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AcceleratorHistory, AcceleratorReading, NodeReadings, NodeTelemetryQuery } from "@headroom/protocol";
 import { drawBelow } from "@headroom/sim";
@@ -12,7 +13,6 @@ const IDLE_WATTS = 70;
 const BUSY_WATTS = 560;
 const IDLE_C = 31;
 const BUSY_C = 34;
-const MEMORY_MIB = 80 * 1024;
 const IDLE_MEMORY_MIB = 4;
 /** Work that has not reported yet, and tasks of arrays, which report nothing. */
 const UNREPORTED_BUSY_MILLI = 900;
@@ -46,6 +46,12 @@ export class DemoReadings {
   }
 }
 
+/** A type that the catalogue does not know has as much memory as an H100. */
+const MEMORY_GIB_UNKNOWN = 80;
+
+const memoryMibOf = (acceleratorType: string): number =>
+  (findAccelerator(acceleratorType)?.memoryGib ?? MEMORY_GIB_UNKNOWN) * 1024;
+
 function readingsOf(engine: Engine, node: NodeId, newest: NewestReports): NodeReadings {
   const { state } = engine;
   const atMs = state.nowMs;
@@ -59,6 +65,7 @@ function readingsOf(engine: Engine, node: NodeId, newest: NewestReports): NodeRe
         forEachRange(worker.accelerators, (first, last) => {
           for (let index = first; index <= last; index++) holders.set(index, attemptId);
         });
+  const memoryMib = memoryMibOf(known.acceleratorType);
   const minute = Math.floor(atMs / 60_000);
   const accelerators = Array.from({ length: known.acceleratorCount }, (_, index): AcceleratorReading => {
     const holder = holders.get(index);
@@ -72,7 +79,7 @@ function readingsOf(engine: Engine, node: NodeId, newest: NewestReports): NodeRe
       index,
       busyMilli,
       memoryUsedMib: used,
-      memoryTotalMib: MEMORY_MIB,
+      memoryTotalMib: memoryMib,
       temperatureC: IDLE_C + Math.round((BUSY_C * busyMilli) / 1000) + (noise % 3),
       powerMilliwatts: 1000 * (IDLE_WATTS + Math.round((BUSY_WATTS * busyMilli) / 1000)),
       errorCount: 0,

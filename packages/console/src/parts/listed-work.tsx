@@ -34,7 +34,11 @@ export function ListedWork<Work extends { readonly workloadId: string; readonly 
           <thead className="border-b border-line text-xs text-ink-3">
             <tr>
               {["Workload", "Team", ...columns].map((column) => (
-                <th key={column} scope="col" className="px-4 py-2 font-medium">
+                <th
+                  key={column}
+                  scope="col"
+                  className={`px-4 py-2 font-medium ${column === "Team" ? "hidden sm:table-cell" : ""}`}
+                >
                   {column}
                 </th>
               ))}
@@ -52,7 +56,7 @@ export function ListedWork<Work extends { readonly workloadId: string; readonly 
                     {each.name}
                   </Link>
                 </th>
-                <td className="px-4 py-1.5 text-ink-2">{each.team}</td>
+                <td className="hidden px-4 py-1.5 text-ink-2 sm:table-cell">{each.team}</td>
                 {cells(each)}
               </tr>
             ))}

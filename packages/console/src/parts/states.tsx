@@ -1,5 +1,7 @@
 /** Placeholders for content that is loading, empty or failed. */
+import { useSyncExternalStore } from "react";
 import type { ReactElement, ReactNode } from "react";
+import { useSession } from "../connect/session.ts";
 import { problemText } from "../format/problem-text.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -51,8 +53,11 @@ export function Loading({ label, rows = 8 }: { readonly label: string; readonly 
   );
 }
 
-/** Shown beside data that may be outdated. */
-export function StaleNotice({ error }: { readonly error: unknown }): ReactElement {
+/** Shown beside data that may be outdated. Without a connection the banner above the page says so for all of it. */
+export function StaleNotice({ error }: { readonly error: unknown }): ReactElement | null {
+  const { feed } = useSession();
+  const { phase } = useSyncExternalStore(feed.subscribeState, () => feed.state);
+  if (phase === "interrupted") return null;
   return (
     <p
       role="status"

@@ -24,7 +24,7 @@ interface TimeChartProps {
   /** The vertical axis reaches at least this. */
   readonly max?: number;
   readonly text: (value: number) => string;
-  /** Name of the newest time; default: now. */
+  /** Name of the newest time, in place of the time itself. */
   readonly endLabel?: string;
 }
 
@@ -50,15 +50,7 @@ const strokes: Readonly<Record<ChartTone, string>> = {
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-export function TimeChart({
-  label,
-  unit,
-  atMs,
-  series,
-  max = 0,
-  text,
-  endLabel = "Now",
-}: TimeChartProps): ReactElement {
+export function TimeChart({ label, unit, atMs, series, max = 0, text, endLabel }: TimeChartProps): ReactElement {
   const [chosen, setChosen] = useState<number | null>(null);
   const last = atMs.length - 1;
   const index = chosen === null ? last : Math.min(chosen, last);
@@ -75,7 +67,7 @@ export function TimeChart({
   return (
     <figure className="px-4 pt-3 pb-3">
       <Reading
-        time={chosen === null ? endLabel : clockText(atMs[index] ?? 0)}
+        time={chosen === null && endLabel !== undefined ? endLabel : clockText(atMs[index] ?? 0)}
         series={series}
         index={index}
         text={text}
@@ -91,7 +83,7 @@ export function TimeChart({
         </div>
         <div className="relative h-40 min-w-0 flex-1" onPointerMove={point} onPointerLeave={() => setChosen(null)}>
           <Plot
-            label={`${label}. ${series.map(({ name, values }) => `${name}: ${range(values, { text, endLabel })}`).join("; ")}.`}
+            label={`${label}. ${series.map(({ name, values }) => `${name}: ${range(values, { text, endLabel: endLabel ?? "now" })}`).join("; ")}.`}
             scale={{ atMs, top }}
             areas={areas}
             lines={lines}

@@ -9,6 +9,8 @@ import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 export interface Column<Row> {
   readonly id: string;
   readonly header: string;
+  /** In place of the header's text. */
+  readonly headerControl?: ReactNode;
   readonly cell: (row: Row, index: number) => ReactNode;
   /** Alignment, and the widths at which the column is shown; the same for header and cells. */
   readonly className?: string;
@@ -72,7 +74,13 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>): ReactElement {
                 role="columnheader"
                 className={`truncate py-2 text-xs font-medium text-ink-3 ${column.className ?? ""}`}
               >
-                {column.isHeaderHidden === true ? <span className="sr-only">{column.header}</span> : column.header}
+                {column.headerControl !== undefined ? (
+                  column.headerControl
+                ) : column.isHeaderHidden === true ? (
+                  <span className="sr-only">{column.header}</span>
+                ) : (
+                  column.header
+                )}
               </span>
             ))}
           </div>

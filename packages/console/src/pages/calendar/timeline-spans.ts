@@ -6,7 +6,12 @@ export interface TimelineSpan {
   readonly kind: "maintenance" | "reservation" | "schedule";
   /** In their order, within the range of the timeline. */
   readonly spans: readonly { readonly fromMs: number; readonly toMs: number }[];
+  /** The last due time that is known: further runs follow within the range. `null`: none do, or it is no schedule. */
+  readonly moreAfterMs: number | null;
 }
+
+/** Due times that a schedule is listed with at most (`nextAtsMs` of the API). */
+const DUE_KNOWN_MAX = 5;
 
 interface Range {
   readonly items: readonly CalendarItem[];
@@ -19,13 +24,24 @@ export function spansIn({ items, schedules, fromMs, toMs }: Range): readonly Tim
   const windows = items.flatMap(({ entry }): TimelineSpan[] => {
     if (entry.kind === "tariff" || entry.endMs <= fromMs || entry.startMs >= toMs) return [];
     const span = { fromMs: Math.max(fromMs, entry.startMs), toMs: Math.min(toMs, entry.endMs) };
-    return [{ name: entry.name, kind: entry.kind, spans: [span] }];
+    return [{ name: entry.name, kind: entry.kind, spans: [span], moreAfterMs: null }];
   });
   const runs = schedules.flatMap(({ schedule, nextAtsMs }): TimelineSpan[] => {
     const due = nextAtsMs.filter((atMs) => atMs >= fromMs && atMs < toMs);
-    return due.length === 0
-      ? []
-      : [{ name: schedule.name, kind: "schedule", spans: due.map((atMs) => ({ fromMs: atMs, toMs: atMs })) }];
+    if (due.length === 0) return [];
+    const spans = due.map((atMs) => ({ fromMs: atMs, toMs: atMs }));
+    const last = nextAtsMs.at(-1) ?? toMs;
+    const moreAfterMs = nextAtsMs.length >= DUE_KNOWN_MAX && last < toMs ? last : null;
+    return [{ name: schedule.name, kind: "schedule", spans, moreAfterMs }];
   });
   return [...windows, ...runs];
+}
+
+/** Midnights of the reader's time zone within the range, one in `everyDays`. */
+export function midnightsIn({ fromMs, toMs }: Pick<Range, "fromMs" | "toMs">, everyDays: number): readonly number[] {
+  const found: number[] = [];
+  const at = new Date(fromMs);
+  at.setHours(24, 0, 0, 0);
+  for (; at.getTime() < toMs; at.setDate(at.getDate() + everyDays)) found.push(at.getTime());
+  return found;
 }

@@ -1,7 +1,7 @@
 import type { Event, EventEnvelope } from "@headroom/protocol";
 import { eventText, eventTitles, isInternalEvent } from "@headroom/views";
 import { describe, expect, it } from "vitest";
-import { eventNames, teamOfEvent, withNames, workloadOfEvent } from "./event-names.ts";
+import { eventNames, teamOfEvent, withLocalTimes, withNames, workloadOfEvent } from "./event-names.ts";
 
 const common = { version: 1, atMs: 0 };
 const placed = {
@@ -30,6 +30,23 @@ describe("names of events", () => {
   it("puts names where sentences have ids", () => {
     expect(withNames(eventText(started).sentence, names)).toBe("Attempt 2 of talks started.");
     expect(withNames(eventText(placed).sentence, names)).toMatch(/^Attempt 2 of talks was placed/);
+  });
+
+  it("tells the tasks of a batch array apart", () => {
+    const array = { ...submitted, workloadId: "w4", spec: { name: "sweep", team: "research" } } as unknown as Event;
+    const inTask = { ...placed, attemptId: "w4.7.2", workloadId: "w4", task: 7 } as Event;
+    const known = eventNames({
+      events: [array, inTask].map((event, index) => ({ sequence: index, event })),
+      nodes: [],
+      newest: [],
+    });
+    expect(withNames(eventText(inTask).sentence, known)).toMatch(/^Attempt 2 of task 7 of sweep was placed/);
+    expect(withNames("Attempt w4.3.1 started.", known)).toBe("Attempt 1 of task 3 of sweep started.");
+  });
+
+  it("writes instants in the reader's time zone", () => {
+    const text = withLocalTimes("from 2026-01-06T17:00:00Z until 2026-01-06T20:00:00.500Z.", (atMs) => `@${atMs}`);
+    expect(text).toBe(`from @${Date.UTC(2026, 0, 6, 17)} until @${Date.UTC(2026, 0, 6, 20, 0, 0, 500)}.`);
   });
 
   it("finds workload and team of an attempt's event", () => {

@@ -34,15 +34,24 @@ export function eventNames({ events, nodes, newest }: Sources): EventNames {
   return { workloads, attempts };
 }
 
+interface NamedAttempt {
+  readonly workloadId: string;
+  readonly number: number | null;
+  /** `null`: not of a batch array, or not known. */
+  readonly task: number | null;
+}
+
 /** The engine composes the id of an attempt: workload, task in a batch array, number. */
-function attemptOf(
-  id: string,
-  { workloads, attempts }: EventNames,
-): { workloadId: string; number: number | null } | null {
+function attemptOf(id: string, { workloads, attempts }: EventNames): NamedAttempt | null {
   const known = attempts.get(id);
-  if (known !== undefined && known.number !== null) return known;
-  const [, workloadId = "", number] = /^(.+?)(?:\.\d+)?\.(\d+)$/.exec(id) ?? [];
-  return workloads.has(workloadId) ? { workloadId, number: Number(number) } : (known ?? null);
+  const [, prefix = "", task, number] = /^(.+?)(?:\.(\d+))?\.(\d+)$/.exec(id) ?? [];
+  const workloadId = known?.workloadId ?? prefix;
+  if (known === undefined && !workloads.has(prefix)) return null;
+  return {
+    workloadId,
+    number: known?.number ?? (number === undefined ? null : Number(number)),
+    task: task === undefined ? null : Number(task),
+  };
 }
 
 /** The workload that an event is about; `null`: none, or not known any more. */
@@ -68,6 +77,14 @@ export function withNames(sentence: string, names: EventNames): string {
     const attempt = attemptOf(word, names);
     const name = attempt === null ? undefined : workloads.get(attempt.workloadId)?.name;
     if (attempt === null || name === undefined) return word;
-    return attempt.number === null ? `of ${name}` : `${attempt.number} of ${name}`;
+    const work = attempt.task === null ? name : `task ${attempt.task} of ${name}`;
+    return attempt.number === null ? `of ${work}` : `${attempt.number} of ${work}`;
   });
+}
+
+/** The sentence with instants in the reader's time zone: `6 Jan 17:00:00` where it has `2026-01-06T17:00:00Z`. */
+export function withLocalTimes(sentence: string, textOf: (atMs: number) => string): string {
+  return sentence.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g, (instant) =>
+    textOf(Date.parse(instant)),
+  );
 }

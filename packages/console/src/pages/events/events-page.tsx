@@ -7,6 +7,7 @@ import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } 
 import type { ReactElement } from "react";
 import { useClient, useSession } from "../../connect/session.ts";
 import { newestWorkloadsQuery, nodesQuery } from "../../data/queries.ts";
+import { dayTimeText } from "../../format/moment.ts";
 import { Button } from "../../parts/button.tsx";
 import { SearchInput, Select } from "../../parts/controls.tsx";
 import { Drawer } from "../../parts/dialog.tsx";
@@ -16,7 +17,7 @@ import { TeamFilter } from "../../parts/team-filter.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 import { VirtualTable, type Column } from "../../parts/virtual-table.tsx";
 import type { EventsSearch } from "../../routes/search-params.ts";
-import { eventNames, teamOfEvent, withNames, workloadOfEvent, type EventNames } from "./event-names.ts";
+import { eventNames, teamOfEvent, withLocalTimes, withNames, workloadOfEvent, type EventNames } from "./event-names.ts";
 
 const route = getRouteApi("/events");
 
@@ -69,7 +70,7 @@ export function EventsPage(): ReactElement {
           keyOf={({ envelope }) => String(envelope.sequence)}
           columns={columns}
           template="grid-cols-[5.5rem_1fr] md:grid-cols-[7.5rem_10rem_minmax(0,1fr)_minmax(6rem,10rem)_minmax(6rem,9rem)]"
-          rowHeightPx={36}
+          rowHeightPx={44}
           footer={<Older live={live} />}
         />
       )}
@@ -236,7 +237,7 @@ function toRows(
       const workloadId = workloadOfEvent(envelope.event, names);
       const row: EventRow = {
         envelope,
-        sentence: withNames(eventText(envelope.event).sentence, names),
+        sentence: withLocalTimes(withNames(eventText(envelope.event).sentence, names), dayTimeText),
         workloadId,
         workloadName: workloadId === null ? null : (names.workloads.get(workloadId)?.name ?? workloadId),
         team: teamOfEvent(envelope.event, names),
@@ -292,7 +293,16 @@ const columns: readonly Column<EventRow>[] = [
     className: "hidden md:block",
     cell: ({ envelope }) => eventTitle(envelope.event.kind).title,
   },
-  { id: "sentence", header: "What happened", cell: ({ sentence }) => <span title={sentence}>{sentence}</span> },
+  {
+    id: "sentence",
+    header: "What happened",
+    isWrapping: true,
+    cell: ({ sentence }) => (
+      <span className="line-clamp-2" title={sentence}>
+        {sentence}
+      </span>
+    ),
+  },
   {
     id: "workload",
     header: "Workload",

@@ -16,7 +16,7 @@ function BigNumber({ name, value, detail }: NumberProps): ReactElement {
     <div className="min-w-0 bg-surface px-4 py-3">
       <dt className="truncate text-xs font-medium text-ink-3">{name}</dt>
       <dd className="mt-0.5 text-2xl font-semibold tracking-tight">{value}</dd>
-      <dd className="mt-0.5 truncate text-xs text-ink-2">{detail}</dd>
+      <dd className="mt-0.5 text-xs text-ink-2">{detail}</dd>
     </div>
   );
 }

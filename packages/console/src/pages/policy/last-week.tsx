@@ -21,7 +21,7 @@ export function LastWeek({ preset }: { readonly preset: string }): ReactElement 
       replayed(client, { periodMs: WEEK_MS, policy: { preset } }, { signal, onProgress: setProgress }),
   });
   return (
-    <section aria-label="Replay of the last week" className="mt-3 border-t border-line pt-3">
+    <section aria-label="Replay of the last week" className="mt-3">
       <h3 className="font-medium text-ink">Replay of the last week</h3>
       {error !== null ? (
         <p className="mt-1">

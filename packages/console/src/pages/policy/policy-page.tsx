@@ -1,4 +1,5 @@
 import type { Policy } from "@headroom/protocol";
+import { plural } from "@headroom/views";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ReactElement } from "react";
@@ -60,8 +61,8 @@ export function PolicyPage(): ReactElement {
         {chosen === null || inForce.data === undefined ? null : (
           <>
             <p>The next decision uses it for all waiting work. Running work goes on.</p>
-            <Differences before={inForce.data} after={chosen} />
             <LastWeek preset={chosen.name} />
+            <Differences before={inForce.data} after={chosen} />
           </>
         )}
       </Confirm>
@@ -74,15 +75,14 @@ function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[]
   return presets.some((preset) => isSamePolicy(preset, inForce)) ? presets : [inForce, ...presets];
 }
 
-const DIFFERENCES_SHOWN = 8;
-
 function Differences({ before, after }: { readonly before: Policy; readonly after: Policy }): ReactElement {
   const [old, now] = [linesByName(before), linesByName(after)];
   const names = [...new Set([...old.keys(), ...now.keys()])].filter((name) => old.get(name) !== now.get(name));
   return (
-    <section aria-label="Differences" className="mt-3">
+    <section aria-label="Differences" className="mt-3 border-t border-line pt-3">
+      <h3 className="mb-1 font-medium text-ink">{plural(names.length, "setting")} would change</h3>
       <dl className="flex flex-col gap-1">
-        {names.slice(0, DIFFERENCES_SHOWN).map((name) => (
+        {names.map((name) => (
           <div key={name}>
             <dt className="text-xs text-ink-3">{name}</dt>
             <dd>
@@ -93,9 +93,6 @@ function Differences({ before, after }: { readonly before: Policy; readonly afte
           </div>
         ))}
       </dl>
-      {names.length > DIFFERENCES_SHOWN ? (
-        <p className="mt-1 text-xs text-ink-3">and {names.length - DIFFERENCES_SHOWN} more settings</p>
-      ) : null}
     </section>
   );
 }

@@ -7,8 +7,10 @@ import { useCallback, useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import { useClient } from "../../connect/session.ts";
 import { policyQuery } from "../../data/queries.ts";
+import { useNow } from "../../connect/use-now.ts";
 import { usePagedList, type PagedList } from "../../data/use-paged-list.ts";
 import { gangSentence, gangText } from "../../format/amounts.ts";
+import { momentText } from "../../format/moment.ts";
 import { changesQueue } from "../../live/interest.ts";
 import { useLiveQuery } from "../../live/use-live-query.ts";
 import { SearchInput } from "../../parts/controls.tsx";
@@ -194,12 +196,6 @@ const sizeColumns: readonly Column<QueueRow>[] = [
     className: "hidden md:block",
     cell: ({ entry }) => <span title={gangSentence(entry.workload.gang)}>{gangText(entry.workload.gang)}</span>,
   },
-  {
-    id: "waiting",
-    header: "Waiting",
-    className: "text-right md:text-left",
-    cell: ({ entry }) => <Span fromMs={entry.workload.submittedAtMs} />,
-  },
 ];
 
 const reasonColumns: readonly Column<QueueRow>[] = [
@@ -270,6 +266,20 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
   },
   ...sizeColumns,
   {
+    id: "waiting",
+    header: "Waiting",
+    className: "text-right md:text-left",
+    cell: ({ entry }) => (
+      <>
+        <Span fromMs={entry.workload.submittedAtMs} />
+        <span className="block text-xs text-ink-2 md:hidden">
+          <span className="sr-only">expected start </span>
+          <ExpectedStartCell entry={entry} starts={starts} isBrief />
+        </span>
+      </>
+    ),
+  },
+  {
     id: "start",
     header: "Expected start",
     className: "hidden md:block",
@@ -281,13 +291,20 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
 interface ExpectedStartCellProps {
   readonly entry: QueueEntry;
   readonly starts: ReadonlyMap<string, StartEstimate> | null;
+  /** In a line of its own below another value. */
+  readonly isBrief?: boolean;
 }
 
-function ExpectedStartCell({ entry, starts }: ExpectedStartCellProps): ReactElement {
-  if (canNeverStart(entry)) return <Badge tone="bad">Cannot start</Badge>;
+function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCellProps): ReactElement {
+  const nowMs = useNow();
+  if (canNeverStart(entry))
+    return isBrief ? <span className="text-bad">cannot start</span> : <Badge tone="bad">Cannot start</Badge>;
   const estimate = starts?.get(entry.workload.id);
   if (estimate === undefined) return <span className="text-ink-3">{starts === null ? "…" : "–"}</span>;
   if (estimate.p50AtMs === null) return <span className="text-ink-3">beyond forecast</span>;
+  // Forecasts are asked rarely: the expected time passes before the next one.
+  if (estimate.p50AtMs <= nowMs) return <span title={estimate.sentence}>any moment</span>;
+  if (isBrief) return <>starts {momentText(estimate.p50AtMs, nowMs)}</>;
   return (
     <span title={estimate.sentence}>
       <Moment atMs={estimate.p50AtMs} />

@@ -49,15 +49,18 @@ function Mark({ at, look, name }: { readonly at: number; readonly look: string; 
   return <span data-mark={name} className={`absolute ${look}`} style={{ left: `min(${at}%, calc(100% - 2px))` }} />;
 }
 
-function quotaSentence({ resource, held, guarantee, limit, entitlement }: ResourceUse): string {
+const quotaSentence = (use: ResourceUse): string =>
+  `${use.resource}: ${amountText(use.resource, use.held)} held, ${quotaAmounts(use)}`;
+
+/** `no guarantee, entitled to 5 now, limit 32`. */
+export function quotaAmounts({ resource, guarantee, limit, entitlement }: ResourceUse): string {
   const text = (amount: number): string => amountText(resource, amount);
   const parts = [
-    `${text(held)} held`,
     guarantee === null ? "no guarantee" : `${text(guarantee)} guaranteed`,
     ...(entitlement === null ? [] : [`entitled to ${text(entitlement)} now`]),
     limit === null ? "no limit" : `limit ${text(limit)}`,
   ];
-  return `${resource}: ${parts.join(", ")}`;
+  return parts.join(", ");
 }
 
 export function QuotaLegend(): ReactElement {

@@ -11,7 +11,7 @@ import { useLiveQuery } from "../../live/use-live-query.ts";
 import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Failure, Loading, StaleNotice } from "../../parts/states.tsx";
-import { QuotaBar, QuotaLegend } from "./quota-bar.tsx";
+import { QuotaBar, QuotaLegend, quotaAmounts } from "./quota-bar.tsx";
 import { BudgetNotice, TeamBudget } from "./team-budget.tsx";
 import { TeamEditor } from "./team-editor.tsx";
 import { teamRows, type TeamRow } from "./team-tree.ts";
@@ -165,6 +165,9 @@ function ResourceUses({ uses, totals }: ResourceUsesProps): ReactElement {
           <span className="truncate text-ink-2">{use.resource === "accelerators" ? "all types" : use.resource}</span>
           <span className="order-last col-span-2 sm:order-none sm:col-span-1">
             <QuotaBar use={use} fleetTotal={totals.get(use.resource)} />
+            <span aria-hidden="true" className="block text-xs text-ink-3 sm:hidden">
+              {quotaAmounts(use)}
+            </span>
           </span>
           <Amount use={use} amount={use.held} name="held" isStrong />
           <Amount use={use} amount={use.guarantee} name="guaranteed" />

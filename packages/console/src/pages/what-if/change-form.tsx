@@ -94,12 +94,12 @@ function PoolFields({ nodes, pools, counts, onCounts }: PoolFieldsProps): ReactE
   return (
     <fieldset>
       <legend className="mb-1 font-medium">Add or remove nodes</legend>
-      <div className="flex flex-wrap gap-x-5 gap-y-2">
+      <div className="flex flex-col gap-2">
         {pools.map((pool) => {
           const there = usableCount(nodes, pool);
           const id = `what-if-pool-${pool}`;
           return (
-            <label key={pool} htmlFor={id} className="flex items-center gap-2 text-ink-2">
+            <label key={pool} htmlFor={id} className="flex items-center justify-between gap-2 text-ink-2">
               <span>
                 {pool} <span className="text-ink-3">({there} up)</span>
               </span>
@@ -130,8 +130,8 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
   return (
     <fieldset>
       <legend className="mb-1 font-medium">Add a pool</legend>
-      <div className="flex flex-wrap items-center gap-x-5 gap-y-2 text-ink-2">
-        <label htmlFor="what-if-new-type" className="flex items-center gap-2">
+      <div className="flex flex-col gap-2 text-ink-2">
+        <label htmlFor="what-if-new-type" className="flex items-center justify-between gap-2">
           Type
           <input
             id="what-if-new-type"
@@ -141,7 +141,7 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
             onChange={({ target }) => onPool({ ...known, acceleratorType: target.value })}
           />
         </label>
-        <label htmlFor="what-if-new-nodes" className="flex items-center gap-2">
+        <label htmlFor="what-if-new-nodes" className="flex items-center justify-between gap-2">
           New nodes
           <NumberInput
             id="what-if-new-nodes"
@@ -151,7 +151,7 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
             onValue={(nodes) => onPool({ ...known, nodes: nodes ?? 0 })}
           />
         </label>
-        <label htmlFor="what-if-new-accelerators" className="flex items-center gap-2">
+        <label htmlFor="what-if-new-accelerators" className="flex items-center justify-between gap-2">
           Accelerators of each
           <NumberInput
             id="what-if-new-accelerators"
@@ -162,12 +162,15 @@ function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElemen
           />
         </label>
         {sites.length < 2 ? null : (
-          <Select
-            label="Site of the new pool"
-            value={known.site}
-            options={sites.map((site) => ({ value: site, label: site }))}
-            onValue={(site) => onPool({ ...known, site })}
-          />
+          <div className="flex items-center justify-between gap-2">
+            <span aria-hidden="true">Site</span>
+            <Select
+              label="Site of the new pool"
+              value={known.site}
+              options={sites.map((site) => ({ value: site, label: site }))}
+              onValue={(site) => onPool({ ...known, site })}
+            />
+          </div>
         )}
       </div>
     </fieldset>

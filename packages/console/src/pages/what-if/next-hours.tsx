@@ -1,7 +1,7 @@
 import type { WhatIfAnswer } from "@headroom/protocol";
-import { grouped, startsEarlier, teamShares } from "@headroom/views";
+import { grouped, startsEarlier, teamOutcomes, teamShares, type TeamOutcome } from "@headroom/views";
 import { useMutation } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../../connect/session.ts";
 import { spanText } from "../../format/amounts.ts";
@@ -47,23 +47,34 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
     onChange(next);
     if (isChange(next)) ask.mutate(next);
   };
+  const result = useRef<HTMLDivElement>(null);
+  // On a narrow screen the result is below the form, out of sight.
+  useEffect(() => {
+    if (ask.data !== undefined && (result.current?.getBoundingClientRect().top ?? 0) > window.innerHeight / 2)
+      result.current?.scrollIntoView({ block: "start" });
+  }, [ask.data]);
   return (
     <div className="grid max-w-7xl items-start gap-4 px-4 pb-6 md:px-6 lg:grid-cols-[22rem_1fr]">
       <ChangeForm change={change} onChange={onChange} onLose={lose} {...situation}>
-        <div className="flex flex-wrap items-center justify-between gap-3">
-          <Segments
-            label="Hours ahead"
-            name="hours"
-            value={hours}
-            options={horizons.map((value) => ({ value, label: `${value} h` }))}
-            onValue={setHours}
-          />
+        <div className="flex flex-wrap items-end justify-between gap-3">
+          <div>
+            <p aria-hidden="true" className="mb-1 font-medium">
+              Hours ahead
+            </p>
+            <Segments
+              label="Hours ahead"
+              name="hours"
+              value={hours}
+              options={horizons.map((value) => ({ value, label: `${value} h` }))}
+              onValue={setHours}
+            />
+          </div>
           <Button look="primary" disabled={!isChange(change) || ask.isPending} onClick={() => ask.mutate(change)}>
             {ask.isPending ? "Simulating" : "Simulate"}
           </Button>
         </div>
       </ChangeForm>
-      <div className="flex min-w-0 flex-col gap-4" aria-live="polite" aria-busy={ask.isPending}>
+      <div ref={result} className="flex min-w-0 flex-col gap-4" aria-live="polite" aria-busy={ask.isPending}>
         {ask.error !== null ? (
           <Failure error={ask.error} onRetry={() => ask.mutate(change)} />
         ) : ask.data === undefined ? (
@@ -141,43 +152,32 @@ function lastMovedStartMs({ moved, fromMs, horizonMs }: WhatIfAnswer): number {
   return within.reduce<number>((last, atMs) => Math.max(last, atMs ?? fromMs), fromMs);
 }
 
-/** Below this, a team's mean use counts as unchanged. */
-const NOTICEABLE = 0.05;
-
-/** The result in one look: which teams get more accelerators, which fewer, and how many. */
+/** The result in one look: which teams the change helps, which it harms, and by how much. */
 function GainsAndLosses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
-  const shares = teamShares(answer).map(({ team, presentMean, changedMean }) => ({
-    team,
-    difference: changedMean - presentMean,
-  }));
-  const gains = shares.filter(({ difference }) => difference > NOTICEABLE);
-  const losses = shares.filter(({ difference }) => difference < -NOTICEABLE);
+  const teams = teamOutcomes(answer);
   return (
-    <dl className="grid gap-x-6 gap-y-2 px-4 pt-3 sm:grid-cols-2">
-      <Outcome title="Gains" teams={gains} className="text-good" none="No team gains accelerators." />
-      <Outcome title="Loses" teams={losses} className="text-bad" none="No team loses accelerators." />
+    <dl className="flex flex-col gap-y-2 px-4 pt-3">
+      <Outcome title="Gains" teams={teams.filter(({ outcome }) => outcome === "gains")} none="No team gains." />
+      <Outcome title="Loses" teams={teams.filter(({ outcome }) => outcome === "loses")} none="No team loses." />
     </dl>
   );
 }
 
 interface OutcomeProps {
-  readonly title: string;
-  readonly teams: readonly { readonly team: string; readonly difference: number }[];
-  readonly className: string;
+  readonly title: "Gains" | "Loses";
+  readonly teams: readonly TeamOutcome[];
   readonly none: string;
 }
 
-function Outcome({ title, teams, className, none }: OutcomeProps): ReactElement {
+function Outcome({ title, teams, none }: OutcomeProps): ReactElement {
   return (
     <div>
       <dt className="text-xs font-medium text-ink-3">{title}</dt>
       {teams.length === 0 ? <dd className="text-ink-2">{none}</dd> : null}
-      {teams.map(({ team, difference }) => (
-        <dd key={team} className="flex justify-between gap-3">
-          <span>{team}</span>
-          <span className={`font-medium ${className}`}>
-            {signed(difference)} accelerators<span className="sr-only"> on average</span>
-          </span>
+      {teams.map(({ team, sentence }) => (
+        <dd key={team} className="flex flex-wrap gap-x-3">
+          <span className="w-40 font-medium">{team}</span>
+          <span className={title === "Gains" ? "text-good" : "text-bad"}>{sentence}</span>
         </dd>
       ))}
     </div>

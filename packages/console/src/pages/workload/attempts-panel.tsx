@@ -75,6 +75,9 @@ function Key(): ReactElement {
         <span className="h-2 w-3 bg-run-soft outline outline-run" /> launching
       </span>
       <span className="flex items-center gap-1.5">
+        <span className="h-2 w-3 bg-run" /> running
+      </span>
+      <span className="flex items-center gap-1.5">
         <span className="h-3 w-0.5 bg-ink" /> checkpoint
       </span>
     </p>

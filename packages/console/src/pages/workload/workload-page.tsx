@@ -96,6 +96,7 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
         {isOver || workload.tasks.waiting === 0 ? null : <WaitingPanel workloadId={workload.id} />}
         <ProgressPanel workload={workload} history={history} isSimulated={demo !== null} />
         {demo === null && workload.kind === "train" ? <StepPanel workloadId={workload.id} /> : null}
+        {demo === null && workload.tasks.active > 0 ? <UsagePanel workloadId={workload.id} /> : null}
         <AttemptsPanel workload={workload} checkpoints={history.checkpoints} />
         <StoryPanel history={history} />
         {demo === null ? (
@@ -134,7 +135,6 @@ function Panels({ workload }: { readonly workload: Workload }): ReactElement {
             ]}
           />
         </Panel>
-        {demo === null && workload.tasks.active > 0 ? <UsagePanel workloadId={workload.id} /> : null}
         <SpecPanel workload={workload} />
       </div>
     </div>

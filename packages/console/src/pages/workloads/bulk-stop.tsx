@@ -13,6 +13,7 @@ export interface ChosenWorkloads {
   /** Names by id. */
   readonly chosen: ReadonlyMap<string, string>;
   readonly toggle: (workload: WorkloadSummary) => void;
+  readonly choose: (workloads: readonly WorkloadSummary[]) => void;
   readonly clear: () => void;
 }
 
@@ -26,6 +27,8 @@ export function useSelection(): ChosenWorkloads {
         if (!next.delete(id)) next.set(id, name);
         return next;
       }),
+    choose: (workloads) =>
+      setChosen((now) => new Map([...now, ...workloads.map(({ id, name }) => [id, name] as const)])),
     clear: () => setChosen(new Map()),
   };
 }

@@ -165,7 +165,10 @@ function WorkloadTable({ selection }: { readonly selection: ChosenWorkloads }): 
           rows={list.items}
           rowCount={list.isComplete ? list.items.length : -2}
           keyOf={idOf}
-          columns={columnsWith(selection)}
+          columns={columnsWith(
+            selection,
+            list.items.filter(({ endedAtMs }) => endedAtMs === null),
+          )}
           template="grid-cols-[1.5rem_1fr_auto] md:grid-cols-[1.5rem_minmax(8rem,1.4fr)_6.5rem_minmax(6rem,1fr)_minmax(4.5rem,0.7fr)_4.5rem_minmax(6rem,1.1fr)_minmax(5rem,0.8fr)_4.5rem_7rem_5.5rem]"
           onShow={list.show}
           rowHeightPx={44}
@@ -192,11 +195,26 @@ function NoWorkloads({ isFiltered }: { readonly isFiltered: boolean }): ReactEle
   );
 }
 
-const columnsWith = ({ chosen, toggle }: ChosenWorkloads): readonly Column<WorkloadSummary>[] => [
+/** `open`: loaded workloads that have not ended. */
+const columnsWith = (
+  { chosen, toggle, choose, clear }: ChosenWorkloads,
+  open: readonly WorkloadSummary[],
+): readonly Column<WorkloadSummary>[] => [
   {
     id: "select",
     header: "Select",
-    isHeaderHidden: true,
+    headerControl:
+      open.length === 0 ? (
+        <span className="sr-only">Select</span>
+      ) : (
+        <input
+          type="checkbox"
+          aria-label={`Select all ${open.length} listed that have not ended`}
+          className="accent-accent"
+          checked={open.every(({ id }) => chosen.has(id))}
+          onChange={({ target }) => (target.checked ? choose(open) : clear())}
+        />
+      ),
     cell: (workload) =>
       workload.endedAtMs === null ? (
         <input
