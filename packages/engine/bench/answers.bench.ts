@@ -1,7 +1,7 @@
 /**
- * Time to explain why a workload waits and to find the smallest change of every kind that would start it. 1,000 nodes
- * of eight accelerators in leaves of 32, full; 1,000 workloads wait in 100 buckets, one of each is asked. `npm run
- * bench answers [WORLD]`; prints one JSON line for each world.
+ * Time to explain why a workload waits, and to find the smallest change of every kind that would start it. The fleet
+ * has 1,000 nodes of eight accelerators in leaves of 32 and is full; 1,000 workloads wait in 100 buckets, and one
+ * workload of each bucket is explained. `npm run bench answers [WORLD]`; prints one JSON line for each world.
  */
 import { explain, presets, smallestChanges } from "../src/index.ts";
 import type { Effect, Input, Policy, Ready, WorkloadId } from "../src/index.ts";
@@ -17,7 +17,7 @@ const teams = Array.from({ length: 10 }, (_, index) => `team${index}`);
 const teamOf = (index: number): string => teams[index % teams.length] as string;
 
 /**
- * Ten shapes for each of the ten teams: one worker and gangs, fractions of a node and whole ones, with and without
+ * Ten shapes for each of the ten teams: single workers and gangs, parts of a node and whole nodes, with and without
  * constraints.
  */
 const reservedTopology = [
@@ -127,7 +127,7 @@ function ask(bench: Bench): Record<string, unknown> {
   const cpus: number[] = [];
   const kinds = new Map<string, number>();
   for (const id of asked) {
-    // The minimum of some runs is the cost of the answer; the rest is other load of the machine.
+    // The minimum over some runs is the cost of the answer; anything above it is other load of the machine.
     const runs = Array.from({ length: REPEATS }, () =>
       measured(() => ({ verdict: explain(bench.engine, id), changes: smallestChanges(bench.engine, id) })),
     );

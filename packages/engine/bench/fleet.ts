@@ -5,7 +5,7 @@ import type { Command, Engine, Input, Policy, Ready, Team, WorkloadSpec } from "
 export interface FleetSize {
   readonly nodes: number;
   readonly perNode: number;
-  /** Nodes in a leaf of the fabric; leaves in a spine block. */
+  /** Number of nodes in a leaf of the fabric; the next field: leaves in a spine block. */
   readonly leafNodes?: number;
   readonly coresMilli?: number;
 }
@@ -124,7 +124,7 @@ export const team = (
 export interface Measured<T> {
   readonly value: T;
   readonly wallMs: number;
-  /** CPU time of the process including garbage collection, which load on the machine does not distort. */
+  /** CPU time of the process in ms, garbage collection included, which other load on the machine does not distort. */
   readonly cpuMs: number;
 }
 

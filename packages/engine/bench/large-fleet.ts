@@ -8,7 +8,7 @@ import type { Command, Input, Policy } from "../src/index.ts";
 import { Bench, measured, quantile, rounded, team } from "./fleet.ts";
 
 const [nodes = 100_000, waiting = 900_000] = process.argv.slice(2).map(Number);
-/** Submissions in one batch: arguments of one call and the text of one journal group are bounded. */
+/** Submissions in one batch: the arguments of one call and the text of one journal group are bounded. */
 const BATCH = 5000;
 const ROUNDS = 300;
 

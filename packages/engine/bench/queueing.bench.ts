@@ -23,7 +23,7 @@ interface Played {
   readonly meanWaitMs: number;
 }
 
-/** Plays arrivals to the end of the last; all that happens at one instant is one batch. */
+/** Plays arrivals until the last workload has ended; all inputs of one instant are one batch. */
 function play(bench: Bench, arrivals: readonly Arrival[]): Played {
   const sorted = arrivals.toSorted((left, right) => left.atMs - right.atMs);
   const durations = new Map<string, { readonly durationMs: number; readonly atMs: number }>();
@@ -83,8 +83,8 @@ interface Kind {
 }
 
 /**
- * Queues in cohorts, each with a quota of 20 units; unused quota is borrowable. Work is preemptible in principle, but
- * not within its run time of a second at most: reclaiming would cost more than waiting.
+ * Queues in cohorts, each with a quota of 20 units; unused quota can be borrowed. Work is preemptible in principle, but
+ * its minimum runtime covers its run time of a second at most: reclaim would cost more than waiting.
  */
 function queues(cohorts: number, perCohort: number, kinds: readonly Kind[]): Record<string, number> {
   const names = Array.from({ length: cohorts }, (_, cohort) =>
@@ -148,7 +148,10 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
       { n: 11, everyMs: 300, units: 5, runMs: 350, priority: 100 },
       { n: 4, everyMs: 700, units: 20, runMs: 700, priority: 200 },
     ]),
-  /** 640 nodes in 10 racks, 15,000 gangs that require, prefer or are spread over a rack; run times as in the baseline. Published: 401 s. */
+  /**
+   * 640 nodes in 10 racks; 15,000 gangs that require a rack, prefer one or are spread over racks; run times as in the
+   * baseline. Published: 401 s.
+   */
   "kueue-topology": () => {
     const bench = new Bench(policy, { nodes: 640, perNode: 0, leafNodes: 64, coresMilli: 96_000 });
     const reservedTopology = [
@@ -181,8 +184,9 @@ const cases: Readonly<Record<string, () => Record<string, number>>> = {
   /** Rebalancing of a whole large fleet: 10,000 nodes x 8, 100,000 jobs. */
   "armada-large": () => refilling({ nodes: 10_000, perNode: 8 }, 100_000),
   /**
-   * 500 nodes x 8, on 360 of them one movable job of 2: 41 gangs of 10 x 8 need 410 whole nodes, so 270 jobs have to move onto
-   * the other 90. Moves are unbounded here. Published: KAI 455.7 s, its start state is not stated.
+   * 500 nodes x 8; on 360 of them runs one movable job of 2 accelerators. 41 gangs of 10 x 8 need 410 whole nodes, so
+   * 270 jobs have to migrate to the other 90. The number of migrations is unbounded here. Published: KAI 455.7 s,
+   * without a stated initial state.
    */
   consolidate: () => {
     const eviction = { ...(policy.eviction as NonNullable<Policy["eviction"]>), movesMax: 10_000 };

@@ -1,5 +1,5 @@
 /**
- * Decision times of the default policy on the published performance cases of other schedulers, and on the design's
+ * Decision times of the default policy on published performance cases of other schedulers, and on the design's
  * promises. All are times of this engine alone, in memory, events and journal text included; published figures are
  * mostly end to end. `npm run bench scheduler [CASE]`; prints one JSON line for each case.
  */
@@ -38,7 +38,10 @@ const cases: Readonly<Record<string, () => Facts>> = {
       verdict: run.value.kind === "blocked" ? (run.value.reasons[0]?.kind ?? "") : run.value.kind,
     };
   },
-  /** The same, with the smallest change of every kind that would start it; the best of five. */
+  /**
+   * The full fleet of `does-not-fit`, with the smallest change of every kind that would start the gang; the best of
+   * five runs.
+   */
   "smallest-change": () => {
     const runs = Array.from({ length: 5 }, () => {
       const { bench, job } = fullNodes();
@@ -93,7 +96,7 @@ const cases: Readonly<Record<string, () => Facts>> = {
     });
     return { ...times(run), bytes: bytes.length };
   },
-  /** 10,000 nodes that run 10,000 jobs, 90,000 wait: the first round of an engine without caches. */
+  /** 10,000 nodes run 10,000 jobs and 90,000 wait: the first round of an engine without caches. */
   replan: () => {
     const bench = waiting(10_000, 90_000);
     const engine = restoreEngine(bench.engine.snapshot());
@@ -114,8 +117,8 @@ const cases: Readonly<Record<string, () => Facts>> = {
 };
 
 /**
- * 500 nodes x 8 and four teams that are guaranteed a quarter each: one borrows everything, the others reclaim one after
- * the other, then all request more. Evictions until quiescence, of any one job, and in five more rounds. Published:
+ * 500 nodes x 8 and four teams with a guarantee of a quarter each: one team borrows everything, the others reclaim one
+ * after another, then all request more. Evictions until quiescence, of any one job, and in five more rounds. Published:
  * Kueue 33 and more of a job.
  */
 function preemptions(): Facts {
@@ -173,7 +176,7 @@ function submitted({ replies }: Ready): WorkloadId {
   return reply.result.workloadId;
 }
 
-/** 500 nodes x 8 full of one team's opportunistic jobs; the team that is guaranteed them requests this shape. */
+/** 500 nodes x 8 full of one team's opportunistic jobs; a team with a guarantee for them requests this shape. */
 function reclaim(gang: { readonly workers: number; readonly accelerators: number }, jobs: number): Facts {
   const bench = new Bench(policy, { nodes: 500, perNode: 8 }, [
     team("owner", { guarantee: { accelerators: 4000 } }),

@@ -1,4 +1,4 @@
-/** A share of one accelerator, sized by its memory: the node decides which share that is. */
+/** Fractions of an accelerator that are requested by memory: the node's memory determines the share. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { smallestChanges, workloadId } from "../src/index.ts";
@@ -14,7 +14,7 @@ const poolWith = (type: string, gib: number | null): Pool => ({
   ...(gib === null ? {} : { acceleratorMemoryMib: gib * GIB }),
 });
 
-/** One node with an accelerator or more for each of these pools. */
+/** An engine with one node for each of these pools, with one accelerator or more. */
 function fleet(pools: readonly Pool[], teams: readonly Team[] = [], acceleratorCount = 1): Drive {
   const drive = new Drive();
   drive.receive(applied({ sites: [site], pools, teams: [team("default"), ...teams] }));

@@ -184,7 +184,7 @@ describe("the contract of the driver", () => {
     expect(() => engine.receive([], 0)).toThrow("receive before advance");
     engine.advance();
     expect(engine.receive([], 0).group).toBeNull();
-    // Nothing was recorded, so there is no group to sync.
+    // The batch recorded nothing, so there is no group to sync.
     expect(engine.receive([], 0).group).toBeNull();
   });
 

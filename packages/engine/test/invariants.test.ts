@@ -60,7 +60,7 @@ const classes = (world: World): QueueBucket[] => [...world.queue.classes()];
 const one = { workers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 };
 const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
-/** An error that is put into the world, and a word of the finding that must report it. */
+/** Errors planted in the world, each with a word of the finding that must report it. */
 const mutants: readonly (readonly [name: string, wrong: (world: World) => void, finding: RegExp])[] = [
   ["a free bit flipped", (world) => slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is filed as free/],
   ["a bit too many", (world) => slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is filed as free/],

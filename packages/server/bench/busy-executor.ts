@@ -1,6 +1,4 @@
-/**
- * A fleet that is always full: placed work runs for a moment and ends, so that the engine keeps deciding under load.
- */
+/** A fleet that is always full: placed work runs for a moment and ends, so that the engine decides constantly. */
 import { draw, nodeId, poolName, siteName } from "@headroom/engine";
 import type { AttemptId, Effect } from "@headroom/engine";
 import type { Executor, ExecutorInput, Inventory } from "@headroom/executors";
@@ -21,7 +19,7 @@ export class BusyExecutor implements Executor {
   readonly #nodes: number;
   readonly #runMinMs: number;
 
-  /** Run time of placed work, up to twice as long. */
+  /** Minimum run time of placed work in ms; run times are up to twice as long. */
   constructor(nodes: number = BUSY_NODES, runMinMs: number = RUN_MIN_MS) {
     this.#nodes = nodes;
     this.#runMinMs = runMinMs;
@@ -65,7 +63,7 @@ export class BusyExecutor implements Executor {
   }
 
   async *logs(): AsyncGenerator<never> {
-    // It keeps no logs.
+    // Logs are not kept.
   }
 
   usage(): Promise<null> {

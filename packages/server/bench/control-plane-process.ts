@@ -1,4 +1,7 @@
-/** The control plane under test, in a process of its own: the real driver, engine and API, over a real or a stubbed journal. */
+/**
+ * The control plane under test in a separate process: the real driver, engine and API, over a real or a stubbed
+ * journal.
+ */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import path from "node:path";
 import { createEngine, teamName, waitingSummary } from "@headroom/engine";
@@ -26,7 +29,7 @@ import { tellParent } from "./messages.ts";
 import type { ControlPlaneConfig, ControlPlaneFigures } from "./messages.ts";
 import { StubbedJournal } from "./stubbed-journal.ts";
 
-/** Histograms of the loop's delay include the interval at which they sample. */
+/** Sampling interval in ms, which histograms of the loop's delay include. */
 const LOOP_SAMPLE_MS = 5;
 const token = "benchmark-token-benchmark-token-benchmark";
 const log: DriverLog = { info: () => undefined, warn: console.warn, error: console.error };
@@ -140,7 +143,7 @@ async function preload(target: Driver, count: number, workers: number): Promise<
   }
 }
 
-/** Starts measuring; the returned function ends it and gives the figures. */
+/** Starts measuring; the returned function stops and returns the figures. */
 async function begin(): Promise<() => Promise<ControlPlaneFigures>> {
   const delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
   delay.enable();

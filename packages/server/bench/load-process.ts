@@ -1,6 +1,6 @@
 /**
- * Submits workloads over raw sockets, one request in flight on each connection. Leaner than any HTTP client, so that on two
- * cores the control plane is what is measured.
+ * Submits workloads over raw sockets, one request in flight on each connection. It uses less CPU than any HTTP client,
+ * so that on two cores the control plane is measured and not the client.
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -19,7 +19,9 @@ let refusedCount = 0;
 let latencyMaxMs = 0;
 let isOver = false;
 
-/** A request with a number in its name and its key; only those digits change between requests. */
+/**
+ * A request with a number in the workload's name and in the idempotency key; only those digits change between requests.
+ */
 class RequestTemplate {
   readonly #bytes: Buffer;
   readonly #places: number[] = [];

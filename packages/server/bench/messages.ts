@@ -17,7 +17,7 @@ export interface ControlPlaneReady {
   readonly token: string;
 }
 
-/** Over the measured time only. */
+/** Figures of the measured time only. */
 export interface ControlPlaneFigures {
   readonly submittedCount: number;
   readonly endedCount: number;
@@ -38,7 +38,7 @@ export interface LoadConfig {
   readonly token: string;
   readonly connections: number;
   readonly durationMs: number;
-  /** Pause between an answer and the next request of a connection; absent: none. */
+  /** Pause in ms between an answer and the connection's next request; absent: none. */
   readonly pauseMs?: number;
 }
 

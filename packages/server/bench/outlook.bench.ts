@@ -1,8 +1,8 @@
 /**
  * Forecast questions to a real control plane over HTTP while workloads are submitted: what-ifs, changes that would
- * start waiting work, start estimates; and downloads of the state, on which browsers compute what-ifs. 1,000 nodes of
- * eight accelerators, 1,000 workloads of whole nodes in gangs of two, half of them waiting. Prints response times and
- * the event-loop delay of the control plane. `npm run bench outlook`; option `--seconds N` for each kind of question
+ * start waiting work, start estimates, and downloads of the state, on which browsers compute what-ifs. 1,000 nodes of
+ * eight accelerators and 1,000 workloads of whole nodes in gangs of two, half of them waiting. Prints response times
+ * and the control plane's event-loop delay. `npm run bench outlook`; option `--seconds N` for each kind of question
  * (10).
  */
 import { fork } from "node:child_process";
@@ -17,7 +17,7 @@ import type { HeadroomClient } from "@headroom/protocol";
 import type { ControlPlaneConfig, ControlPlaneFigures, ControlPlaneReady } from "./messages.ts";
 
 const WORKLOADS = 1000;
-/** Twenty submissions a second in the background. */
+/** Interval of background submissions in ms: twenty a second. */
 const SUBMISSION_INTERVAL_MS = 50;
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "10" } } });
 
@@ -35,7 +35,7 @@ interface Asked {
 const part = (sorted: readonly number[], share: number): number =>
   Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN) * 10) / 10;
 
-/** Asks one question after the other for some seconds, beside the submissions. */
+/** Asks one question after another for some seconds while submissions continue. */
 async function during(child: ChildProcess, question: string, ask: () => Promise<unknown>): Promise<Asked> {
   await ask();
   child.send("begin");

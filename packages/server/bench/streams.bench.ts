@@ -16,9 +16,9 @@ import type { ControlPlaneFigures, ControlPlaneReady, LoadFigures, ReadersConfig
 const WAITING = 50_000;
 const CATCHING_UP = 32;
 const READERS_MAX = 256;
-/** A submission every 20 ms: enough to notice a pause, too few to be a load. */
+/** Interval of probing submissions in ms: short enough to notice a pause, long enough not to be a load. */
 const PROBE_PAUSE_MS = 20;
-/** Longer than every scenario; the prober is ended with its scenario. */
+/** Longer than every scenario; a scenario ends its probing process. */
 const IDLE_MS = 5_000;
 const targets = { loopDelayP99Ms: 25 };
 

@@ -10,7 +10,7 @@ import type {
   SnapshotReceipt,
 } from "@headroom/journal";
 
-/** Acknowledges at once and keeps nothing: what the same route costs without durability. */
+/** A journal that acknowledges at once and keeps nothing: it shows the cost of the route without durability. */
 export class StubbedJournal implements Journal {
   readonly journalId = "stubbed";
   readonly place = "nowhere";

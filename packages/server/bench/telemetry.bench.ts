@@ -1,6 +1,6 @@
 /**
- * 10,000 attempts that report every two seconds, on the real control plane: how much the journal grows, how late the event loop runs,
- * and whether every attempt has its chart. Options: `--seconds N` (3600), `--attempts N` (10000), `--json`.
+ * 10,000 attempts that report every two seconds, on the real control plane: growth of the journal, delay of the event
+ * loop, and whether every attempt has its chart. Options: `--seconds N` (3600), `--attempts N` (10000), `--json`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { startControlPlane } from "../src/server.ts";
 import type { Driver } from "../src/driver/driver.ts";
 import { ReportingExecutor } from "./reporting-executor.ts";
 
-/** The histogram's samples include the interval at which they are taken. */
+/** Sampling interval in ms, which the histogram's samples include. */
 const LOOP_SAMPLE_MS = 5;
 const SUBMITTED_AT_ONCE = 500;
 const targets = { journalGrowthBytes: 1_000_000, loopDelayP99Ms: 25 };
@@ -92,11 +92,11 @@ async function fill(driver: Driver): Promise<void> {
     if (running === attempts) break;
     await sleep(100);
   }
-  // The log of the journal is folded and a digest recorded before the measurement begins.
+  // Waits until the journal's log is folded and a digest is recorded, before the measurement begins.
   await sleep(6_000);
 }
 
-/** The recorded text of all events. */
+/** Total length of the recorded text of all events in bytes. */
 async function eventBytes(driver: Driver): Promise<number> {
   const { sequence } = driver.status();
   const abort = new AbortController();

@@ -1,7 +1,7 @@
 /**
  * `node tools/bootstrap.mjs packages/sim/bench/asked-starts.ts FILE GPUS MINUTES`: coverage of a live control plane's
- * start ranges on an ITP trace under the default policy, if a user asks at most every MINUTES and the calibration
- * learns only from those answers (`LiveCalibration`). Counts the first ranges of work that was submitted within the
+ * start ranges on an ITP trace under the default policy, if estimates are requested at most every MINUTES and the
+ * calibration learns only from those (`LiveCalibration`). Counts the first ranges of work that was submitted within the
  * last ten minutes and waits for another minute or longer. Prints JSON.
  */
 import { readFileSync } from "node:fs";

@@ -1,14 +1,14 @@
 /**
- * With few kinds of requests, the default's placement must not be worse than packing: generated traces of 4,000 jobs,
- * one core for each accelerator, on 16 nodes of eight, under both. Prints one JSON line for each mix and load: mean
- * waits over three seeds.
+ * Checks that with few kinds of requests the default's placement is not worse than packing: generated traces of 4,000
+ * jobs, one core for each accelerator, on 16 nodes of eight, under both policies. Prints one JSON line for each mix and
+ * load: mean waits over three seeds.
  */
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import { generateTrace, simulate, uniformFleet } from "@headroom/sim";
 import type { FleetSpec, Trace } from "@headroom/sim";
 
-/** Weights by accelerators of a job. */
+/** Weights of jobs by their number of accelerators. */
 const mixes: Readonly<Record<string, Readonly<Record<number, number>>>> = {
   "95% single, 5% of eight": { 1: 95, 8: 5 },
   "ones to eights": { 1: 55, 2: 12, 4: 12, 8: 14 },

@@ -13,7 +13,7 @@ const metShare = 0.95;
 const nominations = { ttftMs: 1000, tpotMs: 50 };
 const rounds = 11;
 
-/** One arrival a second; `sped` scales it to other rates. */
+/** Traffic with one arrival a second; `sped` scales it to other rates. */
 function traffic(seed: number): RequestTrace {
   const draw = seededDraw(seed);
   const uniform = (): number => (draw() + 1) / 4_294_967_297;

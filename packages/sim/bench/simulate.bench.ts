@@ -1,8 +1,8 @@
 /**
  * Speed of the simulator, engine, hash chain and digest included: generated traces of 100,000 and 200,000 jobs on 512
- * accelerators at an offered load of 1.2 under each preset of the reference. Runs alternate in one process, so that
- * both sizes see the same machine; the median counts. Prints JSON: `journal_events_per_s` and the ratio of the two
- * rates.
+ * accelerators at an offered load of 1.2, under each preset of the reference. Both sizes alternate in one process, so
+ * that they run on the machine in the same condition; the median counts. Prints JSON: `journal_events_per_s` and the
+ * ratio of the two rates.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { presets } from "@headroom/engine";
@@ -29,7 +29,7 @@ const traces = [jobs, 2 * jobs].map((count) =>
 interface Measured {
   readonly result: SimulationResult;
   readonly eventsPerSecond: number;
-  /** Per second of CPU time including garbage collection, which load on the machine does not distort. */
+  /** Events per second of CPU time, garbage collection included, which other load on the machine does not distort. */
   readonly eventsPerCpuSecond: number;
 }
 
@@ -60,7 +60,7 @@ function bench(policy: string): Record<string, unknown> {
   for (let round = 0; round <= rounds; round++) {
     for (const size of [0, 1] as const) {
       const run = measure(traces[size]!, policy);
-      // The first round warms the compiler up.
+      // The first round only warms up the compiler and is not counted.
       if (round > 0) measured[size].push(run);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Time of start estimates for all of 10,000 pending workloads, on 1,000 nodes of eight accelerators with 1,000 ended
- * workloads to learn from, including the live engine's snapshot, the forks and the forward runs; then with arrays of
- * many tasks and work behind them. Prints JSON.
+ * Time of start estimates for all of 10,000 pending workloads on 1,000 nodes of eight accelerators, with 1,000 ended
+ * workloads to learn from. The live engine's snapshot, the forks and the forward runs are included. A second case has
+ * arrays of many tasks, with work behind them. Prints JSON.
  */
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { commandId, presets, type Engine, type Input, type WorkloadSpec } from "@headroom/engine";
@@ -32,7 +32,9 @@ function work(seed: number, jobs: number, load: number): readonly TraceJob[] {
   return generateTrace({ seed, jobs, accelerators, load, gangs, durationMinS: 600, durationMaxS: 100_000 }).jobs;
 }
 
-/** A thousand ended workloads, then at one instant `pendingCount` more than the fleet holds. */
+/**
+ * A state with a thousand ended workloads and, from one instant, `pendingCount` more workloads than the fleet holds.
+ */
 function burst(policy: string): Live {
   const past = work(1, 1000, 0.5);
   const atMs = past.reduce((end, job) => Math.max(end, job.submittedAtMs + job.durationMs), 0) + 1000;
@@ -54,7 +56,7 @@ interface Live {
   readonly nowMs: number;
 }
 
-/** The first array fills the fleet; the other arrays, and ten single workloads, wait. */
+/** A state in which the first array fills the fleet; further arrays and ten single workloads wait. */
 function arrays(policy: string, taskCounts: readonly number[]): Live {
   const fleet = uniformFleet({ nodeCount, acceleratorsPerNode });
   const { engine, nowMs } = traceStarts({ jobs: [], fleet, policy: presets.get(policy)! });

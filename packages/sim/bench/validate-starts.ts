@@ -10,7 +10,7 @@ import { importItp, StartValidation, type StartValidationResult, type TraceJob }
 
 const usage = "npm run validate:starts -- FILE --gpus N [--policy default,fifo] [--effort N] [--seed N] [--json]";
 
-/** Enough for 32 scenarios of queues of 300; used for the published figures. */
+/** Effort of the published figures: enough for 32 scenarios of queues of 300. */
 const usualEffort = "10000";
 
 const { values, positionals } = parseArgs({

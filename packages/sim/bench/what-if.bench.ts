@@ -22,7 +22,7 @@ const PER_NODE = 8;
 const WORKLOADS = 1000;
 const TEAMS = 10;
 const HORIZON_MS = 12 * 3_600_000;
-/** The server's setting: enough for a chart across a page. */
+/** Number of samples as in the server: enough for a chart across a page. */
 const SAMPLES = 96;
 const [repeats = "9"] = process.argv.slice(2);
 const policy = presets.get("default") as Policy;
@@ -30,7 +30,7 @@ const nothing: WhatIfChange = { loseNodes: [], addNodes: [], teams: [], policy: 
 
 const by = { commandId: commandId("bench"), actor: "bench", idempotencyKey: null };
 const HOUR_MS = 3_600_000;
-/** Shares of the workloads: one worker of this many accelerators, or gangs of whole nodes. */
+/** Sizes of workloads and their shares: one worker of this many accelerators, or gangs of whole nodes. */
 const reservedTopology = [
   { weight: 30, workers: 1, accelerators: 1 },
   { weight: 20, workers: 1, accelerators: 4 },
@@ -60,7 +60,10 @@ function submission(index: number): Input {
   return { ...by, kind: "submitWorkload", spec };
 }
 
-/** A thousand that came and went, one minute after the other; then, within seconds, a thousand others. */
+/**
+ * A state after a thousand workloads that started and ended one minute apart, followed by a thousand workloads within
+ * seconds.
+ */
 function liveState(): { readonly engine: Engine; readonly nowMs: number } {
   const engine = createEngine();
   let nowMs = 0;

@@ -11,7 +11,7 @@ const load = 0.8;
 const [policy = "default", days = "365"] = process.argv.slice(2);
 const spanS = Number(days) * 86_400;
 
-/** Mean accelerator time of a job, from a sample: the number of jobs follows from the load. */
+/** The number of jobs follows from the load and from the mean accelerator time of a job, which this sample gives. */
 const sample = generateTrace({
   seed: 2,
   jobs: 100_000,

@@ -9,7 +9,8 @@ describe("a fork in mid-run", () => {
       chains.add(run.chain);
       expect([name, run.forkDigest, run.forkChain]).toEqual([name, run.digest, run.chain]);
     }
-    // Otherwise equal digests would mean nothing. Two presets may decide alike on a quiet trace; most must not.
+    // The digests must differ between presets, or equal digests would prove nothing. Two presets may decide alike on a
+    // quiet trace.
     expect(chains.size).toBeGreaterThan(runNames.length / 2);
   });
 });

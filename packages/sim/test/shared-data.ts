@@ -1,4 +1,4 @@
-/** Third-party data beside the repository and never part of it: tests that need it are skipped if it is absent. */
+/** Third-party data outside the repository: tests that need it are skipped if it is absent. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 

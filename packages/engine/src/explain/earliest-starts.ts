@@ -1,6 +1,6 @@
 /**
  * Earliest starts by hold reasons alone (holds, dependencies, clock), ignoring capacity: a lower bound for forecasts.
- * It states only certain bounds; work that merely lacks capacity is bounded by the present.
+ * Only certain delays count, so work that merely lacks capacity could start at once by this bound.
  */
 import { renewalMs } from "../usage/account.ts";
 import { spentBudget } from "../usage/gate.ts";

@@ -1,6 +1,6 @@
 /**
- * Makes a stated change real without the code that states it: by commands and observations, on an engine of its own.
- * Tells whether the work then starts, at once or after terminating work has ended.
+ * Applies a stated change without the code that states it, by commands and observations on a separate engine. Returns
+ * whether the work then starts, at once or after terminating work has ended.
  */
 import { nodeId, restoreEngine } from "../../src/index.ts";
 import type {
@@ -70,7 +70,7 @@ const again = (isRunning: boolean, workloadId: WorkloadId, spec: WorkloadSpec): 
   command({ kind: "submitWorkload", spec }),
 ];
 
-/** For an array: only the tasks that have not started. */
+/** For an array, the spec of the tasks that have not started. */
 function stillToDo({ spec, nextTask, retries }: Workload): WorkloadSpec {
   return spec.kind === "batch" ? { ...spec, taskCount: spec.taskCount - nextTask + retries.length } : spec;
 }

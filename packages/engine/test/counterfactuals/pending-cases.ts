@@ -10,7 +10,7 @@ import { Dice } from "./dice.ts";
 import { GIB_MIB, HOUR_MS, MICRO_USD, situations } from "./situations.ts";
 import type { Changes, Situation } from "./situations.ts";
 
-/** A driver without checks: the worlds of the property tests have them. */
+/** A driver without checks; the property tests check such worlds. */
 class Life {
   readonly engine = createEngine();
   nowMs = 0;
@@ -187,7 +187,7 @@ function markClean(life: Life): void {
   throw new Error("it does not come to rest");
 }
 
-/** The reports with which executors would answer the requests in the state. */
+/** Reports with which executors would answer the effects that are open in the state. */
 export function answers({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const { id: attemptId, stop, terminating, startedAtMs } = attempt;

@@ -15,7 +15,7 @@ export type Changes = NonNullable<Parameters<typeof spec>[1]>;
 type Budget = NonNullable<Team["budget"]>;
 
 export interface Situation {
-  /** Frequency of the situation: larger for situations that rarely come about. */
+  /** Frequency of the situation: larger for situations that rarely succeed. */
   readonly weight: number;
   readonly policies: readonly string[];
   /** Maximum number of running workloads. */
@@ -37,7 +37,7 @@ export interface Situation {
   readonly pools?: (dice: Dice) => Readonly<Record<string, Partial<Pool>>>;
   /** Fields of each running workload. */
   readonly fill?: (dice: Dice) => Changes;
-  /** Fields of work that waits already. */
+  /** Fields of work that is already waiting. */
   readonly before?: (nodes: readonly NodeSpec[]) => Changes;
   readonly target: (dice: Dice) => Changes;
 }
@@ -180,7 +180,7 @@ const places: readonly Situation[] = [
   },
 ];
 
-/** Nodes that exist and take no work. */
+/** Nodes that exist but take no work. */
 const unused: readonly Situation[] = [
   {
     weight: 16,

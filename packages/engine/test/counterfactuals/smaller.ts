@@ -14,7 +14,7 @@ import type {
   WorkloadSpec,
 } from "../../src/index.ts";
 
-/** Whole numbers between both, exclusive. */
+/** Whole numbers between both bounds, exclusive. */
 const between = (low: number, high: number): readonly number[] =>
   Array.from({ length: Math.max(0, high - low - 1) }, (_, index) => low + 1 + index);
 
@@ -31,7 +31,7 @@ const setsOf = <Of>(all: readonly Of[]): readonly (readonly Of[])[] =>
 const drainedOf = ({ nodes }: Engine["state"]): readonly NodeId[] =>
   [...nodes.values()].filter(({ draining }) => draining).map(({ id }) => id);
 
-/** No limit, and every whole GPU-hour or dollar below the stated one. */
+/** Raises below the stated one: none, and every whole GPU-hour or dollar. */
 const raises = (from: number, to: number, resource: LargerBudget["resource"]): readonly number[] => {
   const unit = resource === "gpuHours" ? 1 : MICRO_USD;
   return [from, ...between(Math.floor(from / unit), to / unit).map((units) => units * unit)];
@@ -126,14 +126,14 @@ const CERTAINLY_SIMULATED = 24;
 type Amount = Change & { readonly kind: "largerLimit" | "largerGuarantee" };
 
 /**
- * Amounts below the stated one, up to the number that is certainly tried: with more, work ahead in the queue may start
- * and be in the way.
+ * Amounts below the stated one, up to the number of amounts that the search certainly tries: with a larger amount, work
+ * ahead in the queue may start and take the capacity.
  */
 function amountsBelow({ from, to }: Amount): readonly number[] {
   return between(from ?? 0, to).filter((each) => each - (from ?? 0) <= CERTAINLY_SIMULATED);
 }
 
-/** Increments of an amount, up to what all waiting work ahead could need. */
+/** Increments of an amount, up to the need of all waiting work ahead. */
 const MORE = [1, 2, 3, 4, 5, 6, 8, 12, 20, 40];
 
 type State = Engine["state"];
@@ -153,7 +153,7 @@ function heldUnder(state: State, name: Team["name"], type: string): number {
 }
 
 /**
- * Larger values of limits that are reached, also for work ahead in the queue; larger values of stated guarantees for
+ * Larger values of reached limits, which also cover work ahead in the queue, and larger values of stated guarantees for
  * the request itself.
  */
 function largerAmounts(state: State, { team: own, gang }: WorkloadSpec): readonly Change[] {

@@ -1,4 +1,6 @@
-/** A tried and undone round leaves no trace: indexes, state and later decisions are as if it had not run. */
+/**
+ * A counterfactual round that is undone leaves no trace: indexes, state and later decisions are as if it had not run.
+ */
 import { describe, expect, it } from "vitest";
 import { forkEngine, takeInOnly, tryFor, tryInputs, worldOf } from "../../src/engine/engine.ts";
 import type { Engine, Event, Input, WorkloadId } from "../../src/index.ts";
@@ -43,7 +45,7 @@ const contentOf = (engine: Engine): unknown => {
   ];
 };
 
-/** The same work submitted once more, in place of the waiting workload. */
+/** Inputs that replace the waiting workload by the same submission. */
 function inPlaceOf({ state }: Engine, id: WorkloadId): readonly Input[] {
   const workload = state.workloads.get(id);
   if (workload === undefined) throw new Error(`no workload ${id}`);
@@ -66,7 +68,7 @@ describe("a round that was tried", () => {
       if (!undo()) continue;
       count++;
       for (const { kind } of batch.events.slice(taken.length)) kinds.add(kind);
-      // A fork does not know ended work; both sides have this one finding.
+      // A fork does not contain ended work, so both sides have the same one finding.
       expect(indexFindings(simulated, nowMs), `seed ${seed}`).toEqual(indexFindings(other, nowMs));
       expect(simulated.digest(), `seed ${seed}`).toBe(other.digest());
       expect([...worldOf(simulated).state.nominations.keys()]).toEqual([...worldOf(other).state.nominations.keys()]);
@@ -90,7 +92,7 @@ describe("a round that was tried", () => {
       const [simulated, other] = [forkEngine(engine), forkEngine(engine)];
       const first = tryFor(isSubmitted ? null : workloadId, simulated, inputs, nowMs);
       if (!first.undo()) continue;
-      // Undone one after the other, newest first.
+      // Runs are undone one after another, the newest first.
       const second = tryFor(null, simulated, exitsOf(simulated, 1), nowMs);
       if (!second.undo() || !second.undoInputs() || !first.undoInputs()) continue;
       count++;

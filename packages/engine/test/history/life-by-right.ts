@@ -115,7 +115,7 @@ export function replace(drive: Drive): void {
   drive.receive({ kind: "workersJoined", attemptId: found.id });
 }
 
-/** Two workloads use the cells of one team; the one with lower priority continues as opportunistic work. */
+/** Two workloads use one team's cells; the one with lower priority continues as opportunistic work. */
 export function relabel(drive: Drive): void {
   const owner: Team = {
     ...team("zellen"),
@@ -133,8 +133,8 @@ export function relabel(drive: Drive): void {
 }
 
 /**
- * Other teams' work above its entitlement is on both nodes. For the owner of one node two attempts are evicted, and the
- * third, within its entitlement, migrates.
+ * Work of other teams above their entitlement is on both nodes. For the owner of one node, two attempts are evicted; a
+ * third one, within its entitlement, migrates.
  */
 export function clearNode(drive: Drive): void {
   const type = "M975";

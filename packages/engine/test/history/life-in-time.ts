@@ -55,7 +55,7 @@ export function keepTime(drive: Drive): void {
   drive.passTo(drive.nowMs + 32 * 24 * hour);
 }
 
-/** One workload produces an artifact that a waiting workload needs and a later one finds. */
+/** One workload produces an artifact that a waiting workload needs and that a later workload finds. */
 function produce(drive: Drive): void {
   const gang = { accelerators: 0 };
   drive.receive(

@@ -1,4 +1,4 @@
-/** Part of the recorded life: placement, and what makes work stay on its nodes or move. */
+/** Part of the recorded life: placement, and events that keep work on its nodes or move it. */
 import { gangOfGroups, nodeId, presets, teamName } from "../../src/index.ts";
 import type { AttemptId, Command, Input, Policy } from "../../src/index.ts";
 import type { Drive } from "../lab/drive.ts";
@@ -72,7 +72,7 @@ export function gather(drive: Drive): void {
   for (const id of attemptsOf("antiAffinity")) drive.receive(exited(id, code(0, 0)));
 }
 
-/** Data rules: data may be processed in one place and not in another, and a pool is declared to hold them. */
+/** Data rules: one place may process the data and another may not, and a pool is declared to hold the data. */
 export function keepData(drive: Drive): void {
   const holds = ["s3://korpus"];
   drive.receive(
@@ -131,7 +131,7 @@ export function heedNotice(drive: Drive): void {
   drive.receive({ kind: "nodeUnreachable", nodeId: nodeId("n32"), detail: "taken back" });
 }
 
-/** Work that must leave nodes in time names the reason: a window, a reservation, or a notice with its cause. */
+/** Work is stopped for a window, a reservation or a notice; the recorded stop names its cause. */
 export function makeWay(drive: Drive): void {
   const ids = ["n41", "n42", "n43"];
   const nodes = ids.map((id): Input => ({ kind: "nodeSeen", node: node(id, "L950") }));

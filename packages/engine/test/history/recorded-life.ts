@@ -50,7 +50,7 @@ export function recordLife(): RecordedLife {
   return { groups, snapshot, digest: drive.engine.digest() };
 }
 
-/** Ended work runs again; of an array, the tasks that were given up. */
+/** Reruns ended work; for an array, the tasks that were given up. */
 function runAgain(drive: Drive): void {
   const free = { gang: { accelerators: 0, workers: 1 }, acceleratorTypes: [] };
   drive.receive(submit("again", { ...free, taskCount: 2 }));

@@ -22,7 +22,7 @@ export class Drive {
     return ready;
   }
 
-  /** Advances time to an instant (exclusive), and wakes the engine whenever it has asked for that. */
+  /** Advances time up to, but not including, an instant, and wakes the engine whenever it has requested it. */
   passTo(untilMs: number): Ready[] {
     const rounds: Ready[] = [];
     for (let wake = this.engine.nextWakeAtMs(); wake !== null && wake < untilMs; wake = this.engine.nextWakeAtMs()) {

@@ -63,7 +63,7 @@ type CommandBody = Command extends infer Each
 
 let commandCount = 0;
 
-/** The command of a user named `ann`; ids only have to differ. */
+/** A command of the user `ann`; command ids only have to differ. */
 export function command(body: CommandBody, idempotencyKey: string | null = null): Command {
   commandCount++;
   return { commandId: commandId(`c${commandCount}`), actor: "ann", idempotencyKey, ...body };

@@ -16,7 +16,7 @@ const PARENTS: Readonly<Record<string, string | null>> = { lab: null, "lab/a": "
 const NAMES = Object.keys(PARENTS);
 /** Micro-dollars for one accelerator-hour. */
 const PRICE = 2_500_000;
-/** Upper bound of wake-ups: far more than the budgets of four teams can need in twenty days. */
+/** Maximum number of wake-ups: far more than the budgets of four teams need in twenty days. */
 const WAKES_MAX = 1000;
 
 const budget = fc
@@ -46,9 +46,7 @@ const move = fc.oneof(
 );
 type Move = typeof move extends fc.Arbitrary<infer Made> ? Made : never;
 
-/**
- * The journal's facts about one team since its budget was declared: an attempt counts from its placement to its end.
- */
+/** One team's usage by the journal since its budget was declared: an attempt counts from its placement to its end. */
 class Books {
   readonly #running = new Map<string, { readonly team: string; readonly gpus: number; sinceMs: number }>();
   readonly #specs = new Map<string, { readonly team: string; readonly gpus: number }>();
@@ -101,7 +99,10 @@ class Books {
     days.set(day, (days.get(day) ?? 0) + hours);
   }
 
-  /** The mean since the start of the day a week ago, or since the budget was declared; `null`: less than an hour. */
+  /**
+   * Mean usage per day since the start of the day a week ago, or since the budget was declared; `null`: less than an
+   * hour.
+   */
   perDay(name: string): number | null {
     const firstDay = Math.floor(this.#nowMs / DAY_MS) - 7;
     const sinceMs = Math.max(firstDay * DAY_MS, this.#sinceMs.get(name) ?? this.#nowMs);

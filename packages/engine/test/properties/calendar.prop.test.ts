@@ -1,7 +1,6 @@
 /**
- * Generated worlds with windows of every kind: no work is placed that may run into a window from which it is excluded,
- * running work is asked to stop in time, and a replay and a restart know the same calendar. `Drive` checks every
- * invariant too.
+ * Generated worlds with windows of every kind: no work is placed that may overlap a window that excludes it, running
+ * work is stopped in time, and a replay and a restart have the same calendar. `Drive` checks every invariant too.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -152,8 +151,8 @@ class Play {
   }
 
   /**
-   * After every round: attempts that could still run when a window begins were asked to stop early enough for their
-   * grace period.
+   * Checks after every round that attempts which could still run when a window begins were stopped early enough for
+   * their grace period.
    */
   #look({ atMs }: Ready): void {
     const { state } = this.drive.engine;

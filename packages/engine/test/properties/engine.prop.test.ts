@@ -372,7 +372,7 @@ function inGroups(event: Event): string | null {
   return isMixed ? "placed:unlike-groups" : "placed:groups";
 }
 
-/** All kinds except those that need a pool with a changed type, an unknown site, or a million workloads. */
+/** All kinds of events except those that need a pool with a changed type, an unknown site, or a million workloads. */
 const everything = `
   siteDefined poolDefined nodeJoined nodeChanged nodeLost nodeReturned nodeDrainStarted nodeResumed
   teamDefined teamRemoved policySet commandAnswered workloadSubmitted workloadStopRequested workloadEnded

@@ -43,7 +43,7 @@ function randomSpec(luck: Luck, name: string): WorkloadSpec {
   return spec(name, { team: luck.pick(["a", "b", "c"]), priority, gang, ...said });
 }
 
-/** The same inputs for every drive of a world, up to the point where the drives differ. */
+/** Applies the same inputs to every drive of a world, up to the point where the drives differ. */
 function prepared(seed: number, policy: Policy): { readonly drive: Drive; readonly luck: Luck } {
   const luck = new Luck(seed);
   const drive = new Drive();

@@ -58,7 +58,10 @@ function fleetOf(deviceCount: number): Drive {
 const submitted = (profile: Profile, more: Parameters<typeof spec>[1] = {}): Input =>
   command({ kind: "submitWorkload", spec: spec("part", { ...more, gang: { accelerators: 1, profile } }) });
 
-/** The devices with the slices of running work; every slice begins at a valid position, and no two overlap. */
+/**
+ * Devices occupied by the slices of running work; checks that every slice begins at a valid position and that no two
+ * overlap.
+ */
 function devicesOf({ state }: Engine, deviceCount: number): Device[] {
   const devices = Array.from({ length: deviceCount }, () => empty);
   for (const { workers, workloadId } of state.attempts.values())

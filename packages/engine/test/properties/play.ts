@@ -127,7 +127,7 @@ export class Story {
     }
   }
 
-  /** Must be called with every batch. */
+  /** Records the attempts of a batch; must be called for every batch. */
   remember({ events }: Ready): void {
     for (const event of events) if (event.kind === "gangPlaced") this.#everPlaced.push(event.attemptId);
   }
@@ -179,7 +179,7 @@ export class Story {
 }
 
 /** Work of one name is always submitted by the same user. */
-/** A forecast in steps from the tariff's beginning on, with rising and falling prices. */
+/** A forecast series from the tariff's beginning on, with rising and falling prices. */
 function forecastOf(
   name: string,
   { startMs, endMs }: { startMs: number; endMs: number },
@@ -215,7 +215,7 @@ function nodeOf(gene: NodeGene, index: number): NodeSpec {
   };
 }
 
-/** The reports of a correct executor that was asked to stop or shrink attempts. */
+/** Reports of a correct executor for attempts that were stopped or shrunk. */
 export function obedience({ state }: Engine): readonly Input[] {
   return [...state.attempts.values()].flatMap((attempt): readonly Input[] => {
     const exit: WorkerExit = { kind: "signalled", worker: 0, signal: "SIGTERM" };
@@ -227,7 +227,7 @@ export function obedience({ state }: Engine): readonly Input[] {
   });
 }
 
-/** Sometimes a node that does not exist. */
+/** A node id, sometimes of a node that does not exist. */
 function nodeAt({ state }: Engine, pick: number): NodeSpec["id"] {
   return nodeId(`n${pick % (state.nodes.size + 1)}`);
 }

@@ -1,4 +1,4 @@
-/** Random policies: any combination of the knobs, with and without strategies of other systems. */
+/** Random policies: any combination of the settings, with and without strategies of other systems. */
 import fc from "fast-check";
 import type {
   BackfillRules,

@@ -28,10 +28,7 @@ import { worlds } from "./worlds.ts";
 const runs = Number(process.env["HEADROOM_RUNS"] ?? 1);
 fc.configureGlobal({ seed: Number(process.env["HEADROOM_SEED"] ?? 1) });
 
-/**
- * The placement that the request would get now, without the places of reservations that begin before the request would
- * end.
- */
+/** The placement that the request would get now, beside the reservations that begin before the request would end. */
 function plainPlacement(
   world: World,
   request: PlacementRequest,
@@ -46,9 +43,9 @@ function plainPlacement(
 }
 
 /**
- * The placement when each node counts as free what it has free at its tightest instant up to the end of the request.
- * Reservations are booked from now on, and running work may release the resources before they start. Every start of a
- * reservation is tried.
+ * The placement if each node counts as free the amount that it has free at its tightest instant up to the end of the
+ * request. Reservations are booked from now on, and running work may release resources before they start. Every start
+ * of a reservation is tried.
  */
 function placedOnCredit(
   world: World,
@@ -102,7 +99,7 @@ function placedOnCredit(
   return placement;
 }
 
-/** Tries every instant at which running work or a reservation is expected to end, each with new indexes. */
+/** Tries every instant at which running work or a reservation is expected to end, each with newly built indexes. */
 function plainStart(
   world: World,
   request: PlacementRequest,
@@ -127,7 +124,7 @@ function plainStart(
   return null;
 }
 
-/** Differences between indexes and state. Entries that came due since the last round are no error. */
+/** Differences between indexes and state. Entries that became due since the last round are no error. */
 function wrongWith(world: World, nowMs: number): readonly string[] {
   const findings = new Findings();
   checkIndexes(findings, world, nowMs);
@@ -135,8 +132,8 @@ function wrongWith(world: World, nowMs: number): readonly string[] {
 }
 
 /**
- * Asks for every waiting request in the round's order, as a round in which nothing can start. Returns the number of
- * protected starts.
+ * Computes protected starts for every waiting request in the round's order, as in a round in which nothing can start.
+ * Returns their number.
  */
 function compare(engine: Engine, nowMs: number): number {
   const world = worldOf(engine);
@@ -187,7 +184,7 @@ describe("protected starts", () => {
       }),
       { numRuns: 100 * runs },
     );
-    // Equal results are meaningful only if there were enough of them.
+    // The comparison means something only with enough protected starts.
     expect(protectedCount).toBeGreaterThan(200 * runs);
     expect(severalCount).toBeGreaterThan(30 * runs);
   });

@@ -1,6 +1,6 @@
 /**
- * Work of other teams above their entitlement is scattered over the nodes, as it becomes where small work starts and
- * ends. A team that is guaranteed whole nodes still gets them, and the fleet comes to rest after the evictions and
+ * Work of other teams above their entitlements is scattered over the nodes, as happens when small work starts and ends.
+ * A team with a guarantee of whole nodes still gets them, and the fleet comes to rest after the evictions and
  * migrations.
  */
 import { describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ interface World {
   readonly nodes: number;
 }
 
-/** Work of other teams all over the fleet, part of which has ended at random. */
+/** A world with work of other teams on all nodes, part of which has ended at random. */
 function scattered(dice: Dice, guest: () => Changes): World {
   const drive = new Drive();
   const nodes = dice.between(3, 8);
@@ -63,12 +63,12 @@ function scattered(dice: Dice, guest: () => Changes): World {
   return world;
 }
 
-/** Ends the work that is being stopped until there is none; no work is stopped twice. */
+/** Ends work that is being stopped until none is left; checks that no work is stopped twice. */
 function markClean({ drive }: World, first: readonly Event[]): readonly Event[] {
   const told: Event[] = [...first];
   for (let round = 0; round < 100; round++) {
     const stopping = [...drive.engine.state.attempts.values()].filter(({ stop }) => stop !== null);
-    // Attempts that are asked for a checkpoint do not write one.
+    // Attempts do not write the checkpoints that are requested.
     if (stopping.length > 0) told.push(...drive.passTo(drive.nowMs + 121_000).flatMap(({ events }) => events));
     for (const attempt of stopping) told.push(...drive.receive(exits(attempt)).events);
     for (const attempt of drive.engine.state.attempts.values())
@@ -82,7 +82,7 @@ function markClean({ drive }: World, first: readonly Event[]): readonly Event[] 
   return told;
 }
 
-/** Attempts evicted without migration. */
+/** Attempts evicted without a migration. */
 const evictedBy = (events: readonly Event[]): readonly string[] =>
   events.flatMap((event) =>
     event.kind === "attemptStopRequested" && event.reason === "reclaimed"

@@ -39,7 +39,7 @@ export type Move =
   | { readonly kind: "submit"; readonly spec: WorkloadSpec; readonly key: number | null }
   | { readonly kind: "stop" | "removeTeam" | "resume" | "lost" | "hold" | "release"; readonly pick: number }
   | { readonly kind: AttemptNews; readonly pick: number; readonly late: boolean }
-  /** An attempt that was asked to stop has stopped. */
+  /** An attempt with a stop request has stopped. */
   | { readonly kind: "obey"; readonly pick: number }
   | { readonly kind: "exit"; readonly pick: number; readonly late: boolean; readonly codes: readonly number[] }
   | { readonly kind: "drain"; readonly pick: number; readonly requeue: boolean }

@@ -1,7 +1,7 @@
 /**
  * Plays a scenario. Each line is one batch at the current time; `a && b` puts two inputs into one batch. Between lines,
- * `at 10s` advances time and wakes the engine whenever it has asked for that, up to but not at that instant; `tick`
- * wakes it there.
+ * `at 10s` advances time up to, but not including, that instant and wakes the engine whenever it has requested it;
+ * `tick` wakes it at that instant.
  */
 import {
   attemptId,
@@ -153,7 +153,7 @@ export class Stage {
     return found;
   }
 
-  /** `a`, `a task=3`, or an attempt's id, which also names an ended attempt. */
+  /** The attempt named by `a`, `a task=3`, or an attempt's id, which also names an ended attempt. */
   #attempt({ plain, fields }: Words): AttemptId {
     const name = plain[0] ?? "";
     if (/^w\d+\./.test(name)) return attemptId(name);
@@ -299,7 +299,7 @@ export class Stage {
     return [{ kind: "nodeSeen", node: { id, pool: of, fabric, ...amounts } }];
   }
 
-  /** `team x limit=H100:8 | workload a gpus=2 | pool H100`. */
+  /** Reads documents such as `team x limit=H100:8 | workload a gpus=2 | pool H100`. */
   #documents(rest: string) {
     const documents = {
       sites: [],
@@ -322,8 +322,9 @@ export class Stage {
   }
 
   /**
-   * `nightly at=3:00 concurrency=forbid deadline=8h | a gpus=2`: a deadline, `notBefore` and `latest` of the schedule
-   * count from the due time. `at=:30` is every hour, `days=1,15` are days of the month, `weekdays=0` is Sunday.
+   * Reads `nightly at=3:00 concurrency=forbid deadline=8h | a gpus=2`: a deadline, `notBefore` and `latest` of the
+   * schedule count from the due time. `at=:30` is every hour, `days=1,15` are days of the month, `weekdays=0` is
+   * Sunday.
    */
   #schedule(rest: string): Schedule {
     const [head = "", body = ""] = rest.split("|").map((each) => each.trim());
@@ -342,7 +343,7 @@ export class Stage {
     return { name: plain[0] ?? "", times, spec: this.#spec(body), ...fromDueOf(fields), concurrency };
   }
 
-  /** `a again` is the spec with which `a` was last declared. */
+  /** Reads a spec; `a again` is the spec with which `a` was last declared. */
   #spec(rest: string): WorkloadSpec {
     const words = wordsOf(rest);
     const [name = "", again] = words.plain;
@@ -396,11 +397,11 @@ function specOf(name: string, fields: Words["fields"]): WorkloadSpec {
   });
 }
 
-/** `spares=2`. */
+/** Reads `spares=2`. */
 const hotSparesOf = (fields: Words["fields"]): { readonly hotSpares?: number } =>
   fields.has("hotSpares") ? { hotSpares: Number(fields.get("hotSpares")) } : {};
 
-/** `price=100` micro-dollars, `carbon=200` grams, `cheapest=2h`, `cleanest=2h`, `latest=8h`. */
+/** Reads `price=100` micro-dollars, `carbon=200` grams, `cheapest=2h`, `cleanest=2h`, `latest=8h`. */
 function startWindowOf(fields: Words["fields"]): Partial<WorkloadSpec> {
   const [price, carbon, latest] = [fields.get("price"), fields.get("carbon"), fields.get("latest")];
   const [cheapest, cleanest] = [fields.get("cheapest"), fields.get("cleanest")];
@@ -417,8 +418,8 @@ function startWindowOf(fields: Words["fields"]): Partial<WorkloadSpec> {
 }
 
 /**
- * `night at=22 lasts=8h price=80 carbon=120`; once: `from=1h until=2h`; a forecast: `from=1h step=1h prices=80,90`.
- * `site=dc1` limits it to a site.
+ * Reads `night at=22 lasts=8h price=80 carbon=120`; once: `from=1h until=2h`; a forecast: `from=1h step=1h
+ * prices=80,90`. `site=dc1` limits the tariff to a site.
  */
 function tariffOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
@@ -456,7 +457,7 @@ function tariffOf(text: string): CalendarEntry {
   };
 }
 
-/** `a,b:failed,c:any`: a name alone must succeed. `model@train`, `model@`: an artifact. */
+/** Reads `a,b:failed,c:any`; a name alone must succeed. `model@train`, `model@`: an artifact. */
 function aftersOf(text: string): readonly AfterSpec[] {
   return text.split(",").map((each) => {
     const [workload = "", on = "ok"] = each.split(":");
@@ -467,7 +468,7 @@ function aftersOf(text: string): readonly AfterSpec[] {
   });
 }
 
-/** `firmware nodes=n1,n2 from=2h until=4h`, or `pool=H100`. */
+/** Reads `firmware nodes=n1,n2 from=2h until=4h`, or `pool=H100`. */
 function maintenanceOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
   const pool = fields.get("pool");
@@ -478,7 +479,7 @@ function maintenanceOf(text: string): CalendarEntry {
   };
 }
 
-/** `demo gpus=16 team=a from=2h until=4h`; `type=`, `nodes=` and `users=` are optional. */
+/** Reads `demo gpus=16 team=a from=2h until=4h`; `type=`, `nodes=` and `users=` are optional. */
 function reservationOf(text: string): CalendarEntry {
   const { plain, fields } = wordsOf(text);
   const [owner, gpus, type] = [fields.get("team"), fields.get("gpus"), fields.get("type")];
@@ -527,7 +528,7 @@ function teamOf(text: string): Team {
   return { ...plainTeam, ...teamShareOf(fields), ...(budget === undefined ? {} : { budget: budgetOf(budget) }) };
 }
 
-/** `100h/month/hold`, `$50/total/stop`. */
+/** Reads `100h/month/hold` or `$50/total/stop`. */
 function budgetOf(text: string): Budget {
   const [amount = "", period, over] = text.split("/");
   const bound = amount.startsWith("$")

@@ -39,8 +39,8 @@ export function gangConstraints(fields: Fields): Partial<GangSpec> {
 }
 
 /**
- * `decode:2-4x8+500@H200|H100~leaf`: 2 to 4 workers of 8 accelerators and half a core each, on these types, within a
- * leaf; `~2ofleaf`: two in each leaf.
+ * Reads `decode:2-4x8+500@H200|H100~leaf`: 2 to 4 workers of 8 accelerators and half a core each, on these types,
+ * within a leaf; `~2ofleaf`: two in each leaf.
  */
 function groupOf(text: string): TaskGroup {
   const match = /^(\w+):(?:(\d+)-)?(\d+)x(\d+)(?:\/(\d+))?(?:\+(\d+))?(?:@([\w|]*))?(?:~(?:(\d+)of)?(\w+))?$/.exec(
@@ -82,7 +82,7 @@ export function constraintsOf(fields: Fields): Partial<WorkloadSpec> {
   };
 }
 
-/** `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` precedes a label, `~` a level. */
+/** Reads `sets=chat apart=chat@rack,noisy~leaf alone=yes`: `@` precedes a label, `~` a level. */
 function antiAffinityOf(fields: Fields): Pick<GangSpec, "antiAffinity"> {
   const [sets, antiAffinity] = [fields.get("sets"), fields.get("antiAffinity")];
   if (sets === undefined && antiAffinity === undefined && !fields.has("alone")) return {};
@@ -100,7 +100,7 @@ function antiAffinityOf(fields: Fields): Pick<GangSpec, "antiAffinity"> {
   };
 }
 
-/** `reads=s3://a,s3://b rule=restricted`. */
+/** Reads `reads=s3://a,s3://b rule=restricted`. */
 function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
   const [reads, rule] = [fields.get("reads"), fields.get("rule")];
   if (reads === undefined && rule === undefined) return {};
@@ -112,7 +112,7 @@ function dataOf(fields: Fields): Pick<WorkloadSpec, "data"> {
 export const migOf = (fields: Fields): { readonly mig?: MigDevice } =>
   fields.has("mig") ? { mig: fields.get("mig") as MigDevice } : {};
 
-/** `rules=restricted holds=s3://a` of a pool or site. */
+/** Reads `rules=restricted holds=s3://a` of a pool or site. */
 export function placeOf(fields: Fields): { readonly data?: DataPlace } {
   const [rules, holds] = [fields.get("rules"), fields.get("holds")];
   if (rules === undefined && holds === undefined) return {};
@@ -125,7 +125,7 @@ export function placeOf(fields: Fields): { readonly data?: DataPlace } {
 }
 
 /** `within=leaf`, `prefer=leaf`, `slices=2:leaf`. */
-/** `within=spine prefer=leaf slices=4:leaf,2:node`, the widest slices first. */
+/** Reads `within=spine prefer=leaf slices=4:leaf,2:node`, the widest slices first. */
 function fabricOf(fields: Fields): FabricSpec | null {
   const [within, prefer] = [fields.get("within"), fields.get("prefer")];
   const slices = fields
@@ -177,7 +177,7 @@ function knobOf(name: string, text: string): unknown {
 }
 
 /**
- * A preset with changed knobs: `default whenHeadBlocked=stop`, `default backfill.protectedStarts=0`, `fifo
+ * A preset with changed settings: `default whenHeadBlocked=stop`, `default backfill.protectedStarts=0`, `fifo
  * phases=place,grow`.
  */
 export function policyOf({ plain, fields }: Words): Policy {

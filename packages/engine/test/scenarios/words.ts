@@ -17,7 +17,7 @@ export function wordsOf(text: string): Words {
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `1h30m`, `250ms`, `0`. */
+/** Reads `1h30m`, `250ms`, `0` as ms. */
 export function durationMs(text: string): number {
   if (text === "0") return 0;
   let sum = 0;
@@ -50,7 +50,7 @@ export function memoryMib(text: string): number {
   return Number(match[1]) * (UNITS_MIB[match[2] as string] as number);
 }
 
-/** `H100:8,A100:4`. */
+/** Reads `H100:8,A100:4` as counts by type. */
 export function countsByType(text: string): Readonly<Record<string, number>> {
   if (text === "") return {};
   const pairs = text.split(",").map((pair) => pair.split(":"));

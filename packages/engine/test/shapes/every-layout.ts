@@ -1,6 +1,6 @@
 /**
- * Decides by trying every layout which accelerators of a small fleet belong to which team, as sets of bits. Independent
- * of the engine's layout code.
+ * Decides by trying every layout which accelerators of a small fleet belong to which team, as sets of bits. It shares
+ * no code with the engine's layout.
  */
 import { acceleratorIndices, isGuaranteedWork } from "./guaranteed-work.ts";
 import type { Engine, Node, ReservedTopology } from "../../src/index.ts";
@@ -61,7 +61,7 @@ export function smallFleet(nodes: readonly Node[], levels: readonly string[]): S
   return { cells: all, nodes: nodeBits, firstBit };
 }
 
-/** Guaranteed work that runs or is nominated, worker by worker. */
+/** Workers of guaranteed work that runs or is nominated. */
 export function heldIn({ state }: Engine, { firstBit }: SmallFleet): Held[] {
   const held: Held[] = [];
   const placed = [...state.attempts.values()].filter((attempt) => isGuaranteedWork(state, attempt));
@@ -85,7 +85,7 @@ interface Owned {
 export type Shapes = readonly { readonly team: string; readonly shape: ReservedTopology }[];
 
 /**
- * Whether all reserved topologies have cells of their own, with the work of each team and the requested workers inside
+ * Whether all reserved topologies can have separate cells, with the work of each team and the requested workers inside
  * their team's cells.
  */
 export function canLayOut(

@@ -1,4 +1,4 @@
-/** Teams get the topology that is reserved for them: in small fleets, compared with every possible layout. */
+/** Teams get their reserved topology: in small fleets, compared with every possible layout. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { siteName } from "../../src/index.ts";
@@ -81,7 +81,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
   }),
 });
 
-/** Executors that carry out every request at once. */
+/** Reports of executors that carry out every effect at once. */
 function observe(drive: Drive, effect: Effect): Observation[] {
   const { attemptId } = effect;
   if (effect.kind === "launchGang") return [{ kind: "attemptRunning", attemptId }];
@@ -142,7 +142,7 @@ function inputsOf(drive: Drive, move: Move, index: number): Input[] {
   ];
 }
 
-/** Waiting work at rest that would fit into its team's reserved topology. */
+/** Waiting work in a world at rest that would fit into its team's reserved topology. */
 function waitingInside({ engine: { state }, engine }: Drive, fleet: SmallFleet, reservedTopology: Shapes): string[] {
   const held = heldIn(engine, fleet);
   return [...state.workloads.values()].flatMap(({ id, spec: { team: name, priority, gang }, phase }) => {
@@ -187,7 +187,7 @@ describe("reservedTopology", () => {
       );
       // The test is not vacuous: some work waits, and some is evicted.
       expect(Math.min(waited, evicted)).toBeGreaterThan(0);
-      // Rarer: about one world in twenty.
+      // Relabelling is rarer: about one world in twenty.
       if (runs >= 5) expect(relabelled).toBeGreaterThan(0);
     },
     120_000 * runs,

@@ -57,7 +57,7 @@ export class RequestTable {
   endsAt: Int32Array<ArrayBuffer> = new Int32Array(64);
   loadedTokens: Int32Array<ArrayBuffer> = new Int32Array(64);
   readonly pages: (readonly number[])[] = [];
-  /** Extents of the held pages, from the first token on. */
+  /** Extents of the pages that each sequence holds, from its first token on. */
   readonly heldPages: number[][] = [];
   readonly #unused: number[] = [];
 

@@ -51,7 +51,7 @@ export interface KvShape {
   readonly indexWidth: number;
 }
 
-/** Layers by the data they keep: all tokens, a window, or a state of fixed size. */
+/** Number of layers by the data that they keep: all tokens, a window, or a state of fixed size. */
 function kvShape(model: ModelArchitecture): KvShape {
   const { attention, layerCount } = model;
   const base = {

@@ -192,7 +192,7 @@ export class MeasuredRunService {
     }
   }
 
-  /** Bounded calls for API requests. */
+  /** Sends an API request to the thread; the number of waiting requests is bounded. */
   async #ask(request: MeasuredRunRequest): Promise<MeasuredRunAnswer> {
     if (this.#isClosed) throw refuse("closing", "The control plane is closing.");
     if (this.#waitingCount >= WAITING_MAX)

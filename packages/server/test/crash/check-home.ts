@@ -1,4 +1,4 @@
-/** Invariants of a home directory after its control plane has ended in any way. */
+/** Invariants of a home directory after its control plane has ended, cleanly or not. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { workloadId } from "@headroom/engine";
@@ -31,8 +31,8 @@ export function lostOf(state: ReadonlyState, { names, stopped }: Acknowledged): 
 }
 
 /**
- * Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; none may have two, and an attempt no more
- * than it was given.
+ * Starts that happened twice. Each start of a worker leaves a line `<attempt>/<rank>.<number> <pid>`; no such id may
+ * occur twice, and an attempt may not start more workers than it was given.
  */
 export function startedTwice(startsPath: string, given: ReadonlyMap<string, number>): string[] {
   if (!existsSync(startsPath)) return [];
@@ -58,7 +58,7 @@ export function startedTwice(startsPath: string, given: ReadonlyMap<string, numb
 }
 
 interface Sizes {
-  /** All workers that an attempt was ever given. */
+  /** Number of workers that each attempt was ever given. */
   readonly given: ReadonlyMap<string, number>;
   readonly growthCount: number;
   readonly shrinkCount: number;
@@ -91,7 +91,7 @@ export interface HomeCheck {
   readonly roundCount: number;
   readonly growthCount: number;
   readonly shrinkCount: number;
-  /** Attempts recorded as lost: none, if attempts outlive the control plane. */
+  /** Number of attempts recorded as lost; 0 is expected if attempts outlive the control plane. */
   readonly lostAttemptCount: number;
 }
 

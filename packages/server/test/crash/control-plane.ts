@@ -64,7 +64,7 @@ async function register(driver: Driver, executor: Executor): Promise<void> {
   const { sites, pools, nodes } = await executor.inventory();
   await driver.command({ kind: "apply", actor: "start", idempotencyKey: null, sites, pools, teams: [], workloads: [] });
   for (const node of nodes) await driver.observe({ kind: "nodeSeen", node });
-  // With real processes, gangs grow and shrink.
+  // With real processes, gangs can grow and shrink.
   const policy = presets.get("default");
   if (options.executor === "local" && policy !== undefined)
     await driver.command({ kind: "setPolicy", actor: "start", idempotencyKey: null, policy });
@@ -98,7 +98,7 @@ async function run(): Promise<void> {
     snapshots: { everyEvents: 150, pauseMinMs: 0 },
     digestEveryEvents: 40,
   });
-  // No run here lasts long enough for this to happen by itself: the next run starts sooner.
+  // Node writes the compile cache only at the end of longer runs; flushing it here makes the next run start sooner.
   flushCompileCache();
   say({ kind: "ready", sequence: driver.status().sequence });
   await register(driver, executor);

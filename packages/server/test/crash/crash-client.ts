@@ -21,7 +21,7 @@ export class Ledger {
   /** Workloads whose stop was acknowledged. */
   readonly stopped = new Set<string>();
   readonly ended = new Set<string>();
-  /** The newest event from which an end is known. */
+  /** Sequence of the newest event up to which ends are known. */
   endedSequence = 0;
   readonly violations: string[] = [];
   #nextKey = 1;
@@ -29,7 +29,7 @@ export class Ledger {
 
   readonly #holding = new Set<string>();
 
-  /** Workloads that run until they are stopped, and were not stopped yet. */
+  /** Workloads that run until they are stopped and have not been stopped yet. */
   holds(id: string): boolean {
     return this.#holding.has(id) && !this.stopped.has(id);
   }
@@ -56,12 +56,12 @@ export class Ledger {
   }
 }
 
-/** Command of a real worker: leaves a line in the current home and takes a moment. */
+/** Command of a real worker: appends a line to a file of the current home and runs for a moment. */
 const marksStart = (seconds: number): string =>
   `echo "$HEADROOM_WORKER_ID $$" >> "\${HEADROOM_CHECKPOINT_DIR%/checkpoints/*}/starts"; sleep ${seconds}`;
 export const markStart = marksStart(0.05);
 
-/** The rest is derived from the ledger. */
+/** Options of a run; `eventsFrom` follows from the ledger. */
 export type CrashOptions = Omit<ControlPlaneOptions, "eventsFrom">;
 
 export interface Load {
@@ -81,7 +81,7 @@ export interface Load {
 export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The point at which it killed itself. */
+  /** The fault point at which the process killed itself. */
   readonly killedAt: string | null;
   readonly fatal: string | null;
 }
@@ -96,7 +96,7 @@ export class ControlPlaneProcess {
   #replyCount = 0;
   #whenReplies: { count: number; act: () => void } | null = null;
   #whenEnded: (() => void) | null = null;
-  /** How it ended. */
+  /** Resolves when the process has ended, with the way it ended. */
   readonly end: Promise<ProcessEnd>;
   readonly ready: Promise<number>;
   fatal: string | null = null;
@@ -232,7 +232,7 @@ export class ControlPlaneProcess {
   }
 }
 
-/** By its priority, ordinary work may reclaim at least its further workers. */
+/** Ordinary work has a higher priority and so may preempt the growth workers of elastic gangs. */
 const elastic: Parameters<typeof testSpec>[1] = {
   gang: { workers: 4, minWorkers: 1, accelerators: 1, coresMilli: 0, memoryMib: 0 },
   priority: -100,

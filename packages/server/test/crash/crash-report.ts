@@ -14,5 +14,5 @@ export function addCounts(into: Record<string, number>, more: Readonly<Record<st
   for (const [label, count] of Object.entries(more)) into[label] = (into[label] ?? 0) + count;
 }
 
-/** Timings differ from run to run; the seed determines commands, points and cuts. `HEADROOM_SEED` selects others. */
+/** Seed of commands, points and cuts; `HEADROOM_SEED` selects another one. Timings differ from run to run. */
 export const baseSeed = Number(process.env["HEADROOM_SEED"] ?? 1);

@@ -11,10 +11,10 @@ import type { CrashOptions, Load } from "./crash-client.ts";
 export interface KillPlan {
   readonly seed: number;
   readonly executor: "file" | "local";
-  /** Half of the work is elastic, which the local executor resizes. */
+  /** True: half of the workloads are elastic, and the local executor resizes them. */
   readonly resizes: boolean;
   readonly killCount: number;
-  /** The count at a point is drawn from 1 to this. */
+  /** Maximum number of passes of a point before the kill; the number is drawn from 1 on. */
   readonly countMax: number;
 }
 
@@ -24,7 +24,7 @@ export interface KillReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly acknowledgedCount: number;
   readonly startCount: number;
-  /** Numbers of growths and shrinkings. */
+  /** Number of times that gangs grew; the next field: shrank. */
   readonly growthCount: number;
   readonly shrinkCount: number;
   readonly eventCount: number;
@@ -44,7 +44,7 @@ function loadOf({ seed, executor, resizes }: KillPlan): Load {
   return { ...common, openMax: 16, run: markStart, holdOneIn: 0, elasticOneIn: 0 };
 }
 
-/** One home: killed `killCount` times, restarted each time, then finished and checked. */
+/** Tests one home: kills the control plane `killCount` times, restarts it each time, then finishes and checks. */
 export async function runKills(plan: KillPlan): Promise<KillReport> {
   const { seed, executor, killCount } = plan;
   const home = temporaryDirectory();
@@ -85,7 +85,7 @@ interface Scene {
   readonly load: Load;
 }
 
-/** Returns the point of the kill. */
+/** One run until its kill; returns the fault point of the kill. */
 async function oneLife(
   plan: KillPlan,
   { home, ledger, load, life }: Scene & { readonly life: number },
@@ -98,7 +98,7 @@ async function oneLife(
   const options: CrashOptions = { home, executor, synchronous: "full", marksPoints: false, kill };
   const process = new ControlPlaneProcess(options, ledger, load);
   if (target === RANDOM) {
-    // Sometimes before it is ready: recovery is interrupted too.
+    // Sometimes the kill comes before the control plane is ready, so that recovery is interrupted too.
     if (draw(seed, life, "early") % 4 === 0) setTimeout(() => process.kill(), draw(seed, life, "early-ms") % 150);
     else process.afterReplies(1 + (draw(seed, life, "replies") % (countMax * 2)), () => process.kill());
   }

@@ -7,11 +7,13 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly executor: "file" | "local";
   readonly synchronous: "full" | "off";
-  /** Ends are reported from this event on. */
+  /** Sequence from which ends of workloads are reported. */
   readonly eventsFrom: number;
-  /** Write to /dev/null at each point, so that it shows in a trace of system calls. */
+  /**
+   * True: the process writes to /dev/null at each fault point, so that the point appears in a trace of system calls.
+   */
   readonly marksPoints: boolean;
-  /** Kill the process at the `count`-th time at that point, after `delayMicros`. */
+  /** The process kills itself when it passes the point for the `count`-th time, after `delayMicros` microseconds. */
   readonly kill: { readonly point: FaultPoint; readonly count: number; readonly delayMicros: number } | null;
 }
 

@@ -5,7 +5,7 @@ import { chooseCuts, cutAndRecover, firstActsOfLastLife, record, twoKills, unrec
 import type { CutPoint, Recording, RecordingPlan } from "./power-cuts.ts";
 
 /**
- * Real supervisors and workers are slow, so fewer cuts are made of their recording, and more runs leave incomplete
+ * Real supervisors and workers are slow, so their recording gets fewer cuts, and more of its runs leave incomplete
  * launches.
  */
 const recordings = [
@@ -15,7 +15,7 @@ const recordings = [
   { executor: "local", cutCount: 45, killPoints: [...twoKills, ...twoKills] },
 ] as const;
 const CUTS = recordings.reduce((total, { cutCount }) => total + cutCount, 0);
-/** Number of these in which the planted fault must lose data. */
+/** Number of cuts for which the planted fault must lose data. */
 const PLANTED_CUTS = 30;
 
 interface CutsReport {

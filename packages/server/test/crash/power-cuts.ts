@@ -26,13 +26,13 @@ import { settleUnreturned } from "./unreturned-calls.ts";
 export interface Recording {
   readonly seed: number;
   readonly executor: "file" | "local";
-  /** Where it was. */
+  /** Path of the recorded home. */
   readonly home: string;
   readonly calls: readonly SystemCall[];
   readonly disk: RecordedDisk;
-  /** Idempotency keys, which are the names, by workload id. */
+  /** Idempotency keys by workload id; they are also the workloads' names. */
   readonly names: ReadonlyMap<string, string>;
-  /** The line of the trace at which the last run begins. */
+  /** Line of the trace at which the last run begins. */
   readonly lastLifeAt: number;
 }
 
@@ -50,10 +50,10 @@ export const twoKills: readonly FaultPoint[] = ["in-append", "after-append-befor
 
 interface Scale {
   readonly load: Omit<Load, "seed">;
-  /** The count at the kill point of a run, drawn from this range. */
+  /** Minimum number of passes of the kill point before the kill; the next field: maximum. */
   readonly countMin: number;
   readonly countMax: number;
-  /** Replies before the last run is closed. */
+  /** Number of replies before the last run is closed. */
   readonly lastReplies: number;
 }
 
@@ -64,7 +64,7 @@ const scales: Readonly<Record<"file" | "local", Scale>> = {
     countMax: 60,
     lastReplies: 150,
   },
-  // Supervisors and workers are recorded too, and are slow.
+  // Supervisors and workers are recorded too, which makes them slow.
   local: {
     load: { inFlight: 12, openMax: 12, run: markStart, env: {}, holdOneIn: 0, elasticOneIn: 0 },
     countMin: 8,
@@ -133,9 +133,9 @@ export function strace(trace: string): readonly string[] {
 }
 
 export interface CutPoint {
-  /** A fault point, `reply`, or `random`. */
+  /** Name of a fault point, `reply`, or `random`. */
   readonly label: string;
-  /** The cut comes right after this line of the trace. */
+  /** Line of the trace directly after which the cut comes. */
   readonly at: number;
 }
 
@@ -146,7 +146,7 @@ export const isReply = (call: SystemCall): call is Write =>
 export const isStart = (call: SystemCall): call is Write =>
   call.kind === "write" && path.basename(call.path) === "starts";
 
-/** Instants of the recording: a third at named points, a third right after an answer, a third anywhere. */
+/** Draws instants for cuts: a third at fault points, a third directly after a reply, a third anywhere. */
 export function chooseCuts({ seed, calls, disk }: Recording, count: number): CutPoint[] {
   const marks = calls.flatMap((call) =>
     call.kind === "write" && call.path === "/dev/null" ? [{ label: call.data.toString(), at: call.exit }] : [],
@@ -161,7 +161,7 @@ export function chooseCuts({ seed, calls, disk }: Recording, count: number): Cut
   });
 }
 
-/** The first instants at which the last run acts on what it recovered: a launch, or an answer. */
+/** The first instants at which the last run acts on its recovered state: a launch or a reply. */
 export function firstActsOfLastLife({ calls, disk, lastLifeAt }: Recording, count: number): CutPoint[] {
   const acts = calls.find((call) => call.enter >= lastLifeAt && (isStart(call) || isReply(call)));
   return disk.instants
@@ -180,7 +180,9 @@ export function unrecordedStarts({ calls, disk, home }: Recording): string[] {
   });
 }
 
-/** A quarter loses all unsynced data, a quarter none, the rest anything between. */
+/**
+ * Draws the fate of unsynced data: in a quarter of the cuts all of it is lost, in a quarter none, otherwise any part.
+ */
 function fateOf(seed: number, index: number): Fate {
   const mode = draw(seed, index, "mode") % 4;
   let drawn = 0;
@@ -203,10 +205,13 @@ export interface CutResult {
   readonly violations: readonly string[];
 }
 
-/** Whether recovery's own syncs reach a disk proves nothing more, and in memory they take no time. */
+/**
+ * Directory in memory for the rebuilt home: whether recovery's own syncs reach a disk does not matter here, and in
+ * memory they take no time.
+ */
 const memoryDirectory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-/** Rebuilds the home after the cut, starts from it, continues for a moment, and checks everything. */
+/** Rebuilds the home after the cut, starts a control plane on it, runs it for a moment, and checks all invariants. */
 export async function cutAndRecover(recording: Recording, { at }: CutPoint, index: number): Promise<CutResult> {
   const { calls, disk, names, seed, executor } = recording;
   const home = mkdtempSync(path.join(memoryDirectory, "headroom-cut-"));
@@ -214,7 +219,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
     disk.rebuild(at, fateOf(seed, index), home);
     const acknowledged = acknowledgedUntil(calls, names, at);
     const starts = startsUntil(calls, at);
-    // The started attempts are known from the recording, whatever the disk has.
+    // Started attempts are taken from the recording, whatever the disk shows.
     rmSync(path.join(home, "starts"), { force: true });
     writeFileSync(path.join(home, "starts"), starts);
     const { sequence, lost } = await recoverAndWork(home, executor, acknowledged);
@@ -234,7 +239,7 @@ export async function cutAndRecover(recording: Recording, { at }: CutPoint, inde
   }
 }
 
-/** After a power cut a machine has another boot id. */
+/** Boot id after the power cut: it differs from the recorded one. */
 const ANOTHER_BOOT = "00000000-0000-4000-8000-000000000000";
 
 async function recoverAndWork(
@@ -258,7 +263,7 @@ async function recoverAndWork(
   const { sequence } = driver.status();
   const lost = await driver.read(({ state }) => lostOf(state, acknowledged));
   await registerFleet(opened);
-  // It needs no slot, so it starts at once; by then every repeated launch has been performed.
+  // This gang needs no slot, so it starts at once; by then every repeated launch has been performed.
   const gang = { workers: 1, accelerators: 0, coresMilli: 0, memoryMib: 0 };
   const reply = await driver.command(submit(testSpec("after-the-cut", { gang }), "after-the-cut"));
   const id = reply.kind === "accepted" && reply.result.kind === "workloadSubmitted" ? reply.result.workloadId : null;
@@ -272,7 +277,7 @@ async function recoverAndWork(
   for await (const { event } of driver.events(1, abort.signal)) {
     if (event.kind !== "workloadEnded") continue;
     open.delete(event.workloadId);
-    // Real processes must not be left behind; the others end with this one.
+    // Real processes must end before the test; timers of the file executor end with this process.
     if (kind === "file" ? event.workloadId === id : open.size === 0) abort.abort();
   }
   await close();

@@ -1,8 +1,8 @@
 /**
  * A disk derived from recorded system calls, and its possible states after a power cut at any instant of the recording.
- * Synced data is there. Any unsynced write may be there, missing or torn at 512-byte sectors, in any combination. In an
- * unsynced directory the newest names, removals and renames may be missing (in order, as journaling file systems keep
- * them). A file's own sync does not make its name durable: POSIX does not promise it.
+ * Synced data is always there. An unsynced write may be there, missing or torn at 512-byte sectors, in any combination.
+ * In an unsynced directory the newest names, removals and renames may be missing (in order, as journaling file systems
+ * keep them). Syncing a file does not make its name durable, because POSIX does not guarantee it.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -25,7 +25,7 @@ interface RecordedFile {
   readonly kind: "file";
   readonly changes: FileChange[];
   readonly syncs: Span[];
-  /** Size as the running system sees it. */
+  /** Size in bytes as the running system sees it. */
   size: number;
 }
 
@@ -35,7 +35,7 @@ type NameChange = Span & (
   | { readonly kind: "rename"; readonly name: string; readonly to: string }
 ); // prettier-ignore
 
-/** A FIFO: it has a name and no content, and means nothing after a power cut. */
+/** A FIFO: it has a name but no content, and is useless after a power cut. */
 interface RecordedSpecial {
   readonly kind: "special";
   readonly syncs: Span[];
@@ -51,16 +51,16 @@ interface RecordedDirectory {
 
 type RecordedNode = RecordedFile | RecordedDirectory | RecordedSpecial;
 
-/** Fate of unsynced data. */
+/** Decides which unsynced data survives a power cut. */
 export interface Fate {
-  /** How many of `pendingCount` changes of a directory survive, oldest first. */
+  /** Number of a directory's `pendingCount` unsynced changes that survive, oldest first. */
   names(pendingCount: number): number;
   write(): "kept" | "dropped" | "torn";
   /** Whether a sector of a torn write survives. */
   sectorKept(): boolean;
 }
 
-/** All unsynced data is gone. */
+/** Loses all unsynced data. */
 export const losesAll: Fate = { names: () => 0, write: () => "dropped", sectorKept: () => false };
 
 const newDirectory = (): RecordedDirectory => ({ kind: "directory", changes: [], syncs: [], names: new Map() });
@@ -69,12 +69,12 @@ export class RecordedDisk {
   readonly #root: string;
   readonly #tree: RecordedDirectory = newDirectory();
   /**
-   * Successful reads of a file that did not exist yet, each until a call creates it that began before the read
-   * returned.
+   * Successful reads of a file that did not exist yet. Each entry stays until a call creates the file; that call began
+   * before the read returned.
    */
   readonly #readEarly = new Set<{ readonly name: string; readonly exit: number }>();
   readonly #positions = new Map<string, number | "append">();
-  /** Line numbers at which something changed. */
+  /** Lines of the trace at which the disk changed. */
   readonly instants: number[] = [];
 
   /** `root` was empty and durable when the recording began. */
@@ -137,7 +137,7 @@ export class RecordedDisk {
     const { path: name, flags, descriptor, enter, exit } = call;
     let node = this.#find(name);
     if (node === undefined) {
-      // Reading changes nothing, and may see what another process's call makes that was entered after it.
+      // Reading changes nothing. A read may see the effect of another process's call that was entered later.
       if (flags.has("O_RDONLY") && !flags.has("O_CREAT")) {
         this.#readEarly.add({ name, exit });
         return;
@@ -201,7 +201,7 @@ export class RecordedDisk {
     return node;
   }
 
-  /** Whether a power cut right after line `at` of the trace could have left no such name. */
+  /** Whether a power cut directly after line `at` of the trace could have lost this name. */
   mayLose(name: string, at: number): boolean {
     let node: RecordedNode | undefined = this.#tree;
     for (const part of path.relative(this.#root, name).split("/"))
@@ -209,13 +209,15 @@ export class RecordedDisk {
     return node === undefined;
   }
 
-  /** Writes to `target` (an empty directory) what a power cut right after line `at` of the trace could have left. */
+  /**
+   * Writes a possible state after a power cut directly after line `at` of the trace to `target`, an empty directory.
+   */
   rebuild(at: number, fate: Fate, target: string): void {
     rebuildDirectory(this.#tree, { at, fate }, target);
   }
 }
 
-/** As much of `data` as `other` begins with. */
+/** The common beginning of `data` and `other`. */
 function commonStart(data: Buffer, other: Buffer): Buffer {
   const end = data.findIndex((byte, index) => other[index] !== byte);
   return end === -1 ? data : data.subarray(0, end);
@@ -226,7 +228,9 @@ interface Cut {
   readonly fate: Fate;
 }
 
-/** The start of the newest sync that had returned: it covers what had returned before. */
+/**
+ * Start of the newest sync that had returned at `at`: the sync covers all writes that had returned before it started.
+ */
 function syncedUntil(syncs: readonly Span[], at: number): number {
   let newest = -1;
   for (const { enter, exit } of syncs) if (exit <= at) newest = Math.max(newest, enter);
@@ -280,7 +284,7 @@ function contentOf(file: RecordedFile, { at, fate }: Cut): Buffer {
   return image.content();
 }
 
-/** A file's bytes as they are put together; holes are zeros. */
+/** The content of a file while it is assembled; holes are zeros. */
 class FileImage {
   #buffer = Buffer.alloc(64 * 1024);
   #length = 0;
@@ -301,7 +305,10 @@ class FileImage {
     this.#length = Math.max(this.#length, offset + data.length);
   }
 
-  /** Sectors are where the disk has them: the write's first and last may be partial, and are kept or not as a whole. */
+  /**
+   * Sector borders are those of the disk: the write's first and last sector may be partial; each sector is kept or lost
+   * as a whole.
+   */
   writeTorn(offset: number, data: Buffer, fate: Fate): void {
     for (let from = 0; from < data.length;) {
       const next = Math.min(data.length, (Math.floor((offset + from) / SECTOR_BYTES) + 1) * SECTOR_BYTES - offset);

@@ -2,9 +2,12 @@
 import path from "node:path";
 
 interface CallCommon {
-  /** Line numbers of the trace: a call entered later cannot have been visible to one that had returned before. */
+  /**
+   * Line of the trace at which the call was entered. A call entered after another one returned cannot have been visible
+   * to that one.
+   */
   readonly enter: number;
-  /** Infinite: its thread was killed inside it (`settleUnreturned`). */
+  /** Line of the trace at which the call returned; infinite: its thread was killed inside it (`settleUnreturned`). */
   readonly exit: number;
 }
 
@@ -28,7 +31,7 @@ export type SystemCall =
   | (CallCommon & { readonly kind: "truncate"; readonly path: string; readonly length: number })
   | (CallCommon & { readonly kind: "rename"; readonly path: string; readonly to: string })
   | (CallCommon & { readonly kind: "link"; readonly path: string; readonly to: string })
-  /** `special`: a FIFO; what is written to it is on no disk. */
+  /** `special`: a FIFO; data written to it is on no disk. */
   | (CallCommon & { readonly kind: "unlink" | "mkdir" | "special"; readonly path: string });
 
 /** Calls that must be recorded: a call of this list without a reader below is an error. */
@@ -62,7 +65,7 @@ function pathOf(text: string): string {
   return text.startsWith("\\x") ? bytesOf(text).toString() : text;
 }
 
-/** Calls on anything under one of `roots`, and writes to standard output, in the order of their entry. */
+/** Calls on paths under one of `roots`, and writes to standard output, in the order of their entry. */
 export function parseTrace(text: string, roots: readonly string[]): SystemCall[] {
   const calls: SystemCall[] = [];
   const unfinished = new Map<string, { readonly enter: number; readonly text: string }>();
@@ -94,7 +97,7 @@ export function parseTrace(text: string, roots: readonly string[]): SystemCall[]
 const hexOf = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 
-/** Null: the call failed, and did nothing. */
+/** Parses one call; `null`: the call failed and had no effect. */
 function parseCall(whole: string, at: CallCommon): SystemCall | null {
   const shape = /^(?<name>\w+)\((?<args>.*)\)\s+= (?<result>-?\d+|\?)/s.exec(whole)?.groups;
   if (shape === undefined) throw new Error(`not a system call: ${whole.slice(0, 200)}`);
@@ -103,7 +106,7 @@ function parseCall(whole: string, at: CallCommon): SystemCall | null {
   return Number(result) < 0 ? null : readCall(name, args, Number(result), at);
 }
 
-/** `result` is not a number where the call did not return. */
+/** `result` is NaN if the call did not return. */
 function readCall(name: string, args: string, result: number, at: CallCommon): SystemCall | null {
   const match = (pattern: RegExp): string[] => {
     const found = pattern.exec(args);

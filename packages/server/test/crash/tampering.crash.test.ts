@@ -94,10 +94,10 @@ it(`${DEEDS} times tampered with, the records cost attempts and nothing else`, a
   }
 });
 
-/** One action; returns its description. */
+/** Performs one random action; returns its description. */
 function tamper(attempts: string, next: (below: number) => number): string {
   const names = readdirSync(attempts).filter((name) => !name.startsWith("."));
-  // Mostly the newest attempts, which are still active.
+  // Prefers the newest attempts, which are still active.
   const name = names.toSorted((a, b) => Number(/\d+/.exec(b)) - Number(/\d+/.exec(a)))[next(Math.min(names.length, 6))];
   if (name === undefined) return "nothing";
   const records = path.join(attempts, name);

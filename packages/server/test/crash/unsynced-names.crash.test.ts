@@ -25,7 +25,7 @@ async function live(options: CrashOptions, ledger: Ledger, wrapper: readonly str
 interface Names {
   readonly of: string;
   readonly directory: string;
-  /** Actions that must not happen before the names are on disk. */
+  /** Actions that must not happen before the names are durable. */
   readonly before: (call: SystemCall) => boolean;
 }
 

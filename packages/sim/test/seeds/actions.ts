@@ -29,7 +29,10 @@ import {
 
 export interface Happening {
   readonly inputs: readonly Input[];
-  /** Machines that really die or return with the input; inputs about other machines are false reports (a cut cable). */
+  /**
+   * Machines that really fail or return with the input; inputs about other machines are false reports (as after a cut
+   * cable).
+   */
   readonly dies: readonly NodeSpec["id"][];
   readonly returns: readonly NodeSpec["id"][];
 }
@@ -69,7 +72,7 @@ export class Actions {
     return { inputs, dies, returns };
   }
 
-  /** Removes everything that keeps work from running. */
+  /** Removes everything that keeps waiting work from running. */
   heal(state: ReadonlyState): Happening {
     const lost = this.#world.fleet.nodes.filter(({ id }) => state.nodes.get(id)?.health === "lost");
     const seen = this.#world.fleet.nodes.map((node): Input => ({ kind: "nodeSeen", node: currentSpec(state, node) }));
@@ -88,7 +91,7 @@ export class Actions {
       (workload) => workload.held === true && workload.endedAtMs === null,
     );
     const released = held.map(({ id }): Input => ({ ...this.#common(), kind: "releaseWorkload", workloadId: id }));
-    // Work guaranteed by reserved topology alone waits for ever if its team owns none.
+    // Work that only reserved topology guarantees waits for ever if its team owns none.
     const { strategy: _hived, ...policy } = state.policy;
     const { reservedTopology } = rulesOf(state.policy).teams;
     const plain: Input[] = reservedTopology === undefined ? [] : [{ ...this.#common(), kind: "setPolicy", policy }];
@@ -170,7 +173,7 @@ export class Actions {
     return { ...this.#common(), kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
   }
 
-  /** Late, repeated or misdirected reports, and signals of processes. */
+  /** Late, repeated or misdirected reports, and reports of processes. */
   #stranger(state: ReadonlyState): Input {
     const known = [...state.attempts.keys()];
     const id = known.length === 0 || this.#luck.chance(30) ? attemptId("w1.1") : this.#luck.pick(known);

@@ -1,9 +1,9 @@
-/** Manipulated views of a state, for planted bugs. */
+/** Modified views of a state, for planted bugs. */
 import type { Attempt, Input, Ready, ReadonlyState, Team, WorkloadSpec } from "@headroom/engine";
 
 export interface PlantedBug {
   readonly name: string;
-  /** A checker's finding. */
+  /** Pattern of the checker's finding. */
   readonly found: RegExp;
   readonly bendState?: (state: ReadonlyState) => ReadonlyState;
   readonly bendReady?: (ready: Ready, state: ReadonlyState) => Ready;
@@ -11,7 +11,7 @@ export interface PlantedBug {
   readonly bendSnapshot?: (text: string) => string;
 }
 
-/** The state with some fields replaced; getters of the real one stay live. */
+/** The state with some fields replaced; getters still read the real state. */
 export const view = (state: ReadonlyState, fields: Partial<ReadonlyState>): ReadonlyState =>
   Object.assign(Object.create(state) as ReadonlyState, fields);
 

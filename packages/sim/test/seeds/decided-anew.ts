@@ -14,7 +14,9 @@ import {
 import { checkInvariants } from "@headroom/engine-oracle";
 import { Violation, type EngineSource } from "@headroom/sim";
 
-/** Restoring takes longer than a round, and recounting everything much longer: so only every n-th round is repeated. */
+/**
+ * Only every n-th round is repeated, because restoring takes longer than a round, and checking everything much longer.
+ */
 const ROUNDS_PER_LOOK = 2;
 const ROUNDS_PER_COUNT = 15;
 
@@ -44,7 +46,7 @@ class DecidedAnew implements Engine {
     return ready;
   }
 
-  /** Every other time the further round runs first. */
+  /** The further round runs before the repetition every other time. */
   #receiveTwice(inputs: readonly Input[], nowMs: number): Ready {
     const anew = restoreEngine(this.#engine.snapshot());
     if (this.#roundCount % (2 * ROUNDS_PER_LOOK) === 1) this.#mustHaveLeftNothing(anew);

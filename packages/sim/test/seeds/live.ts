@@ -11,9 +11,9 @@ import { unlabelled } from "./world.ts";
 
 /** Coverage counts over many worlds. */
 export class Tally {
-  /** Events, by kind and outcome. */
+  /** Number of events by kind and outcome. */
   readonly events = new Map<string, number>();
-  /** Worlds, by their features. */
+  /** Number of worlds by feature. */
   readonly worlds = new Map<Feature, number>();
 
   count({ groups, features }: SeedRun): void {
@@ -29,7 +29,7 @@ export class Tally {
   }
 }
 
-/** Runs a seed; throws if two variants differ or an invariant breaks. */
+/** Runs a seed in all variants; throws if two variants differ or an invariant is violated. */
 export function live(seed: number, tally: Tally): void {
   const plain = underSeed(seed, "undisturbed", () => runSeed({ seed, restarts: "none" }));
   tally.count(plain);
@@ -43,7 +43,7 @@ export function live(seed: number, tally: Tally): void {
   underSeed(seed, "crashed in mid-run", () => runSeed({ seed, restarts: "crashed", engines: enginesDecidedAnew }));
 }
 
-/** Adds the seed to every error. */
+/** Runs `run` and adds the seed to its errors. */
 function underSeed<T>(seed: number, what: string, run: () => T): T {
   try {
     return run();
@@ -55,7 +55,7 @@ function underSeed<T>(seed: number, what: string, run: () => T): T {
   }
 }
 
-/** Folding the whole journal gives the state, and so does a snapshot from the middle with the events after it. */
+/** Folding the whole journal gives the same state as a snapshot from the middle with the events after it. */
 function mustReplay({ engine, groups, digest }: SeedRun): void {
   const whole = createEngine();
   const half = createEngine();
@@ -70,7 +70,7 @@ function mustReplay({ engine, groups, digest }: SeedRun): void {
   }
 }
 
-/** The incremental indexes are right, and decisions and verdicts equal those from rebuilt indexes (DESIGN §7.16). */
+/** The incremental indexes are correct, and decisions and verdicts equal those from rebuilt indexes (DESIGN §7.16). */
 function mustDecideAlike({ engine, nowMs }: SeedRun): void {
   expect(checkInvariants(engine)).toEqual([]);
   const restored = restoreEngine(engine.snapshot());
@@ -79,7 +79,7 @@ function mustDecideAlike({ engine, nowMs }: SeedRun): void {
 }
 
 /**
- * Names carry no meaning: with other names that sort differently, the decisions are the same (DESIGN §7.10), unless a
+ * Names have no effect: with other names that sort differently, the decisions are the same (DESIGN §7.10), unless a
  * policy setting breaks ties by name.
  */
 function mustNotHeedNames(seed: number, { groups, heedsNames }: SeedRun): void {

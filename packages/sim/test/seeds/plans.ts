@@ -1,15 +1,14 @@
 /**
- * Calendar entries and budgets of random worlds: windows, advance reservations, tariffs and budgets. Worlds last a
- * minute or two.
+ * Random calendar entries and budgets: windows, advance reservations, tariffs and budgets. Worlds last a minute or two.
  */
 import { commandId, nodeId, type CalendarEntry, type Input, type ReadonlyState, type Team } from "@headroom/engine";
 import type { Luck } from "./luck.ts";
 import type { World } from "./world.ts";
 
-/** So few names that entries are now and then replaced. */
+/** Number of entry names, few enough that entries are replaced now and then. */
 const entriesMax = 4;
 
-/** Sometimes sets or removes an entry, in worlds with a calendar; `null`: not now. */
+/** A change of the calendar, in worlds with a calendar; `null`: no change this time. */
 export function calendarChange(luck: Luck, world: World, state: ReadonlyState): Input | null {
   if (!world.hasCalendar || !luck.chance(20)) return null;
   const common = { commandId: commandId(`calendar ${luck.drawn} ${state.sequence}`), actor: "someone" };
@@ -59,10 +58,12 @@ export function randomBudget(luck: Luck, hasBudgets: boolean): Pick<Team, "budge
   };
 }
 
-/** Sometimes repeats the last submission under another name: identical requests, of which the first goes first. */
+/**
+ * Sometimes the last submission is repeated under another name: of two identical requests the first one must go first.
+ */
 export const hasTwin = (luck: Luck): boolean => luck.chance(15);
 
-/** Gives notices for some nodes. */
+/** A random notice for some node. */
 export function noticeOf(luck: Luck, world: World, nowMs: number): Input | null {
   if (!world.hasNotices || !luck.chance(8)) return null;
   return { kind: "nodeNotice", nodeId: nodeId(luck.pick(world.fleet.nodes).id), goneAtMs: nowMs + luck.below(10_000) };

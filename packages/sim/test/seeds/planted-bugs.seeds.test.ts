@@ -4,7 +4,10 @@ import type { PlantedBug } from "./bent-views.ts";
 import { plantedBugs, plantedEngines } from "./planted-bugs.ts";
 import { runSeed } from "./run-seed.ts";
 
-/** Maximum seeds to find a planted bug; most are found within the first few, those of rare constraints within tens. */
+/**
+ * Maximum number of seeds to find a planted bug; most bugs are found within the first few seeds, bugs of rare
+ * constraints within tens.
+ */
 const seedsMax = 1000;
 
 function findBug(bug: PlantedBug): string {

@@ -1,6 +1,6 @@
 /**
- * Engines with one bug each, for tests of the tests: the responsible checker must find each. A planted engine is the
- * real one in a thin wrapper that manipulates its output or drops its effects.
+ * Engines with one bug each, which test the checkers: the responsible checker must find each bug. A planted engine is
+ * the real one in a thin wrapper that modifies its output or drops its effects.
  */
 import {
   createEngine,
@@ -90,7 +90,7 @@ function withRoomyNodes(state: ReadonlyState): ReadonlyState {
   return view(state, { nodes: new Map(nodes) });
 }
 
-/** Replaces the first plan of a batch by one in which its victim takes from its preemptor. */
+/** Swaps victim and preemptor in the first plan of a batch. */
 function turnedRound(events: readonly Event[]): readonly Event[] {
   for (const plan of events) {
     if (plan.kind !== "evictionPlanned" || plan.reason === "moved") continue;

@@ -34,7 +34,7 @@ const withEffects = (ready: Ready, bend: (effect: Effect) => Effect): Ready => (
   effects: ready.effects.map(bend),
 });
 
-/** The engine gets another policy, or other teams, than the checkers. */
+/** The engine gets other policies than the checkers. */
 const withPolicies = (inputs: readonly Input[], bend: (policy: Policy) => Policy): readonly Input[] =>
   inputs.map((input) => (input.kind === "setPolicy" ? { ...input, policy: bend(input.policy) } : input));
 
@@ -54,7 +54,7 @@ const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek:
 const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
   [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
-/** Lost workers are replaced on a lost or draining node. */
+/** Places replacements of lost workers on a lost or draining node. */
 function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
   const closed = [...nodes.values()].find(({ health, draining }) => health === "lost" || draining);
   if (closed === undefined) return ready;
@@ -73,7 +73,7 @@ function onLostNodes(ready: Ready, { nodes }: ReadonlyState): Ready {
   );
 }
 
-/** A shrunk gang keeps one worker less than its minimum. */
+/** Shrinks a gang to one worker below its minimum. */
 function tooSmall(ready: Ready, state: ReadonlyState): Ready {
   const keptBy = (id: AttemptId, keeps: number): number => {
     const attempt = state.attempts.get(id);
@@ -149,7 +149,7 @@ export const plantedInBounds: readonly PlantedBug[] = [
     found: /where it may run into/,
     bendState: (state) =>
       withCalendar(state, (entry) =>
-        // With spares, the calendar check covers them too.
+        // States with hot spares stay unchanged, because the calendar check also covers hot spares.
         entry.kind === "tariff" || entry.startMs <= state.nowMs || hasHotSpares(state)
           ? entry
           : { ...entry, startMs: Math.max(state.nowMs + 1, entry.startMs - 5000) },

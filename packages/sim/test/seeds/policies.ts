@@ -1,4 +1,4 @@
-/** Random policies: any combination of the knobs of a round. */
+/** Random policies: any combination of the settings of a round. */
 import { waivedInvariants } from "@headroom/engine-oracle";
 import type {
   BackfillRules,
@@ -85,12 +85,13 @@ function randomProtectedStarts(luck: Luck): number {
   return reserve === "none" ? 0 : reserve === "head" ? 1 : depth;
 }
 
-/** Names describe the work. */
+/** Random prediction settings. Predictions depend on names, because names describe the kind of work. */
 const randomPrediction = (luck: Luck): Pick<BackfillRules, "predictFrom"> =>
   luck.pick([{}, { predictFrom: 1 }, { predictFrom: 2 }]);
 
 /**
- * Rebalancing converges only if running work goes before waiting work: otherwise two requests alternate in one place.
+ * Rebalancing converges only if running work is ordered before waiting work: otherwise two requests take turns in one
+ * place.
  */
 const restful = (order: readonly OrderKey[], phases: readonly Phase[]): readonly OrderKey[] =>
   phases.includes("rebalance") ? ["running", ...order.filter((key) => key !== "running")] : order;
@@ -99,8 +100,8 @@ const randomPlacement = (luck: Luck, usual: Policy["placement"]): Policy["placem
   luck.pick([usual, usual, usual, "best-fit", "fragmentation", "balanced", "random"]);
 
 /**
- * Invariants that the checks do not ask of random policies, beside those of imitated systems: unless requests that may evict go first,
- * capacity that a plan leaves free may go to work that is evicted at once (8).
+ * Invariants that are not checked for random policies, besides those that imitated systems waive: unless requests that
+ * may evict go first, capacity that a plan leaves free may go to work that is evicted at once (8).
  */
 export function waivedAtRandom(policy: Policy): ReadonlySet<number> {
   const [first = ""] = policy.teams?.order ?? [];
@@ -116,7 +117,7 @@ const everyMinute: ScheduleTimes = {
   daysOfWeek: [0, 1, 2, 3, 4, 5, 6],
 };
 
-/** Worlds last minutes: an hour becomes a moment. */
+/** Worlds last minutes, so an hour of the rules becomes a moment. */
 function randomDefragmentation(luck: Luck, phases: readonly Phase[]): DefragmentRules | null {
   if (!phases.includes("place") || !luck.chance(50)) return null;
   return {
@@ -133,7 +134,7 @@ interface TeamChoice {
   readonly heedsNames: boolean;
 }
 
-/** Beside the rules the strategy that the fair share belongs to. Kueue breaks ties between victims by their names. */
+/** Team rules, and the strategy that the fair share belongs to. Kueue breaks ties between victims by name. */
 function randomTeamRules(
   luck: Luck,
   { refills, heedsNames }: TeamChoice,
@@ -147,8 +148,8 @@ function randomTeamRules(
 }
 
 /**
- * Beside the rules the strategy that finds the victims; `null`: the product's own. KAI's growing victim lists and forgotten nominations
- * waive quiescence (5): such a world may cycle for ever, so they are left to the property tests.
+ * Eviction rules, and the strategy that searches victims; `null`: the product's own. KAI's growing victim lists and
+ * forgotten nominations waive quiescence (5): such a world may cycle for ever, so the property tests cover them.
  */
 function randomEviction(luck: Luck, heedsNames: boolean): EvictionRules & { readonly victims: RandomStrategy | null } {
   const found = heedsNames

@@ -1,5 +1,5 @@
 /**
- * One seed: a random world with random actions, checked at every round (safety); then all obstacles are removed, and
+ * One seed: a random world with random actions, checked in every round (safety). Then all obstacles are removed, and
  * all work that can run must end (liveness).
  */
 import {
@@ -71,7 +71,7 @@ export interface SeedOptions {
   readonly engines?: EngineSource;
 }
 
-/** Far more rounds than any world needs, so that a world without quiescence is detected. */
+/** Maximum number of rounds, far more than any world needs, so that a world without quiescence is detected. */
 const roundsMax = 3_000;
 
 const emptyScript: Script = {
@@ -119,7 +119,7 @@ export function runSeed({ seed, restarts, salt = "", engines }: SeedOptions): Se
   };
 }
 
-/** A fleet without nodes tests nothing; the next draw of the same seed is used. */
+/** A fleet without nodes tests nothing; then the next draw of the same seed is used. */
 function nonEmptyWorld(seed: number, salt: string): World {
   for (let attempt = 0; ; attempt++) {
     const world = randomWorld(new Luck(seed, `world ${attempt}`), salt);
@@ -136,12 +136,12 @@ function planOf(world: World, seed: number, launch: LaunchGang): RunPlan {
   return {
     durationMs: below(world.durationMaxMs + 1, "duration"),
     exitCode: fails ? below(3, "code") + 1 : 0,
-    // Some never write a checkpoint, some too late.
+    // Some attempts never write a checkpoint, some write it too late.
     ...(below(4, "saves") === 0 ? {} : { checkpointMs: below(1500, "checkpoint") }),
   };
 }
 
-/** The checkers, and the run's coverage of each feature. */
+/** Runs the checkers and records the features that the run covers. */
 class Watch extends Checkers {
   readonly features: Set<Feature> = new Set();
 
@@ -193,7 +193,7 @@ function isGang(state: ReadonlyState, { attemptId }: { readonly attemptId: Attem
   return (workload?.spec.gang.workers ?? 1) > 1;
 }
 
-/** Whether work starts beside the protected start of an earlier request that could run on the fleet. */
+/** Whether work starts while an earlier request with a protected start, which could run on the fleet, still waits. */
 function passesSomebody(state: ReadonlyState, { workloadId }: { readonly workloadId: WorkloadId }): boolean {
   const started = state.workloads.get(workloadId);
   if (started === undefined || (state.policy.backfill?.protectedStarts ?? 0) === 0) return false;
@@ -236,7 +236,7 @@ function runUntil(simulation: Run, untilMs: number): void {
   }
 }
 
-/** All work that the repaired fleet could hold has ended, and so has the work that depended on it. */
+/** Checks that all work that the repaired fleet can hold has ended, and all work that depended on it. */
 function mustBeDone({ state }: Engine): void {
   const { couldEver } = feasibility(state);
   for (const workload of state.workloads.values()) {
@@ -248,7 +248,7 @@ function mustBeDone({ state }: Engine): void {
   }
 }
 
-/** If only time passes, nothing more happens (DESIGN §7.5). */
+/** Checks that nothing happens if only time passes (DESIGN §7.5). */
 function mustRest(simulation: Run): void {
   const before = simulation.engine.state.sequence;
   for (let round = 1; round <= 5; round++) {

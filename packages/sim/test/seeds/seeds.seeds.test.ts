@@ -14,7 +14,7 @@ const foundDefects: readonly number[] = [
   9751, 10911, 10966, 11269, 11365, 11560,
 ];
 
-/** Further seeds whose worlds defragment, which few of the others do. */
+/** Further seeds whose worlds defragment, because few of the others do. */
 const defragmenting: readonly number[] = [204, 209, 231];
 
 function chosenSeeds(): readonly number[] {
@@ -30,7 +30,7 @@ function chosenSeeds(): readonly number[] {
   return one === undefined ? [...range(1, 200), ...foundDefects, ...defragmenting] : [Number(one)];
 }
 
-/** Features that random worlds must cover, or they test less than they seem to. */
+/** Kinds of events that random worlds must cover. */
 const everyKind = `
   nodeJoined, nodeChanged, nodeLost, nodeReturned, nodeDrainStarted, nodeResumed, hotSpareReserved, hotSpareReleased, teamDefined, policySet, commandAnswered,
   workloadSubmitted, workloadStopRequested, workloadEnded, gangPlaced, attemptStarted, attemptStopRequested, progressEstimated,
@@ -40,7 +40,7 @@ const everyKind = `
   .split(",")
   .map((kind) => kind.trim());
 
-/** Each occurs in at least one world in twenty. */
+/** Features that must each occur in at least one world in twenty. */
 const everyFeature: readonly Feature[] = [
   "reclaim",
   "preemption",
@@ -70,7 +70,7 @@ function liveAll(seeds: readonly number[], tally: Tally): string[] {
 }
 
 const seeds = chosenSeeds();
-/** Mean time limit per seed on a busy machine. */
+/** Limit on the mean time per seed in ms on a busy machine. */
 const SEED_MS_MAX = 5_000;
 
 describe("random worlds under random happenings", () => {

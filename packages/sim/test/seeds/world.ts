@@ -27,11 +27,11 @@ export interface World {
   readonly fleet: FleetSpec;
   readonly teams: readonly Team[];
   readonly policy: Policy;
-  /** False: no tie is broken by name, so that renaming must change nothing. */
+  /** False: no tie is broken by name, so renaming must change nothing. */
   readonly heedsNames: boolean;
   readonly startupMs: number;
   readonly stopMs: number;
-  /** Rate of actions: quiet worlds find other bugs than busy ones. */
+  /** Rate of actions: quiet worlds find other bugs than busy worlds. */
   readonly actionCount: number;
   readonly gapMaxMs: number;
   readonly failurePercent: number;
@@ -53,8 +53,8 @@ export interface World {
 }
 
 /**
- * A name under a salt: with another salt, names sort in another order. They must change nothing else; `unlabelled`
- * removes the salt from a text. The empty salt leaves names unchanged.
+ * A name under a salt: with another salt, names sort differently, and nothing else may change. `unlabelled` removes the
+ * salt from a text; the empty salt leaves names unchanged.
  */
 export function label(name: string, salt: string): string {
   return salt === "" ? name : `${hashText(salt + name).slice(0, 6)}.${name}`;
@@ -147,7 +147,7 @@ function randomTeams(luck: Luck, salt: string, hasBudgets: boolean): Team[] {
   return teams;
 }
 
-/** Further settings of a team besides its limit. */
+/** Random further settings of a team besides its limit. */
 export function randomTeamShare(luck: Luck, hasBudgets: boolean): Partial<Team> {
   const users = luck.aside(`users ${luck.drawn}`);
   return {
@@ -202,7 +202,7 @@ export function randomSpec(luck: Luck, world: World, name: string): WorkloadSpec
   return luck.chance(70) ? { ...common, kind: "train" } : { ...common, kind: "batch", taskCount: luck.between(1, 6) };
 }
 
-/** Whole accelerators, or a fraction for each worker; some gangs are elastic. */
+/** A gang with whole accelerators, or with a fraction for each worker; some gangs are elastic. */
 function randomGang(luck: Luck): GangSpec {
   const workers = luck.pick([1, 1, 1, 2, 3, 5]);
   const isShare = luck.chance(15);
@@ -228,7 +228,7 @@ function withCurve(gang: GangSpec, luck: Luck): GangSpec {
   return { ...gang, throughputMilli };
 }
 
-/** The same work with task groups, in worlds that have some. */
+/** The same workload with task groups, in worlds that have them. */
 export function withGroups(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasGroups || !luck.chance(30)) return spec;
   const groups = Array.from({ length: luck.between(1, 3) }, (_, index) => randomGroup(luck, world, `g${index}`));
@@ -249,7 +249,7 @@ function randomGroup(luck: Luck, world: World, name: string): TaskGroup {
   };
 }
 
-/** The same fleet with MIG. */
+/** The same fleet with MIG devices. */
 function divided(fleet: FleetSpec): FleetSpec {
   const mig = ({ acceleratorType }: Pool): Pick<Pool, "mig"> =>
     acceleratorType === "" ? {} : { mig: acceleratorType === "A100" ? "A100-80GB" : "H100-80GB" };
@@ -258,7 +258,7 @@ function divided(fleet: FleetSpec): FleetSpec {
 
 const profiles = ["1g.10gb", "1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"] as const;
 
-/** The same work with MIG profiles, in worlds that have some. */
+/** The same workload with a MIG profile, in worlds that have them. */
 export function withParts(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasParts || !luck.chance(50)) return spec;
   const divide = <Shape extends GangSpec | TaskGroup>({ shareMilli: _share, ...shape }: Shape): Shape =>
@@ -268,7 +268,7 @@ export function withParts(luck: Luck, world: World, spec: WorkloadSpec): Workloa
   return { ...spec, gang: gangOfGroups(taskGroups.map((group) => (luck.chance(50) ? divide(group) : group))) };
 }
 
-/** The same work with data inputs and rules, in worlds that have some. */
+/** The same workload with data inputs and rules, in worlds that have them. */
 export function withData(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.hasData || !luck.chance(40)) return spec;
   const rule = luck.chance(50) ? { rule: luck.pick(["restricted", "export"]) } : {};
@@ -276,7 +276,7 @@ export function withData(luck: Luck, world: World, spec: WorkloadSpec): Workload
   return { ...spec, data: { ...rule, ...inputs } };
 }
 
-/** The same work with anti-affinity, in worlds that have some. */
+/** The same workload with anti-affinity, in worlds that have it. */
 export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): WorkloadSpec {
   if (!world.antiAffinityCheck || !luck.chance(40)) return spec;
   const rule = luck.chance(50)
@@ -290,7 +290,7 @@ export function withAntiAffinity(luck: Luck, world: World, spec: WorkloadSpec): 
   return { ...spec, gang: { ...spec.gang, antiAffinity } };
 }
 
-/** Some worlds have hot spares, in some pools. */
+/** Adds hot spares to some pools, in some worlds. */
 function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   if (!luck.chance(30)) return fleet;
   return {
@@ -299,7 +299,7 @@ function withHotSpares(luck: Luck, fleet: FleetSpec): FleetSpec {
   };
 }
 
-/** Pools with data rules and inputs, in such a world. */
+/** Adds data rules and inputs to pools, in worlds that have them. */
 function randomPlaces(luck: Luck, fleet: FleetSpec): FleetSpec {
   const pools = fleet.pools.map((pool) => ({
     ...pool,

@@ -45,9 +45,9 @@ export function* byNode(batch: Batch, search: CostSearch): Planning<Plan> {
 }
 
 interface Clearance {
-  /** Units that may be evicted or migrate. */
+  /** Candidates that may be evicted or migrate. */
   readonly units: readonly VictimCandidate[];
-  /** Units that found no other place. */
+  /** Candidates that found no other place. */
   readonly stuck: VictimCandidate[];
 }
 
