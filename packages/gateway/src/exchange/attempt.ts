@@ -22,7 +22,7 @@ export class Attempt implements ResponseReader {
   readonly replica: Replica;
   readonly ticket: Ticket;
   readonly startedAtMs: number;
-  readonly #owner: AttemptOwner;
+  #owner: AttemptOwner;
   #connection: UpstreamConnection | undefined;
   head: ResponseHead | undefined;
   lastByteAtMs: number;
@@ -64,6 +64,14 @@ export class Attempt implements ResponseReader {
   cancel(nowMs: number): void {
     this.#conclude("cancelled", nowMs);
     this.#connection?.cancel(this);
+  }
+
+  /** Tells the replica that nobody waits for the response; the rest of it goes to `owner`. False: cancel it instead. */
+  leaveTo(owner: AttemptOwner): boolean {
+    if (this.#isEnded || this.#connection?.halfClose(this) !== true) return false;
+    this.#owner = owner;
+    this.#isPaused = false;
+    return true;
   }
 
   conclude(outcome: "completed" | "failed", nowMs: number): void {

@@ -21,6 +21,7 @@ import type { ExchangeRequest, ExchangeSummary, Runtime } from "./runtime.ts";
 import { brokenStreamEvent, headersOf, limitError, needOf, refusalHeaders, usageRecordOf } from "./settlement.ts";
 import { SseTap } from "./sse-tap.ts";
 import type { ResponseTarget } from "./target.ts";
+import { UnreadRest } from "./unread-rest.ts";
 
 const noBytes = Buffer.alloc(0);
 
@@ -83,16 +84,18 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   clientGone(): void {
-    // Bytes that the replica sent in the same turn of the loop are counted before its connection closes.
-    setImmediate(() => this.#abandon());
-  }
-
-  #abandon(): void {
     if (this.#phase === "ended" || this.#phase === "ending") return;
-    const nowMs = this.#runtime.now();
-    for (const attempt of this.#attempts.splice(0)) attempt.cancel(nowMs);
+    clearTimeout(this.#hedgeTimer);
     this.#releaseHold?.();
-    this.#end("aborted", 499, () => undefined);
+    this.#forgetStream();
+    const buffered = this.#phase === "flowing" ? undefined : this.#buffered;
+    this.#phase = "ending";
+    const rest = new UnreadRest(this.request, this.#runtime, { tap: this.#tap, buffered });
+    rest.read(this.#attempts.splice(0), () => {
+      this.#tap = rest.tap;
+      this.#committed ??= rest.answered;
+      this.#end("aborted", 499, () => undefined);
+    });
   }
 
   clientDrained(): void {
@@ -252,8 +255,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const { head } = attempt;
     if (head === undefined || this.#phase === "ending") return;
     this.#drop(attempt);
-    const isError = head.status >= 500;
-    attempt.conclude(isError ? "failed" : "completed", nowMs);
+    attempt.conclude(head.status >= 500 ? "failed" : "completed", nowMs);
     if (this.#tap !== undefined) {
       const rest = this.#tap.rest();
       if (rest !== undefined) this.#target.write(rest, undefined);
@@ -448,9 +450,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #refuse(error: ApiError): void {
-    const { dialect } = this.request.endpoint;
     const headers = refusalHeaders(this.request.id, error);
-    const body = Buffer.from(errorBody(dialect, error));
+    const body = Buffer.from(errorBody(this.request.endpoint.dialect, error));
     const status = statusOf(error);
     this.#end("failed", status, () => this.#target.respond(status, headers, body));
   }

@@ -55,6 +55,8 @@ export interface Runtime {
   readonly responseBufferBytes: number;
   /** Interval at which a long stream records its usage so far. */
   readonly checkpointMs: number;
+  /** Responses that are read to their end after their client has left. */
+  restCount: number;
   now(): number;
   prefixOf(request: ExchangeRequest): PrefixBlocks;
   sloOf(own: ReadonlyMap<string, string>): Slo;

@@ -81,6 +81,7 @@ export class Gateway implements ClientPort, Runtime {
   readonly usage: UsageLog;
   readonly retries: RetryAllowance = new RetryAllowance();
   readonly checkpointMs: number = CHECKPOINT_MS;
+  restCount = 0;
   readonly connections = new Set<ClientConnection>();
   readonly exchanges = new ExchangeList<Exchange>();
   readonly #hasher = new PrefixHasher();

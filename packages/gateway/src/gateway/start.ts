@@ -40,6 +40,8 @@ const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_REQUEST_MS = 300;
 const FIRST_PROBE_MS = 1000;
+/** Longer than a gateway reads on after a client has left. */
+const SETTLE_TIMEOUT_MS = 2000;
 
 const { timeOrigin } = performance;
 
@@ -103,6 +105,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
       waker.close();
       await drained(gateway, config.bounds.shutdownTimeout);
       for (const connection of gateway.connections) connection.destroy();
+      await settled(gateway);
       prober.stop();
       clearInterval(sweeper);
       admin.close();
@@ -149,6 +152,14 @@ async function listening(server: Server, address: ListenAddress, reusePort: bool
   const bound = server.address();
   const port = typeof bound === "object" && bound !== null ? bound.port : address.port;
   return `http://${address.host.includes(":") ? `[${address.host}]` : address.host}:${port}`;
+}
+
+/** Requests whose clients were cut off are settled before the usage file closes. */
+async function settled(gateway: Gateway): Promise<void> {
+  const untilMs = performance.now() + SETTLE_TIMEOUT_MS;
+  while (gateway.exchanges.clientCount > 0 && performance.now() < untilMs) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** Idle connections close at once, the others after their response. */

@@ -1,9 +1,10 @@
 /**
- * Lets accepted sockets read into one buffer of the process. Node offers that (`onread`) for sockets it connects, not for those a
- * server accepts: these get their connection through the handle, which is not a documented interface. Where this Node has no such
- * handle, or with TLS, the socket is used as it is and allocates a buffer for each read.
+ * Lets sockets read into one buffer of the process. Without it Node allocates 64 KiB for each read, which V8 counts as external
+ * memory and sweeps on other threads. Node offers shared buffers (`onread`) for sockets it connects, not for those a server
+ * accepts: these get their connection through the handle, which is not a documented interface. Where this Node has no such handle,
+ * or with TLS, the socket is used as it is and allocates a buffer for each read.
  */
-import { Socket } from "node:net";
+import { Socket, type OnReadOpts } from "node:net";
 
 /** The size that libuv suggests for a read. */
 const READ_BYTES = 65_536;
@@ -22,6 +23,17 @@ export interface ReadingSocket {
   readonly isShared: boolean;
 }
 
+/** `onread` of a socket that connects: `onBytes` gets bytes that the next read of any socket overwrites. */
+export function sharedReads(onBytes: (bytes: Buffer) => void): OnReadOpts {
+  return {
+    buffer: shared,
+    callback: (count) => {
+      onBytes(shared.subarray(0, count));
+      return true;
+    },
+  };
+}
+
 /** `accepted`: from a server with `pauseOnConnect`, which has read nothing yet. */
 export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => void): ReadingSocket {
   const owner = accepted as Socket & HandleOwner;
@@ -31,14 +43,7 @@ export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => vo
     accepted.resume();
     return { socket: accepted, isShared: false };
   }
-  const onread = {
-    buffer: shared,
-    callback: (count: number): boolean => {
-      onBytes(shared.subarray(0, count));
-      return true;
-    },
-  };
-  const options = { handle, readable: true, writable: true, onread };
+  const options = { handle, readable: true, writable: true, onread: sharedReads(onBytes) };
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
   // The handle has one owner: the accepted socket must not close it.
   owner._handle = null;

@@ -48,6 +48,7 @@ export class UpstreamConnection {
   #isConnected = false;
   #isClosed = false;
   #isPaused = false;
+  #isHalfClosed = false;
   #servedCount = 0;
   #connectTimer: NodeJS.Timeout | undefined;
 
@@ -63,7 +64,6 @@ export class UpstreamConnection {
       this.#isConnected = true;
       clearTimeout(this.#connectTimer);
     });
-    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
     socket.on("end", () => this.#onEnd());
     socket.on("error", (error: Error) => this.#fail(this.#isConnected ? "closed" : "connect", error.message));
     socket.on("close", () => this.#fail(this.#isConnected ? "closed" : "connect", "the connection closed"));
@@ -87,6 +87,16 @@ export class UpstreamConnection {
     if (this.#reader !== reader) return;
     this.#reader = undefined;
     this.#close();
+  }
+
+  /** Sends FIN and goes on reading. False where the request is not yet in the kernel: the reader cancels. */
+  halfClose(reader: ResponseReader): boolean {
+    if (this.#reader !== reader || this.#isClosed || !this.#isConnected || this.#socket.writableLength > 0)
+      return false;
+    this.#isHalfClosed = true;
+    this.#resume();
+    this.#socket.end();
+    return true;
   }
 
   close(): void {
@@ -114,7 +124,9 @@ export class UpstreamConnection {
     this.#socket.resume();
   }
 
-  #onData(chunk: Buffer): void {
+  /** Bytes from the socket, which belong to this connection from now on. */
+  received(chunk: Buffer): void {
+    if (this.#isClosed) return;
     // Unsolicited bytes: nothing that follows on this connection can be trusted.
     if (this.#reader === undefined) {
       this.#close();
@@ -199,7 +211,8 @@ export class UpstreamConnection {
 
   /** The response is complete; `isClean`: nothing followed it. */
   #release(isClean: boolean): void {
-    const isReusable = isClean && this.#head?.isKeepAlive === true && this.#socket.writableLength === 0;
+    const isReusable =
+      isClean && !this.#isHalfClosed && this.#head?.isKeepAlive === true && this.#socket.writableLength === 0;
     this.#reader = undefined;
     this.#servedCount++;
     this.#resume();

@@ -1,6 +1,7 @@
 /** Connections to one replica: kept open between requests, last used first, bounded. */
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { sharedReads } from "./shared-reads.ts";
 import { UpstreamConnection, type ConnectionOwner } from "./upstream-connection.ts";
 
 export interface UpstreamAddress {
@@ -31,17 +32,25 @@ export class UpstreamPool implements ConnectionOwner {
     if (!isFresh) {
       for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) if (last.isUsable) return last;
     }
-    const { isTls, host, port } = this.#address;
-    const socket: Socket = isTls
-      ? connectTls({
-          host,
-          port,
-          ...(isIP(host) === 0 ? { servername: host } : {}),
-          ALPNProtocols: ["http/1.1"],
-        }).setNoDelay(true)
-      : connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
-    const connection = new UpstreamConnection(socket, isTls ? "secureConnect" : "connect", this);
+    const connection = this.#address.isTls ? this.#connectTls() : this.#connectTcp();
     this.#all.add(connection);
+    return connection;
+  }
+
+  #connectTcp(): UpstreamConnection {
+    const { host, port } = this.#address;
+    const onread = sharedReads((bytes) => connection.received(Buffer.from(bytes)));
+    const socket = connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000, onread });
+    const connection = new UpstreamConnection(socket, "connect", this);
+    return connection;
+  }
+
+  #connectTls(): UpstreamConnection {
+    const { host, port } = this.#address;
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = connectTls({ host, port, ...servername, ALPNProtocols: ["http/1.1"] }).setNoDelay(true);
+    const connection = new UpstreamConnection(socket, "secureConnect", this);
+    socket.on("data", (bytes: Buffer) => connection.received(bytes));
     return connection;
   }
 

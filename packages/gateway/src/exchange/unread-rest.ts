@@ -1,0 +1,99 @@
+/**
+ * Reads what a replica still sends after the client has left, so that usage counts every event that the replica produced: events in
+ * sockets, those behind a slow reader, and those sent before the replica saw the end of its connection. The gateway half-closes
+ * the connection, which tells the replica at once (asyncio, Go, Node and hyper take it for a disconnect), and reads on until the
+ * replica closes its side.
+ */
+import type { ResponseHead } from "../http/response-head.ts";
+import type { Attempt, AttemptOwner } from "./attempt.ts";
+import type { BufferedResponse } from "./buffered-response.ts";
+import type { ExchangeRequest, Runtime } from "./runtime.ts";
+import { SseTap } from "./sse-tap.ts";
+
+/** A replica that has not closed its side by then is cut off; what it produces later is not counted. */
+const REST_MS = 1000;
+/** Connections read this way at one time; further ones are closed at once. */
+const RESTS_MAX = 1000;
+
+export interface AnswerSoFar {
+  readonly tap: SseTap | undefined;
+  /** Where a whole response is collected for its usage; undefined if it was passed on in parts. */
+  readonly buffered: BufferedResponse | undefined;
+}
+
+export class UnreadRest implements AttemptOwner {
+  readonly #request: ExchangeRequest;
+  readonly #runtime: Runtime;
+  readonly #buffered: BufferedResponse | undefined;
+  readonly #attempts: Attempt[] = [];
+  #done: () => void = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+  tap: SseTap | undefined;
+  /** The attempt that the usage belongs to. */
+  answered: Attempt | undefined;
+
+  constructor(request: ExchangeRequest, runtime: Runtime, { tap, buffered }: AnswerSoFar) {
+    this.#request = request;
+    this.#runtime = runtime;
+    this.#buffered = buffered;
+    this.tap = tap;
+  }
+
+  /** Takes over the attempts of the request. `done` runs when all of them are over. */
+  read(attempts: readonly Attempt[], done: () => void): void {
+    const runtime = this.#runtime;
+    this.#done = done;
+    this.answered = attempts[0];
+    for (const attempt of attempts) {
+      if (runtime.restCount < RESTS_MAX && attempt.leaveTo(this)) {
+        this.#attempts.push(attempt);
+        runtime.restCount++;
+      } else attempt.cancel(runtime.now());
+    }
+    if (this.#attempts.length === 0) done();
+    else this.#timer = setTimeout(() => this.#overAll(this.#attempts.slice()), REST_MS);
+  }
+
+  attemptHead(attempt: Attempt, head: ResponseHead): void {
+    this.answered = attempt;
+    if (head.isEventStream && head.status === 200) {
+      this.tap ??= new SseTap(this.#request.endpoint.operation, false);
+    }
+    this.#overAll(this.#attempts.filter((other) => other !== attempt));
+  }
+
+  attemptBody(attempt: Attempt, payload: readonly Buffer[]): void {
+    const { tap } = this;
+    if (tap === undefined) {
+      const buffered = this.#buffered;
+      if (buffered !== undefined && buffered.byteCount <= this.#runtime.responseBufferBytes) buffered.add(payload);
+      return;
+    }
+    for (const part of payload) tap.feed(part);
+    if (tap.isDone || tap.isTooLong) this.#over(attempt);
+  }
+
+  attemptEnd(attempt: Attempt): void {
+    this.#over(attempt);
+  }
+
+  attemptFailed(attempt: Attempt): void {
+    this.#over(attempt);
+  }
+
+  /** `attempts`: not the list itself, which changes. */
+  #overAll(attempts: readonly Attempt[]): void {
+    for (const attempt of attempts) this.#over(attempt);
+  }
+
+  #over(attempt: Attempt): void {
+    const at = this.#attempts.indexOf(attempt);
+    if (at < 0) return;
+    this.#attempts.splice(at, 1);
+    this.#runtime.restCount--;
+    attempt.cancel(this.#runtime.now());
+    if (this.#attempts.length > 0) return;
+    clearTimeout(this.#timer);
+    this.#done();
+  }
+}
