@@ -1,5 +1,5 @@
 /** One try of a request at one replica. It reads the response and tells its exchange; it decides nothing. */
-import type { RoutingRequest, Ticket } from "@headroom/routing";
+import type { Chosen, RoutingRequest, Ticket } from "@headroom/routing";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { ResponseReader, UpstreamConnection, UpstreamFailure } from "../http/upstream-connection.ts";
 import type { Placement, Pool } from "../replicas/pool.ts";
@@ -21,6 +21,7 @@ export class Attempt implements ResponseReader {
   readonly route: PoolRoute;
   readonly replica: Replica;
   readonly ticket: Ticket;
+  readonly decision: Chosen;
   readonly startedAtMs: number;
   #owner: AttemptOwner;
   #connection: UpstreamConnection | undefined;
@@ -41,6 +42,7 @@ export class Attempt implements ResponseReader {
     this.#owner = owner;
     this.route = route;
     this.replica = start.placement.replica;
+    this.decision = start.placement.decision;
     this.startedAtMs = start.nowMs;
     this.lastByteAtMs = start.nowMs;
     this.ticket = route.pool.start(start.placement, start.request, start.nowMs);

@@ -45,7 +45,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #attemptCount = 0;
   /** Every attempt, those that do not count included. */
   #sentCount = 0;
-  #hasSent = false;
+  #refusal: ApiError | undefined;
   #committed: Attempt | undefined;
   #tap: SseTap | undefined;
   readonly #buffered = new BufferedResponse();
@@ -185,7 +185,6 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#attempts.push(attempt);
     this.#attemptCount++;
     this.#sentCount++;
-    this.#hasSent = true;
     this.#phase = "waiting";
     const { hedgeAfter } = route.pool.config;
     const continuation = this.#continuation;
@@ -441,15 +440,13 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   }
 
   #drop(attempt: Attempt): void {
-    if (this.#attempts.length === 1 && this.#attempts[0] === attempt) {
-      this.#attempts.length = 0;
-      return;
-    }
-    const at = this.#attempts.indexOf(attempt);
-    if (at >= 0) this.#attempts.splice(at, 1);
+    const at = this.#attempts.lastIndexOf(attempt);
+    if (at >= 0 && at === this.#attempts.length - 1) this.#attempts.pop();
+    else if (at >= 0) this.#attempts.splice(at, 1);
   }
 
   #refuse(error: ApiError): void {
+    this.#refusal = error;
     const headers = refusalHeaders(this.request.id, error);
     const body = Buffer.from(errorBody(this.request.endpoint.dialect, error));
     const status = statusOf(error);
@@ -462,7 +459,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#record?.release();
     this.#phase = "ending";
     const record = this.#usageRecord(outcome, status);
-    const hasUsed = this.#hasSent;
+    const hasUsed = this.#sentCount > 0;
     if (hasUsed)
       this.#reservation?.settle({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
     else this.#reservation?.release();
@@ -473,6 +470,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       firstByteAtMs: this.#firstByteAtMs,
       endedAtMs: this.#runtime.now(),
       replicaId: this.#committed?.replica.id ?? "",
+      decision: this.#committed?.decision,
+      attemptCount: this.#sentCount,
+      refusal: this.#refusal,
       isStream: this.#tap !== undefined,
     };
     if (hasUsed) this.#runtime.usage.append(record, this);

@@ -1,5 +1,5 @@
 /** Dependencies of an exchange on the gateway around it. */
-import type { PrefixBlocks, Slo } from "@headroom/routing";
+import type { Chosen, PrefixBlocks, Slo } from "@headroom/routing";
 import type { Caller } from "../access/teams.ts";
 import type { MemoryBudget } from "../http/memory-budget.ts";
 import type { RequestHead } from "../http/request-head.ts";
@@ -36,6 +36,12 @@ export interface ExchangeSummary {
   readonly firstByteAtMs: number;
   readonly endedAtMs: number;
   readonly replicaId: string;
+  /** The router's decision for the replica that answered. */
+  readonly decision: Chosen | undefined;
+  /** Requests that were sent to replicas: retries and hedges included. */
+  readonly attemptCount: number;
+  /** The error with which the gateway itself answered. */
+  readonly refusal: ApiError | undefined;
   readonly isStream: boolean;
 }
 

@@ -1,10 +1,31 @@
 /** One JSON line per request. Prompts are left out unless the configuration asks for them. */
 import { createWriteStream, type WriteStream } from "node:fs";
+import type { Chosen } from "@headroom/routing";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
 /** Maximum lines waiting for a slow disk; further lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
 const PROMPT_BYTES_MAX = 65_536;
+
+/** Why the replica was chosen, in numbers. Loads are in the unit that the pool's policy compares. */
+function decisionOf(decision: Chosen): object {
+  return {
+    ground: decision.ground,
+    candidates: decision.candidateCount,
+    replicas: decision.replicaCount,
+    load: rounded(decision.load),
+    meanLoad: rounded(decision.meanLoad),
+    passedOver: decision.overBoundCount,
+    cachedTokens: decision.cachedTokens,
+    predictedTtftMs: rounded(decision.predictedTtftMs),
+    predictedTpotMs: rounded(decision.predictedTpotMs),
+    meetSlo: decision.sloCandidateCount,
+  };
+}
+
+function rounded(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.round(value * 100) / 100;
+}
 
 export class AccessLog {
   readonly #stream: WriteStream | NodeJS.WriteStream;
@@ -25,7 +46,8 @@ export class AccessLog {
       this.droppedCount++;
       return;
     }
-    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream } = summary;
+    const { record, startedAtMs, firstByteAtMs, endedAtMs, replicaId, isStream, decision, attemptCount, refusal } =
+      summary;
     const line = {
       at: new Date(startedAtMs).toISOString(),
       id: record.id,
@@ -36,6 +58,9 @@ export class AccessLog {
       model: record.model,
       pool: record.pool,
       replica: replicaId,
+      attempts: attemptCount,
+      decision: decision === undefined ? undefined : decisionOf(decision),
+      refusal: refusal === undefined ? undefined : { kind: refusal.kind, message: refusal.message },
       operation: record.operation,
       isStream,
       outcome: record.outcome,
