@@ -17,6 +17,7 @@ import { GatewayMetrics } from "../telemetry/metrics.ts";
 import { Tracer } from "../telemetry/tracer.ts";
 import { UsageLog } from "../usage/usage-log.ts";
 import { createAdminServer } from "./admin.ts";
+import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
 
 export interface StartOptions {
@@ -39,6 +40,8 @@ export interface RunningGateway {
 const BACKLOG = 4096;
 const SWEEP_MS = 1000;
 const FIRST_REQUEST_MS = 300;
+/** At most one line about failed accepts in this time. */
+const ACCEPT_LOG_MS = 10_000;
 const FIRST_PROBE_MS = 1000;
 /** Longer than a gateway reads on after a client has left. */
 const SETTLE_TIMEOUT_MS = 2000;
@@ -76,8 +79,8 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   );
   prober.start();
   await prober.firstRound(FIRST_PROBE_MS);
-  const server = createListener(config, gateway);
-  const url = await listening(server, config.listen, config.reusePort);
+  const server = createListener(config, gateway, connectionBound(config.bounds.connections, options.log));
+  const url = await listening(server, { ...config.listen, reusePort: config.reusePort }, options.log);
   const admin = createAdminServer({
     fleet,
     metrics,
@@ -91,7 +94,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
     isDraining: () => gateway.isDraining,
     now,
   });
-  const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, false);
+  const adminUrl = config.admin === undefined ? undefined : await listening(admin, config.admin, options.log);
   gateway.batchRunner.resume();
   const sweeper = setInterval(() => gateway.sweep(), SWEEP_MS);
   return {
@@ -120,9 +123,9 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
   };
 }
 
-function createListener(config: GatewayConfig, gateway: Gateway): Server {
+function createListener(config: GatewayConfig, gateway: Gateway, connectionsMax: number): Server {
   const accept = (socket: Socket): void => {
-    if (gateway.connections.size >= config.bounds.connections) {
+    if (gateway.connections.size >= connectionsMax) {
       socket.destroy();
       return;
     }
@@ -146,12 +149,28 @@ function createListener(config: GatewayConfig, gateway: Gateway): Server {
   );
 }
 
-async function listening(server: Server, address: ListenAddress, reusePort: boolean): Promise<string> {
-  server.listen({ host: address.host, port: address.port, backlog: BACKLOG, reusePort });
+async function listening(
+  server: Server,
+  address: ListenAddress & { readonly reusePort?: boolean },
+  log: StartOptions["log"],
+): Promise<string> {
+  const { host, port, reusePort = false } = address;
+  server.listen({ host, port, backlog: BACKLOG, reusePort });
   await once(server, "listening");
+  survivesAcceptErrors(server, log);
   const bound = server.address();
-  const port = typeof bound === "object" && bound !== null ? bound.port : address.port;
-  return `http://${address.host.includes(":") ? `[${address.host}]` : address.host}:${port}`;
+  const boundPort = typeof bound === "object" && bound !== null ? bound.port : port;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`;
+}
+
+/** An accept fails while no file descriptor is free. It costs that connection; without a listener it would end the process. */
+function survivesAcceptErrors(server: Server, log: StartOptions["log"]): void {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  server.on("error", (error) => {
+    if (performance.now() - loggedAtMs < ACCEPT_LOG_MS) return;
+    loggedAtMs = performance.now();
+    log(`a connection could not be accepted: ${error.message}`);
+  });
 }
 
 /** Requests whose clients were cut off are settled before the usage file closes. */

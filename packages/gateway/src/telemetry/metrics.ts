@@ -155,7 +155,7 @@ export class GatewayMetrics {
   }
 
   #processText({ connections, exchanges, bodyBytes, held }: GatewayGauges): string {
-    const { rss, heapUsed } = process.memoryUsage();
+    const memory = memoryUsed();
     return [
       gauge("headroom_gateway_connections", "Open client connections", [
         `headroom_gateway_connections ${connections}\n`,
@@ -169,10 +169,25 @@ export class GatewayMetrics {
       gauge("headroom_gateway_held_requests", "Requests held until a replica wakes", [
         `headroom_gateway_held_requests ${held}\n`,
       ]),
-      gauge("process_resident_memory_bytes", "Resident memory", [`process_resident_memory_bytes ${rss}\n`]),
-      gauge("nodejs_heap_size_used_bytes", "Heap in use", [`nodejs_heap_size_used_bytes ${heapUsed}\n`]),
+      memory === undefined ? "" : memoryText(memory),
     ].join("");
   }
+}
+
+/** Node opens a file of `/proc` for it: undefined while no file descriptor is free. */
+function memoryUsed(): NodeJS.MemoryUsage | undefined {
+  try {
+    return process.memoryUsage();
+  } catch {
+    return undefined;
+  }
+}
+
+function memoryText({ rss, heapUsed }: NodeJS.MemoryUsage): string {
+  return (
+    gauge("process_resident_memory_bytes", "Resident memory", [`process_resident_memory_bytes ${rss}\n`]) +
+    gauge("nodejs_heap_size_used_bytes", "Heap in use", [`nodejs_heap_size_used_bytes ${heapUsed}\n`])
+  );
 }
 
 function gauge(name: string, help: string, lines: readonly string[]): string {

@@ -90,10 +90,17 @@ export class UsageLog {
   }
 
   #rotate(): void {
+    let next: number;
+    try {
+      next = this.#open();
+    } catch {
+      // No file descriptor or inode is free: the segment goes on, and the next write tries again.
+      return;
+    }
     fdatasyncSync(this.#fd);
     closeSync(this.#fd);
     this.#bytes = 0;
-    this.#fd = this.#open();
+    this.#fd = next;
   }
 
   #sync(): void {

@@ -1,0 +1,38 @@
+/**
+ * How many clients may connect. Each may need a second file descriptor for its replica, and without a free one the gateway can accept
+ * nobody, write no usage segment and read no file.
+ */
+import { readFileSync } from "node:fs";
+
+/** Descriptors for files, probes, the admin address and the coordinator. */
+const RESERVED = 256;
+
+/** The soft limit of open files, from the text of `/proc/self/limits`; undefined where it is unlimited or not stated. */
+export function openFilesMax(limits: string): number | undefined {
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  return soft === undefined ? undefined : Number(soft);
+}
+
+export function connectionsWithin(configured: number, openFiles: number | undefined): number {
+  if (openFiles === undefined) return configured;
+  return Math.min(configured, Math.max(1, Math.floor((openFiles - RESERVED) / 2)));
+}
+
+/** The bound of this process; tells `log` where the limit of open files lowers the configured one. */
+export function connectionBound(configured: number, log: (line: string) => void): number {
+  let limits = "";
+  try {
+    limits = readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    // Not Linux: the configured bound stands.
+  }
+  const openFiles = openFilesMax(limits);
+  const bound = connectionsWithin(configured, openFiles);
+  if (bound < configured) {
+    log(
+      `bounds.connections is ${configured}, but the process may open ${openFiles} files: at most ${bound} clients are accepted. ` +
+        `Raise the limit to ${2 * configured + RESERVED} (ulimit -n, or LimitNOFILE of the service).`,
+    );
+  }
+  return bound;
+}
