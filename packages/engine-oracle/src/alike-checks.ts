@@ -1,17 +1,17 @@
-/** Among identical requests, the one that the policy orders first is started first, under every policy. */
+/** Checks that, among identical requests, the one that the policy orders first starts first, under every policy. */
 import { rulesOf } from "@headroom/engine/internals";
 import type { AttemptId, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { compareByPolicy, hasReadyTask } from "./recount.ts";
 
-/** `known`: tasks that were nominated before. */
+/** `known`: tasks that were nominated before the batch. */
 export function checkAlike(
   findings: Findings,
   state: ReadonlyState,
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
-  // A rebalanced workload may have run before.
+  // Under rebalancing, a workload may have run before and been evicted.
   if (rulesOf(state.policy).phases.includes("rebalance")) return;
-  // Hot spares are only for gangs that lost workers, and a gang that has started is no longer one of them.
+  // Only gangs that lost workers may use hot spares. A gang that has started is no longer marked as one.
   const onHotSpares = new Set(
     events.flatMap((event) =>
       event.kind === "hotSpareReleased" && event.workloadId !== undefined ? event.workloadId : [],
@@ -35,7 +35,7 @@ export function checkAlike(
   }
 }
 
-/** One gang that lost no workers, which spares must not help. */
+/** Whether the workload is a gang that lost no workers, so that hot spares must not help it. */
 const isPlain = ({ spec, lostWorkers }: Workload): boolean => spec.kind === "train" && lostWorkers === undefined;
 
 function areAlike(left: Workload, right: Workload): boolean {

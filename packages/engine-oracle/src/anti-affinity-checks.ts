@@ -1,4 +1,4 @@
-/** Checks anti-affinity by counting attempts and nominations only. */
+/** Checks anti-affinity from attempts and nominations alone. */
 import type {
   AntiAffinityFrom,
   AntiAffinitySpec,

@@ -1,4 +1,4 @@
-/** A request that waits beside idle capacity waits only because it would delay a protected start (DESIGN §7.11, 12). */
+/** Checks that a request that waits although idle capacity fits it would delay a protected start (DESIGN §7.11, 12). */
 import { attemptId, plannedDurationMs, reservationsOf, rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
 import type { AttemptId, Findings, Nomination, ReadonlyState, Workload, World } from "@headroom/engine/internals";
 import { feasibility, requestOf } from "./recount.ts";
@@ -18,7 +18,7 @@ export function checkRestBesideReservations(findings: Findings, world: World, no
   }
 }
 
-/** Nominations, and reservations that begin before this request would end. */
+/** The state with nominations, and with reservations that begin before this request would end. */
 function withReserved(world: World, workload: Workload, nowMs: number): ReadonlyMap<AttemptId, Nomination> {
   const { state } = world;
   const lastsMs = plannedDurationMs(rulesOf(state.policy), state.runTimes, workload);

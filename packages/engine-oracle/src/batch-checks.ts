@@ -1,7 +1,6 @@
 /**
- * Checks that only the events of the newest batch allow: no placement on a node that takes no work, beyond a limit,
- * against a constraint or ahead of a blocking head; effects match the decisions exactly; accepted commands have their
- * result.
+ * Checks of the newest batch by its events: no placement on a node that takes no work, beyond a limit, against a
+ * constraint or ahead of a blocking head; effects match the decisions exactly; accepted commands have their result.
  */
 import { Findings, rulesOf, wholeSlices, windowBroken } from "@headroom/engine/internals";
 import type {
@@ -34,8 +33,8 @@ import { brokenConstraints, isAdmitted } from "./constraint-checks.ts";
 import type { Share } from "./constraint-checks.ts";
 
 /**
- * Every rule that the batch broke, given the state at its end; empty if none. `nominatedBefore`: tasks nominated when
- * the batch began, whose nominations were checked then.
+ * All rules that the batch broke, judged by the state at its end; empty: none. `nominatedBefore`: tasks that were
+ * nominated when the batch began; their nominations were checked then.
  */
 export function checkBatch(
   state: ReadonlyState,
@@ -96,8 +95,8 @@ interface Round {
 
 function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nominatedBefore }: Round): void {
   const held = heldByTeam(state);
-  // Plans change quotas after the head was asked, and a used spare becomes an ordinary node only then: the head of such
-  // a batch cannot be reconstructed from its end.
+  // Plans change quotas after the head was checked, and a taken hot spare becomes an ordinary node only then, so the
+  // head of such a batch cannot be reconstructed from the end state.
   const isMoved =
     rulesOf(state.policy).phases.length > 1 || ready.events.some(({ kind }) => kind === "hotSpareReleased");
   const head = isMoved ? null : blockingHead(state, ready.atMs);
@@ -130,17 +129,23 @@ function checkPlacements(findings: Findings, state: ReadonlyState, { ready, nomi
   }
 }
 
-/** A migrated gang holds as much of the same type as before, so a limit lowered below that does not stop it. */
+/** A migrated gang holds the same amount of the same type as before, so a lowered limit does not stop the migration. */
 function movesAlike(state: ReadonlyState, event: Event): boolean {
   if (event.kind !== "placementNominated" || event.nomination.afterAttempt === undefined) return false;
   return state.attempts.get(event.nomination.afterAttempt)?.acceleratorType === event.nomination.acceleratorType;
 }
 
-/** Not for gangs whose slice lost workers while growing, nor for partially evicted gangs without whole slices. */
+/**
+ * Whether the gang must be in whole slices: false for a gang whose slice lost workers while it grew, and for a
+ * partially evicted gang without whole slices.
+ */
 const isInSlices = (spec: WorkloadSpec, workers: readonly WorkerAllocation[]): boolean =>
   spec.gang.minWorkers === undefined || wholeSlices(spec, workers, workers.length) === workers.length;
 
-/** The gang's placement, with earlier workers, meets its constraints (labels, level, spreading, slices). */
+/**
+ * Checks that the gang's placement, together with its earlier workers, meets its constraints (labels, level, spreading,
+ * slices).
+ */
 function checkConstraints(
   findings: Findings,
   state: ReadonlyState,
@@ -167,8 +172,9 @@ function checkConstraints(
 }
 
 /**
- * Each placement is one launch of the same workers, each request to stop one stop, and there is nothing else. An attempt in its
- * back-off is launched when that is over; before, no executor is asked anything about it.
+ * Checks that each placement has one launch with the same workers, each stop request one stop, and that there are no
+ * other effects. An attempt in back-off is launched when the back-off is over; before that no executor gets an effect
+ * about it.
  */
 function checkEffects(findings: Findings, { events, effects }: Ready): void {
   const unlaunched = new Set(events.flatMap((event) => (isOfUnlaunched(event) ? [event.attemptId] : [])));
@@ -194,7 +200,10 @@ function checkEffects(findings: Findings, { events, effects }: Ready): void {
   );
 }
 
-/** A kept place, or the end of one: what else happens to that attempt in the batch happens while nothing of it runs. */
+/**
+ * Events that begin or end an attempt's back-off in place: other events of that attempt in the batch happen while
+ * nothing of it runs.
+ */
 const isOfUnlaunched = (event: Event): event is Event & { readonly attemptId: AttemptId } =>
   (event.kind === "gangPlaced" && event.launchAtMs !== undefined) ||
   (event.kind === "attemptEnded" && event.detail === "stopped during its back-off");

@@ -1,6 +1,6 @@
 /**
  * Node and fabric constraints, judged from declarations alone: whether workers lie as their gang requires, and whether
- * free capacity could hold it so. Independent of the placement tree and the placing code.
+ * free capacity could hold the gang under its constraints. Independent of the placement code and its tree.
  */
 import type { DataSpec, FabricSpec, Node, ReadonlyState, SiteName, SpreadSpec } from "@headroom/engine/internals";
 
@@ -11,7 +11,7 @@ export interface Constraints {
   readonly data?: DataSpec;
 }
 
-/** A node, and the number of workers it has or could have. */
+/** A node, and the number of workers that it has or could have. */
 export interface Share {
   readonly node: Node;
   readonly workers: number;
@@ -80,13 +80,13 @@ export function brokenConstraints(
   return broken;
 }
 
-/** Whether these constraints can be judged at all: not spreading combined with slices, nor several sites. */
+/** Whether the constraints can be judged: not for spreading combined with slices, and not over several sites. */
 export const canBeTold = ({ sites }: ReadonlyState, { fabric = {}, spread }: Constraints): boolean =>
   (spread === undefined || (fabric.slices ?? []).length === 0) && (fabric.within !== undefined || sites.size <= 1);
 
 /**
- * Whether free capacity could hold this number of workers under their constraints. Exact for a required level, for
- * spreading and for slices each alone, and for a required level with either; `null` if it cannot be judged.
+ * Whether free capacity could hold this number of workers under their constraints; `null`: it cannot be judged. Exact
+ * for a required level, for spreading and for slices each alone, and for a required level with either of the two.
  */
 export function couldHold(
   state: ReadonlyState,
@@ -109,7 +109,7 @@ export function couldHold(
   return groups.some((group) => slicedRoom(state, group, slices) >= workers);
 }
 
-/** With a maximum per label value, the values are filled one by one. */
+/** Number of workers that fit with a maximum per label value: the values are filled one by one. */
 function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
   let room = 0;
   for (const [, inside] of Map.groupBy(rooms, ({ node }) => valueOf(node, spread)))
@@ -117,7 +117,7 @@ function spreadRoom(rooms: readonly Share[], spread: SpreadSpec): number {
   return room;
 }
 
-/** Workers in whole slices, the widest first, each made of whole slices of the next. */
+/** Number of workers that fit in whole slices, the widest first, each made of whole slices of the next. */
 function slicedRoom(state: ReadonlyState, rooms: readonly Share[], slices: NonNullable<FabricSpec["slices"]>): number {
   const [slice, ...narrower] = slices;
   if (slice === undefined) return sumOf(rooms);

@@ -1,4 +1,6 @@
-/** Usage history is recorded for exactly the teams and users with current or recent usage, at their current rate. */
+/**
+ * Checks that usage history exists for exactly the teams and users with current or recent usage, at their current rate.
+ */
 import { countedMilli, rulesOf, shapeOf, withAncestors } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 

@@ -1,6 +1,6 @@
 /**
- * Defragmentation moves respect their bounds: they are made in the policy's time window, only if no other request could
- * start, gather the recorded number of pairs, and lose no more per pair than the policy allows.
+ * Checks the bounds of defragmentation: a migration is made in the policy's time window, only if no other request could
+ * start, gathers the recorded number of pairs, and loses no more per pair than the policy allows.
  */
 import { acceleratorsIn, lastDueMs, leastParts, rulesOf } from "@headroom/engine/internals";
 import type { Attempt, Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
@@ -52,7 +52,7 @@ interface Moved {
 }
 
 /**
- * Lower bound of repeated work, in accelerators times ms: work that a requested checkpoint may still save is not
+ * Lower bound of repeated work in accelerators times ms: work that a requested checkpoint may still save is not
  * counted.
  */
 function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Moved): number {
@@ -63,7 +63,7 @@ function leastLossMs({ policy }: ReadonlyState, { attempt, workload, nowMs }: Mo
   return ((saves ? 0 : sinceMs) + (spec.restartCostMs ?? 0)) * acceleratorsIn(leastParts(spec.gang));
 }
 
-/** Whether only the move itself changes capacity after it was planned. */
+/** Whether no other decision changed capacity after the migration was planned. */
 const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean =>
   events
     .slice(events.indexOf(move) + 1)
@@ -74,7 +74,7 @@ const isLastToTake = (events: readonly Event[], move: PlannedMigration): boolean
         (event.kind === "placementNominated" && event.nomination.workloadId === move.workloadId),
     );
 
-/** Pairs of idle accelerators on one node: the migration must increase their number. */
+/** Checks that the migration increases the number of pairs of idle accelerators on one node. */
 function checkPairs(
   findings: Findings,
   state: ReadonlyState,
@@ -96,7 +96,7 @@ function checkPairs(
   );
 }
 
-/** Whole accelerators of the type that are idle or releasing, and not nominated. */
+/** Number of pairs of whole accelerators of the type that are idle or releasing and not nominated. */
 function idlePairs(state: ReadonlyState, { acceleratorType }: Attempt): number {
   let pairs = 0;
   for (const [id, held] of heldByNode(state)) {

@@ -1,6 +1,6 @@
 /**
- * Evictions of the newest batch: each belongs to a recorded plan whose preemptor got a place, each plan was carried out
- * completely, and every victim was eligible (DESIGN §7.8, and the policy's and the workload's rules).
+ * Checks the evictions of the newest batch: each belongs to a recorded plan whose preemptor got a placement, each plan
+ * was carried out completely, and every victim was eligible (DESIGN §7.8, and the rules of policy and workload).
  */
 import {
   ALL_ACCELERATORS,
@@ -58,7 +58,7 @@ export function checkEvictions(findings: Findings, state: ReadonlyState, { event
   else checkEntitlements(findings, state, { plan, asked: askedFor(state, plan, placeGiven(plan, events)) });
 }
 
-/** After the plan, its preemptor is placed, has grown or is nominated. */
+/** Whether the plan's preemptor was placed, has grown or is nominated afterwards. */
 function placeGiven(plan: PlannedEviction, events: readonly Event[]): Event | undefined {
   return events.slice(events.indexOf(plan)).find((event) => {
     if (event.kind === "gangPlaced") return event.workloadId === plan.workloadId;
@@ -73,7 +73,7 @@ const wasAsked = ({ attemptId, keeps }: PlannedVictim, events: readonly Event[])
     return event.kind === "gangShrinkRequested" && event.attemptId === attemptId && event.workers === keeps;
   });
 
-/** A place for its task once the victim has ended. */
+/** Whether the victim's task has a nomination for the time after its end. */
 const hasPlaceElsewhere = ({ attemptId }: PlannedVictim, events: readonly Event[]): boolean =>
   events.some((event) => event.kind === "placementNominated" && event.nomination.afterAttempt === attemptId);
 
@@ -101,7 +101,8 @@ function checkVictim(
   const workload = attempt === undefined ? undefined : state.workloads.get(attempt.workloadId);
   if (attempt === undefined || workload === undefined) return;
   const { spec } = workload;
-  // Tasks of an array may migrate for one another, and quota that becomes free is used by other tasks.
+  // A workload may be its own victim if its tasks migrate for one another, or if rebalancing gives freed quota to its
+  // other tasks.
   const refills = rulesOf(state.policy).phases.includes("rebalance");
   const moves = refills || plan.reason === "moved" || attempt.stop?.reason === "moved";
   findings.expect(moves || workload.id !== plan.workloadId, () => `${attemptId} is evicted for itself`);
@@ -130,22 +131,25 @@ interface Right {
   readonly preemptor: Workload;
 }
 
-/** Within a team, victims have lower priority; reclaimed work belongs to another team. */
+/** Checks that victims of the same team have lower priority, and that reclaimed work belongs to another team. */
 function checkRight(findings: Findings, { refills, plan, victim, attempt, spec, preemptor }: Right): void {
   const isSameTeam = spec.team === preemptor.spec.team;
   const isLower = spec.priority < preemptor.spec.priority;
-  // Work without guarantee on idle accelerators is evicted for guaranteed work.
+  // Work without a guarantee on idle accelerators may be evicted for guaranteed work.
   if (plan.reason === "preempted" && victim.right !== "reclaimGuarantee")
     findings.expect(
       isSameTeam && isLower,
       () => `${attempt.id} is preempted by work of no higher priority in its team`,
     );
-  // Rebalancing evicts the work that fair order serves last, in any team.
+  // Rebalancing may evict work of any team: the work that comes last in fair order.
   if (plan.reason === "reclaimed" && victim.right === undefined && !refills && attempt.stop?.reason !== "moved")
     findings.expect(!isSameTeam, () => `${attempt.id} is reclaimed for its own team`);
 }
 
-/** Resources, as teams name them, that the plan's preemptor requested; types only if no other type would do. */
+/**
+ * Resources, as teams name them, that the plan's preemptor requested; accelerator types only if no other type is
+ * accepted.
+ */
 function askedFor(state: ReadonlyState, plan: PlannedEviction, given: Event | undefined): readonly string[] {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
   if (spec === undefined) return [];
@@ -178,9 +182,10 @@ interface Entitled {
 }
 
 /**
- * Nothing is reclaimed from a side that stays within its guarantee of all requested resources; the sides are the
- * children of the lowest common ancestor of both teams. Nor from a team below a side that does, if the teams above it
- * are guaranteed the sum of their children. If several plans were made, usage between them is unknown here.
+ * Checks that nothing was reclaimed from a side that stays within its guarantee for all requested resources; sides are
+ * the children of the lowest common ancestor of both teams. It also protects a team below such a side, if the
+ * guarantees of the teams above cover the sum of their children's. If several plans were made, usage between them is
+ * unknown here.
  */
 function checkEntitlements(findings: Findings, state: ReadonlyState, { plan, asked }: Entitled): void {
   const { spec } = state.workloads.get(plan.workloadId) ?? {};
@@ -231,8 +236,8 @@ function givenBy(state: ReadonlyState, { attempt, gang, keeps }: EvictionRecord)
 }
 
 /**
- * A rebalance records the first request it serves as preemptor of all victims, so the requested resources are unknown:
- * a victim's team must have held more than its guarantee of some resource that the victim released.
+ * A rebalance records the first request that it serves as the preemptor of all victims, so the requested resources are
+ * unknown. The check is that a victim's team held more than its guarantee for some resource that the victim released.
  */
 function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: PlannedEviction): void {
   const gave = new Map<TeamName, Map<string, number>>();
@@ -257,7 +262,7 @@ function checkRefilled(findings: Findings, state: ReadonlyState, { victims }: Pl
   }
 }
 
-/** A team's guarantee of a resource, capped by its limit; everything if neither names it. */
+/** A team's guarantee for a resource, capped by its limit; unlimited if the team states neither. */
 function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): number {
   const { guarantee = {}, limit = {} } = state.teams.get(team) ?? {};
   const ofTypes = Object.entries(guarantee).filter(([name]) => !ofAllTypes.has(name));
@@ -273,11 +278,11 @@ function rightfulOf(state: ReadonlyState, team: TeamName, resource: string): num
 
 const ofAllTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
-/** Whether a guarantee covers the resource: for a type also by the total number of accelerators. */
+/** Whether a guarantee covers the resource; a type is also covered by the total number of accelerators. */
 const isNamed = (guarantee: Amounts, resource: string): boolean =>
   resource in guarantee || (!ofAllTypes.has(resource) && ALL_ACCELERATORS in guarantee);
 
-/** Whether all child teams state guarantees that sum to no more than the team's own guarantee. */
+/** Whether all child teams state guarantees whose sum does not exceed the team's own guarantee. */
 function coversTeams(state: ReadonlyState, above: TeamName | null, resources: readonly string[]): boolean {
   const below = [...state.teams.values()].filter(({ parent }) => parent === above);
   return resources.every((resource) => {

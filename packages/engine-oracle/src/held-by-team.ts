@@ -17,16 +17,16 @@ export const specOf = (
   attempt: { readonly workloadId: WorkloadId },
 ): Workload["spec"] | undefined => state.workloads.get(attempt.workloadId)?.spec;
 
-/** A resource's name, as teams state it, to an amount in the unit in which they state it. */
+/** Amounts by the resource's name as teams state it, in the unit in which they state it. */
 export type TeamAmounts = ReadonlyMap<string, number>;
 
-/** The type of accelerators, with its family if it has one. */
+/** An accelerator type, with its family if it has one. */
 export interface TypeInFamily {
   readonly acceleratorType: string;
   readonly acceleratorFamily?: string;
 }
 
-/** A type with the family that the nodes of that type have. */
+/** An accelerator type with the family recorded for nodes of that type. */
 export const typeInFamily = (state: ReadonlyState, type: string): TypeInFamily =>
   [...state.nodes.values()].find(({ acceleratorType }) => acceleratorType === type) ?? { acceleratorType: type };
 
@@ -64,7 +64,7 @@ export function sumOfAmounts(amounts: Iterable<TeamAmounts>): TeamAmounts {
   return sum;
 }
 
-/** Whole thousandths stay whole: thirteen accelerators composed of slices count as thirteen. */
+/** Sums are rounded to thousandths, so that thirteen accelerators composed of slices count as exactly thirteen. */
 function addAmounts(sum: Map<string, number>, more: TeamAmounts): void {
   for (const [resource, amount] of more)
     sum.set(resource, Math.round(((sum.get(resource) ?? 0) + amount) * 1000) / 1000);
@@ -78,7 +78,7 @@ export const amountsHeld = (state: ReadonlyState, gang: GangSpec, workers: reado
     ),
   );
 
-/** Usage and nominations of each team with all teams below it; work that a plan evicts no longer counts. */
+/** Usage and nominations of each team, subteams included; work evicted by a plan no longer counts. */
 export function heldByTeam(
   state: ReadonlyState,
   counts: (workload: Workload) => boolean = () => true,
@@ -101,12 +101,12 @@ export function heldByTeam(
   return held;
 }
 
-/** Whether a plan took all workers of the attempt. */
+/** Whether a plan evicted all workers of the attempt. */
 const isEvicted = ({ stop }: Attempt): boolean => stop !== null && isEviction(stop.reason);
 
 /**
- * Workers that a running gang may request at once: those missing to its minimum, else one, or those that complete a
- * slice.
+ * Number of workers that a running gang may request at once: those missing to its minimum, else one, or those that
+ * complete a slice.
  */
 export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   const workload = state.workloads.get(attempt.workloadId);
@@ -130,13 +130,13 @@ export function growthAsked(state: ReadonlyState, attempt: Attempt): number {
   return isByCurve ? bestStep(gang.throughputMilli ?? [], length, slice) : stepWithin(slice, length, gang.workers);
 }
 
-/** Up to the next size in whole slices; 0: there is none. */
+/** Number of workers up to the next size in whole slices; 0: none. */
 function stepWithin(slice: number, has: number, most: number): number {
   const next = slice * (Math.floor(has / slice) + 1);
   return next <= most ? next - has : 0;
 }
 
-/** For the group with the smallest share of its maximum. */
+/** The growth step of the group with the smallest share of its maximum. */
 function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllocation[]): number {
   let [part, step] = [Number.POSITIVE_INFINITY, 0];
   for (const [index, { workers: most, fabric }] of groups.entries()) {
@@ -147,7 +147,7 @@ function stepOfGroups(groups: readonly TaskGroup[], workers: readonly WorkerAllo
   return step;
 }
 
-/** The number of further workers with the highest gain per worker, the smallest of equals; 0: none gains anything. */
+/** The growth step with the highest gain per worker, the smallest among equals; 0: no step gains anything. */
 function bestStep(curve: readonly number[], length: number, slice: number): number {
   const now = curve[length - 1] ?? 0;
   const eachOf = curve
@@ -157,7 +157,7 @@ function bestStep(curve: readonly number[], length: number, slice: number): numb
   return best > 0 ? eachOf.indexOf(best) + 1 : 0;
 }
 
-/** Usage of one user's work in each team with all teams below it. */
+/** Usage of one user's work in each team, subteams included. */
 export const heldByUser = (state: ReadonlyState, user: string): ReadonlyMap<TeamName, TeamAmounts> =>
   heldByTeam(state, ({ actor }) => actor === user);
 

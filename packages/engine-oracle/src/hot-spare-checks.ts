@@ -1,5 +1,5 @@
 /**
- * Hot spares, recounted from the nodes alone: no work runs on one, and a pool has its declared number while enough
+ * Checks hot spares from the nodes alone: no work runs on a hot spare, and a pool has its declared number while enough
  * nodes are empty.
  */
 import { HOT_SPARE_AHEAD_MS, covers } from "@headroom/engine/internals";
@@ -37,7 +37,7 @@ export function checkHotSpares(findings: Findings, state: ReadonlyState, nowMs: 
   }
 }
 
-/** Whether the node takes work and no calendar window closes or reserves it by then. */
+/** Whether the node takes work, and no calendar window closes or reserves it before `byMs`. */
 function couldBeHotSpare(state: ReadonlyState, node: Node, byMs: number): boolean {
   if (node.health === "lost" || node.draining) return false;
   return ![...state.calendar.values()].some(

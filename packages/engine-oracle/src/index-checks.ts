@@ -115,7 +115,7 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   );
 }
 
-/** Counted slice by slice; a device that is undivided or fractionally shared offers no slice. */
+/** Checks the index of slices slice by slice; an undivided or fractionally shared device offers no slice. */
 function checkSlicesFiled(
   findings: Findings,
   slot: NodeSlot,
@@ -269,7 +269,10 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
   }
 }
 
-/** A class that is marked as not fitting really does not fit, and what is remembered of the empty fleet is true. */
+/**
+ * Checks that a bucket marked as rejected really does not fit, and that cached results about the empty fleet are
+ * correct.
+ */
 function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: World, nowMs: number): void {
   const { couldEver, couldNow } = feasibility(state);
   const describe = ({ request: { team, gang, acceleratorTypes } }: QueueBucket): string =>
@@ -281,7 +284,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     const first = bucket.waiting.first();
     const isOpen = (workload: WorkloadEntity): boolean =>
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload));
-    // The calendar cannot be asked for a bucket without workloads.
+    // The calendar cannot be evaluated for a bucket without workloads.
     const fits = (): boolean =>
       couldNow({ ...request.spec, actor: request.actor }) &&
       (state.calendar.size === 0 || (first !== undefined && isOpen(first)));
@@ -295,7 +298,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
     }
     const isKnown = spread === undefined || fabric?.slices === undefined;
     const isRight = fitsFleet === couldEver(request.spec);
-    // A gang that may use spares may fit on them only.
+    // A gang that may use hot spares may fit only on them.
     findings.expect(
       !isKnown || isRight || (fitsFleet && request.lostWorkers > 0),
       () => `${describe(bucket)} is said ${fitsFleet ? "" : "not "}to fit the empty fleet, which is wrong`,
@@ -303,7 +306,7 @@ function checkClasses(findings: Findings, { state, queue, capacity, teamUse }: W
   }
 }
 
-/** Running work is indexed by its expected end, where starts are protected. */
+/** Checks that running work is indexed by its expected end, under policies that protect starts. */
 function checkCompletions(findings: Findings, { state, completions }: World): void {
   const rules = rulesOf(state.policy);
   const filed: string[] = [];
@@ -321,7 +324,7 @@ function checkCompletions(findings: Findings, { state, completions }: World): vo
   );
 }
 
-/** The next wake-up may be early and is never late. */
+/** Checks that the next wake-up is never late; it may be early. */
 function checkTimers(findings: Findings, world: World, nowMs: number): void {
   const { state, timers } = world;
   const due: number[] = [];
@@ -335,7 +338,7 @@ function checkTimers(findings: Findings, world: World, nowMs: number): void {
     if (attempt.startedAtMs !== null && attempt.stop === null && attempt.prediction !== undefined)
       if (attempt.prediction.durationMs < (walltimeMs ?? PREDICTED_MS_MAX))
         due.push(attempt.startedAtMs + attempt.prediction.durationMs);
-    // From this instant on it may be preempted.
+    // The instant from which the attempt may be preempted.
     const mayLeaveAtMs = attempt.placedAtMs + (spec?.minRuntimeMs ?? 0);
     if (attempt.stop === null && mayLeaveAtMs > nowMs) due.push(mayLeaveAtMs);
   }
@@ -383,7 +386,7 @@ function checkEndedKept(findings: Findings, { state, endedKept, endedDropped, ba
   );
 }
 
-/** The digest from cached entity texts equals the one computed from scratch, also after a snapshot. */
+/** Checks that the digest from cached entity texts equals one computed from scratch, also after a snapshot. */
 function checkDigest(findings: Findings, { state }: World): void {
   const live = stateDigest(state);
   const fromNothing = stateDigest(decodeSnapshot(encodeSnapshot(state)));

@@ -1,6 +1,6 @@
 /**
- * Slow, independent checks of the engine's decisions: they recount from the state and the events alone. For tests and
- * the simulator's checkers; no product code runs them.
+ * Slow, independent checks of the engine's decisions, recomputed from the state and the events alone. For tests and the
+ * simulator's checkers; the product does not run them.
  */
 export { checkBatch } from "./batch-checks.ts";
 export { checkInvariants } from "./invariants.ts";

@@ -1,6 +1,6 @@
 /**
- * Invariants after every batch (DESIGN §7), recounted from the state without the code that decided. All tests use them,
- * and so does the fault simulator after each round.
+ * Invariants after every batch (DESIGN §7), recomputed from the state without the code that decided. All tests use
+ * them, and the fault simulator after each round.
  */
 import { Findings, clockOf, explain, waitingTaskCount, worldOf } from "@headroom/engine/internals";
 import type { BlockedReason, Engine, ReadonlyState, Workload } from "@headroom/engine/internals";
@@ -22,7 +22,7 @@ export function checkInvariants(engine: Engine): string[] {
   return [...checkState(world.state, nowMs), ...findings.list];
 }
 
-/** Everything that waits has a verdict whose numbers are correct. */
+/** Checks that every waiting workload has a verdict with correct numbers. */
 function checkVerdicts(findings: Findings, engine: Engine, nowMs: number): void {
   const fits = feasibility(engine.state);
   const head = blockingHead(engine.state, nowMs);
@@ -83,7 +83,7 @@ function isTrue(
     case "reservedTopology":
       return reason.neededCount > 0 && reason.heldCount >= 0 && (reason.team !== null || reason.ownedCount === 0);
     case "behindHead":
-      // If teams take turns, the scheduler determines the head.
+      // If teams take turns, the head depends on the scheduler, so the reported head is accepted.
       return (
         reason.aheadCount > 0 && reason.headWorkloadId === (head?.id ?? reason.headWorkloadId) && head !== workload
       );

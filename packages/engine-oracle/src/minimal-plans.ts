@@ -1,6 +1,6 @@
 /**
- * A plan evicts no more than needed (DESIGN §7.7): if any one of its victims stayed (of a shrunk gang: some workers),
- * the preemptor would not have fitted. Recounted from the state after the batch by the independent fit check; cases
+ * Checks that a plan evicts no more than needed (DESIGN §7.7): if any one victim stayed (of a shrunk gang: some
+ * workers), the preemptor would not fit. Recomputed from the state after the batch by the independent fit check. Cases
  * that it cannot judge (fabric placement, spreading, task groups, reserved topology, windows, other terminating work)
  * are skipped.
  */
@@ -31,7 +31,7 @@ export function checkMinimal(findings: Findings, state: ReadonlyState, events: r
   }
 }
 
-/** The single start of the batch after the plan, as attempt id; `null`: there were several, or it was a growth. */
+/** Attempt id of the only start in the batch after the plan; `null`: there were several, or it was a growth. */
 function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
   const given = events.slice(events.indexOf(plan)).flatMap((event) => {
     if (event.kind === "gangGrown") return [{ id: event.attemptId, of: null }];
@@ -47,9 +47,10 @@ function takenBy(plan: Planned, events: readonly Event[]): AttemptId | null {
 function canBeTold(state: ReadonlyState, { victims }: Planned, { team, fabric, spread, gang }: WorkloadSpec): boolean {
   if (fabric !== undefined || spread !== undefined || gang.taskGroups !== undefined || state.calendar.size > 0)
     return false;
-  // With borrowing, fit also depends on the shares.
+  // With borrowing, the fit also depends on the team shares.
   if (victims.some(({ right }) => right !== undefined)) return false;
-  // If evictions also count for the preemptor's team, the plan may take more until nobody may take it back.
+  // If evictions also count for the preemptor's team, the plan may evict more, until no other team could reclaim the
+  // capacity.
   const isFewest = rulesOf(state.policy).eviction.search === "volcano";
   if (isFewest && victims.some((victim) => withAncestors(state, victim.team).includes(team))) return false;
   const planned = new Set(victims.map(({ attemptId }) => attemptId));
@@ -87,7 +88,10 @@ function withoutTerminating({ terminating: _terminating, ...attempt }: Attempt):
   return attempt;
 }
 
-/** A gang that was shrunk keeps one worker or slice more; an evicted gang keeps its minimum if it could have shrunk. */
+/**
+ * The state in which a shrunk gang keeps one more worker or slice; an evicted gang keeps its minimum if it could have
+ * shrunk.
+ */
 function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Attempt {
   const staying = withoutTerminating(attempt);
   const { fabric } = specOf(state, attempt) ?? {};
@@ -100,7 +104,7 @@ function withOneMore(state: ReadonlyState, attempt: Attempt, keeps: number): Att
   return { ...staying, stop: null, workers };
 }
 
-/** Whether plans may take single workers, and the executor supports it. */
+/** Whether plans may evict single workers of the attempt, and its executor supports that. */
 function couldShrink(state: ReadonlyState, { workers }: Attempt): boolean {
   const node = workers[0] === undefined ? undefined : state.nodes.get(workers[0].node);
   const executor = node === undefined ? undefined : state.pools.get(node.pool)?.executor;

@@ -1,4 +1,4 @@
-/** Invariants of a nomination: it matches the gang's request, on nodes that take work, for waiting work. */
+/** Checks of nominations: they match the gang's request, lie on nodes that take work, and belong to waiting work. */
 import { acceleratorCount, checkGroups, checkPart, shapeOf } from "@headroom/engine/internals";
 import type { Findings, Nomination, ReadonlyState } from "@headroom/engine/internals";
 import { acceptsType, typeInFamily } from "./held-by-team.ts";

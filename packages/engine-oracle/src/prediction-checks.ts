@@ -1,4 +1,6 @@
-/** The predicted duration of placed work is the mean of the last runs of its kind, and below its walltime. */
+/**
+ * Checks that the predicted duration of placed work is the mean of the last runs of its kind, and below its walltime.
+ */
 import { rulesOf, runKindsOf } from "@headroom/engine/internals";
 import type { Event, Findings, ReadonlyState, Workload } from "@headroom/engine/internals";
 
@@ -15,7 +17,7 @@ export function checkPredictions(findings: Findings, state: ReadonlyState, event
   }
 }
 
-/** `null`: too few runs of the kind, or the prediction is not below the walltime. */
+/** The prediction in ms; `null`: too few runs of the kind, or the mean is not below the walltime. */
 function tookMs({ policy, runTimes }: ReadonlyState, workload: Workload): number | null {
   const { protectedStarts, predictFrom } = rulesOf(policy).backfill;
   if (protectedStarts === 0 || predictFrom === undefined) return null;

@@ -1,8 +1,8 @@
 /**
- * A start that overtook the head of the queue does not delay the head's protected start (DESIGN §7.12): without the
- * overtaking starts, the head could start no earlier than it can now. Recounted from the state after the batch, by
- * expected ends and the independent fit check, with later placements and nominations undone. Skipped: cases that the
- * fit check cannot judge, and batches with placements of other origin.
+ * Checks that a start that overtook the head of the queue does not delay the head's protected start (DESIGN §7.12):
+ * without the overtaking starts, the head could start no earlier than it can now. Recomputed from the state after the
+ * batch, by expected ends and the independent fit check, with later placements and nominations undone. Cases that the
+ * fit check cannot judge, and batches with placements of other origin, are skipped.
  */
 import { rulesOf } from "@headroom/engine/internals";
 import type {
@@ -27,15 +27,15 @@ const UNSETTLING: ReadonlySet<Event["kind"]> = new Set([
   "workersReplaced",
 ]);
 
-/** `known`: tasks that were nominated before. */
+/** `known`: tasks that were nominated before the batch. */
 export function checkProtectedStarts(
   findings: Findings,
   state: ReadonlyState,
   { events, known, nowMs }: { events: readonly Event[]; known: ReadonlySet<AttemptId>; nowMs: number },
 ): void {
   if (!reservesStarts(state) || state.policy.whenHeadBlocked === "stop" || !canBeTold(state, events)) return;
-  // The head may be nominated afterwards and is then no longer the head: starts are judged as of the nomination that
-  // follows them.
+  // The head may be nominated later and is then no longer the head, so starts are judged at the nomination that follows
+  // them.
   const since: PlacementRecord[] = [];
   let started: PlacementRecord[] = [];
   const judge = (): void => {
@@ -52,10 +52,10 @@ export function checkProtectedStarts(
   judge();
 }
 
-/** A place of a task or its nomination. */
+/** A task's placement, or its nomination. */
 type PlacementRecord = Pick<Attempt, "workloadId" | "task"> & { readonly attemptId: AttemptId };
 
-/** `started`: the last start, without nominations since. */
+/** `started`: the starts up to the last one, without nominations since. */
 function checkStarts(
   findings: Findings,
   state: ReadonlyState,
@@ -68,7 +68,7 @@ function checkStarts(
     return workload !== undefined && workload.id !== head.id && compareByPolicy(state.policy, head, workload) < 0;
   };
   const behind = new Set(started.filter(isBehind).map(({ attemptId }) => attemptId));
-  // A later start may have brought an earlier request to a limit of its team.
+  // A later start may have brought the team of an earlier request to its limit.
   const before = without(state, behind);
   if (behind.size === 0 || firstOfLine(before, nowMs) !== head) return;
   const alone = earliestStartMs(before, head, nowMs);
@@ -86,12 +86,12 @@ function canBeTold({ policy, calendar }: ReadonlyState, events: readonly Event[]
   return isPlain && !events.some(({ kind }) => UNSETTLING.has(kind));
 }
 
-/** `null`: it fits at no expected end. */
+/** Earliest start of the head in ms; `null`: it fits at no expected end. */
 function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): number | null {
   const running = [...state.attempts.values()].map((attempt) => ({ attempt, endMs: endOf(state, attempt, nowMs) }));
   const instants = [...new Set([nowMs, ...running.map(({ endMs }) => endMs)])].toSorted((left, right) => left - right);
   for (const startMs of instants) {
-    // Terminating work counts as gone from the next instant on.
+    // Terminating work counts as ended from the next instant on.
     const there = running.filter(
       ({ attempt, endMs }) => endMs > startMs && (attempt.stop === null || startMs === nowMs),
     );
@@ -104,7 +104,7 @@ function earliestStartMs(state: ReadonlyState, head: Workload, nowMs: number): n
   return null;
 }
 
-/** As if these tasks had not been placed: they wait again. */
+/** The state as if these tasks had not been placed: they wait again. */
 function withoutGiven(state: ReadonlyState, given: readonly PlacementRecord[], nowMs: number): ReadonlyState {
   if (given.length === 0) return state;
   const ids = new Set(given.map(({ attemptId }) => attemptId));

@@ -1,5 +1,5 @@
 /**
- * Quotas, recounted from the teams and their usage: limits, guarantees as bounds of non-preemptible work, lending and
+ * Quotas, recomputed from the teams and their usage: limits, guarantees as bounds of non-preemptible work, lending and
  * borrowing. An independent, recursive implementation without indexes.
  */
 import {
@@ -15,16 +15,19 @@ import type { TeamAmounts } from "./held-by-team.ts";
 
 export interface QuotaAsked {
   readonly team: TeamName;
-  /** The user; absent: any. */
+  /** The user whose limits apply; absent: user limits are ignored. */
   readonly actor?: string;
-  /** Whether it is preemptible. */
+  /** Whether the work is preemptible. */
   readonly isPreemptible: boolean;
   readonly more: TeamAmounts;
 }
 
 export interface QuotaView {
   allows(asked: QuotaAsked): boolean;
-  /** How much more of a resource the team may use from its own and lent quota; `null`: no guarantee of it is stated. */
+  /**
+   * Amount of a resource that the team may still use from its own and lent quota; `null`: no guarantee for it is
+   * stated.
+   */
   available(team: TeamName, resource: string): number | null;
 }
 
@@ -64,7 +67,7 @@ export function quotaView(state: ReadonlyState): QuotaView {
 const besideTypes: ReadonlySet<string> = new Set(RESOURCES_BESIDE_TYPES);
 
 /**
- * Whether the request needs a type of which the team is guaranteed none, because its guarantee names other types and no
+ * Whether the request needs a type for which the team has no guarantee, because its guarantee names other types and no
  * total.
  */
 function asksOtherTypes(state: ReadonlyState, guarantee: Amounts | undefined, more: TeamAmounts): boolean {
@@ -130,7 +133,7 @@ class Lending {
     return children.reduce((sum, child) => sum + Math.max(0, this.#usage(child) - this.#kept(child)), own);
   }
 
-  /** Within the quotas, and within the limit of every team above it. */
+  /** Amount still available within the quotas and within the limits of all teams above. */
   available(team: TeamName): number {
     const below = withAncestors(this.#state, team).map(
       (at) => this.#stated(this.#state.teams.get(at)?.limit, Number.POSITIVE_INFINITY) - this.#heldBy(at),

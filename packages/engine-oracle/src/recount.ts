@@ -1,6 +1,6 @@
 /**
- * Usage and fit, counted from attempts and nodes alone. No index and no scheduling code is used: this is the
- * independent implementation that the checks compare the engine with.
+ * Usage and fit, computed from attempts and nodes alone, without any index or scheduling code: the independent
+ * implementation with which the checks compare the engine.
  */
 import {
   acceleratorIndices,
@@ -40,7 +40,7 @@ export type GangRequest = Pick<
   WorkloadSpec,
   "team" | "gang" | "acceleratorTypes" | "nodeSelector" | "fabric" | "spread" | "data" | "preemptible" | "priority"
 > & {
-  /** Team and user; absent: user limits are ignored. */
+  /** Team and user of the request; absent: user limits are ignored. */
   readonly actor?: string;
 };
 
@@ -51,13 +51,13 @@ export interface Held {
   readonly accelerators: Map<number, number>;
   readonly terminating: Map<number, number>;
   readonly nominated: Map<number, number>;
-  /** Slices of divided accelerators by number, each counted as often as it is held, releasing or nominated. */
+  /** Number of holders of each slice of divided accelerators: held, terminating or nominated. */
   readonly slices: Readonly<Record<"held" | "terminating" | "nominated", Map<number, readonly number[]>>>;
   coresMilli: number;
   memoryMib: number;
   networkGbps: number;
   workers: number;
-  /** The same for terminating work and for nominations. */
+  /** Amounts of terminating work and of nominations. */
   readonly away: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
   readonly ahead: { coresMilli: number; memoryMib: number; networkGbps: number; workers: number };
   readonly attempts: Set<AttemptId>;
@@ -99,7 +99,7 @@ function addAccelerators({ layer, slices, node }: Booked, shape: WorkerShape, wo
   }
 }
 
-/** Held and nominated amounts of every node, without attempts of missing workloads (a separate check reports those). */
+/** Held and nominated amounts of every node, without attempts of missing workloads, which a separate check reports. */
 export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
   const held = new Map<NodeId, Held>();
   for (const id of state.nodes.keys()) held.set(id, nothing());
@@ -143,11 +143,11 @@ export function heldByNode(state: ReadonlyState): ReadonlyMap<NodeId, Held> {
 export const isUsable = (node: Node): boolean =>
   node.health === "up" && !node.draining && node.hotSpare !== true && node.acceleratorsChanged !== true;
 
-/** Free capacity of a usable node: every accelerator in thousandths, and sums. */
+/** Free capacity of a usable node: thousandths of every accelerator, and totals. */
 interface Room {
   readonly node: Node;
   readonly accelerators: readonly number[];
-  /** Taken slices, by accelerator. */
+  /** Taken slices by accelerator. */
   readonly slices: readonly (readonly number[])[];
   readonly coresMilli: number;
   readonly memoryMib: number;
@@ -188,7 +188,8 @@ function workersIn(room: Room, gang: WorkerShape): number {
     bounds.push(room.accelerators.reduce((sum, left, index) => sum + ofOne(left, index), 0));
   } else if (gang.profile !== undefined) {
     const { profile } = gang;
-    // Fractions or whole accelerators are held or will be, besides slices.
+    // If held and nominated slices do not add up to the used amount, the accelerator is used in another way and offers
+    // no slice.
     const ofOne = (left: number, index: number): number => {
       const taken = room.slices[index] ?? [];
       return 1000 - left === 125 * taken.length ? partsBeside(room.node, profile, taken) : 0;
@@ -206,9 +207,9 @@ function workersIn(room: Room, gang: WorkerShape): number {
 const leastWorkers = ({ gang }: GangRequest): number => gang.minWorkers ?? gang.workers;
 
 /**
- * Types on which the gang's minimum fits under its constraints. All workers of a gang request the same, so it fits
- * exactly if the workers that each node could take add up to the gang: no search is needed. Cases that cannot be judged
- * count as not fitting.
+ * Types on which the gang's minimum fits under its constraints. All workers of a gang request the same amounts, so the
+ * gang fits exactly if the numbers of workers that fit on each node add up to it: no search is needed. Cases that
+ * cannot be judged count as not fitting.
  */
 function typesThatFit(state: ReadonlyState, rooms: readonly Room[], request: GangRequest): readonly string[] {
   const { gang, acceleratorTypes } = request;
@@ -232,9 +233,9 @@ interface Packing {
 }
 
 /**
- * Whether the minimum of every group certainly fits: with types chosen so that each group has capacity alone even if
- * every worker of the others took a whole node, largest capacity first. Exact packing of unlike workers is a search;
- * this much capacity is always enough for greedy placement.
+ * Whether the minimum of every group certainly fits: with the groups' types chosen, each group has capacity even if
+ * every worker of the other groups took a whole node, largest capacity first. Exact packing of different workers would
+ * need a search; this much capacity always suffices for greedy placement.
  */
 function groupsFit(state: ReadonlyState, request: GangRequest, { rooms, allows }: Packing): boolean {
   const { gang, acceleratorTypes, fabric, spread } = request;
@@ -277,21 +278,24 @@ function countFits(state: ReadonlyState, rooms: readonly Room[], request: GangRe
   return [...byType.values()].some((workers) => workers >= leastWorkers(request));
 }
 
-/** For task groups only `true` is certain: a gang that fails the simple check may fit all the same. */
+/** Whether gangs fit. For task groups only `true` is certain: a gang that fails the simple check may still fit. */
 export interface Feasibility {
   /** Whether the usable fleet could hold the gang if nothing ran. */
   couldEver(request: GangRequest): boolean;
-  /** The same by counts, without fabric and spreading constraints. */
+  /** Whether the usable fleet could hold the gang by counts, without fabric and spreading constraints. */
   couldByCounts(request: GangRequest): boolean;
-  /** Whether it may block requests behind it: the empty fleet could hold it within the limits above its team. */
+  /**
+   * Whether the request may block requests behind it: the empty fleet could hold it within the limits of its team and
+   * the teams above.
+   */
   mayBlock(request: GangRequest): boolean;
-  /** Whether it could start now, by free capacity and all limits above its team. */
+  /** Whether the request could start now, by free capacity and all limits above its team. */
   couldNow(request: GangRequest): boolean;
 }
 
 /**
- * Whether reserved topology matters: for guaranteed work, and for work that must avoid it. Judging that takes a layout
- * of all cells, which is not recomputed here: tests compare small fleets with every layout.
+ * Whether the request depends on reserved topology: guaranteed work, and work that must avoid it. Judging that needs a
+ * layout of all cells, which is not recomputed here; tests compare small fleets with every layout.
  */
 const dependsOnShapes = (rules: Rules, work: GangRequest): boolean =>
   rules.teams.reservedTopology !== undefined &&

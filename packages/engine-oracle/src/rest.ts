@@ -1,17 +1,17 @@
-/** Requests that a policy should have started in a round: the head of the queue, and waiting requests that fit. */
+/** Requests that the policy should have started in a round: the head of the queue, and waiting requests that fit. */
 import { rulesOf, withoutClosedNodes } from "@headroom/engine/internals";
 import type { Findings, Policy, ReadonlyState, Workload } from "@headroom/engine/internals";
 import { canBeTold } from "./constraint-checks.ts";
 import { compareByPolicy, feasibility, hasReadyTask, isInGroups, requestOf } from "./recount.ts";
 
-/** Whether the queue order depends only on the workloads: then the head is known without the scheduler. */
+/** Whether the queue order depends only on the workloads; then the head is known without the scheduler. */
 function hasOneLine(policy: Policy): boolean {
   const { teams, phases, order } = rulesOf(policy);
   const isPlain = order.every((key) => key !== "user" && key !== "running" && key !== "starting");
   return teams.order.length === 0 && isPlain && phases.includes("place");
 }
 
-/** Gangs that request workers in queue order may be its head. */
+/** Whether growth requests take part in queue order, so that one of them may be the head. */
 const mayGrowInLine = (state: ReadonlyState): boolean =>
   rulesOf(state.policy).elastic.grow === "in-order" &&
   [...state.attempts.values()].some(
@@ -35,9 +35,9 @@ export function firstOfLine(state: ReadonlyState, nowMs: number): Workload | nul
   let head: Workload | null = null;
   for (const workload of state.workloads.values()) {
     if (!hasReadyTask(workload, nowMs)) continue;
-    // The fit of task groups and of some constraints cannot be judged with certainty, so neither can the head.
+    // The fit of task groups and of some constraints cannot be judged with certainty, so the head is unknown.
     if (isInGroups(workload.spec) || !canBeTold(state, workload.spec)) return null;
-    // Neither can the fit of a gang with lost workers on spares.
+    // The fit of a gang with lost workers on hot spares cannot be judged either.
     if (workload.lostWorkers !== undefined && hasHotSpares(state)) return null;
     if (!mayBlock(requestOf(workload))) continue;
     if (head === null || compareByPolicy(state.policy, workload, head) < 0) head = workload;
@@ -49,8 +49,8 @@ const hasHotSpares = ({ nodes }: ReadonlyState): boolean =>
   [...nodes.values()].some(({ hotSpare }) => hotSpare === true);
 
 /**
- * After a round, no request waits that the policy would start now (DESIGN §7.11). Protected starts are not in the
- * state: `backfill.ts`.
+ * Checks that after a round no request waits that the policy would start now (DESIGN §7.11). Protected starts are not
+ * in the state and are checked in `backfill.ts`.
  */
 export function checkRest(findings: Findings, state: ReadonlyState, nowMs: number): void {
   if (reservesStarts(state) || !startsWork(state)) return;
@@ -58,7 +58,7 @@ export function checkRest(findings: Findings, state: ReadonlyState, nowMs: numbe
     findings.expect(false, () => `${id} waits although it fits`);
 }
 
-/** Requests that could start now, by the policy's own order. */
+/** Requests that could start now, in the policy's own order. */
 export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): readonly Workload[] {
   const { couldNow } = feasibility(state);
   const fits = (workload: Workload): boolean =>
@@ -67,7 +67,7 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
       feasibility(withoutClosedNodes(state, workload, nowMs)).couldNow(requestOf(workload)));
   const isStopping = state.policy.whenHeadBlocked === "stop";
   const head = blockingHead(state, nowMs);
-  // If teams take turns and the head blocks, the scheduler determines the head.
+  // If teams take turns and the head blocks, the head depends on the scheduler.
   if (isStopping && head === null) return [];
   const isFirst = (workload: Workload): boolean => (isStopping ? workload === head : hasReadyTask(workload, nowMs));
   return [...state.workloads.values()].filter((workload) => isFirst(workload) && fits(workload));
@@ -75,7 +75,7 @@ export function waitingAlthoughItFits(state: ReadonlyState, nowMs: number): read
 
 export const reservesStarts = ({ policy }: ReadonlyState): boolean => rulesOf(policy).backfill.protectedStarts > 0;
 
-/** A policy may omit the phases that start work. */
+/** Whether the policy has phases that start work. */
 export const startsWork = ({ policy }: ReadonlyState): boolean => {
   const { phases } = rulesOf(policy);
   return phases.includes("place") || phases.includes("rebalance");

@@ -1,4 +1,4 @@
-/** Invariants of the state alone, without indexes: allocations, gangs, phases, and that nothing is lost. */
+/** Invariants of the state alone, without indexes: allocations, gangs, phases, and that no work is lost. */
 import {
   ANSWERS_KEPT,
   DEFAULT_TEAM,
@@ -47,7 +47,7 @@ export function checkState(state: ReadonlyState, nowMs: number): string[] {
   return findings.list;
 }
 
-/** Every reference names an existing entity, and teams form trees. */
+/** Checks that every reference names an existing entity, and that teams form trees. */
 function checkReferences(findings: Findings, state: ReadonlyState): void {
   findings.expect(state.teams.has(DEFAULT_TEAM), () => "the default team does not exist");
   for (const pool of state.pools.values())
@@ -93,7 +93,7 @@ function checkReferences(findings: Findings, state: ReadonlyState): void {
   }
 }
 
-/** No accelerator, core or MiB of a node is allocated twice (DESIGN §7.1). */
+/** Checks that no accelerator, core or MiB of a node is allocated twice (DESIGN §7.1). */
 function checkCommitment(findings: Findings, state: ReadonlyState): void {
   for (const [id, held] of heldByNode(state)) {
     const node = state.nodes.get(id);
@@ -129,7 +129,7 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
   }
 }
 
-/** A gang has all of its workers, on one accepted type (DESIGN §7.2). */
+/** Checks that a gang has all of its workers, on one accepted type (DESIGN §7.2). */
 function checkGang(findings: Findings, state: ReadonlyState, attempt: Attempt): void {
   const spec = specOf(state, attempt);
   findings.expect(spec !== undefined, () => `${attempt.id} is active without a workload`);
@@ -210,7 +210,7 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
   checkCheckpointWait(findings, state, attempt, nowMs);
 }
 
-/** A gang with a requested checkpoint can write one, has time left, and has no reason to stop at once. */
+/** Checks that a gang with a requested checkpoint can write one, has time left, and has no reason to stop at once. */
 function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: Attempt, nowMs: number): void {
   const { id, stop, startedAtMs, workers } = attempt;
   const untilMs = stop?.checkpointUntilMs;
@@ -224,7 +224,9 @@ function checkCheckpointWait(findings: Findings, state: ReadonlyState, attempt: 
   findings.expect(isWhole, () => `${id} is waited for on a node that was lost`);
 }
 
-/** Every task is in exactly one of these states: fresh, waiting for a retry, active, done, given up. */
+/**
+ * Checks that every task is in exactly one of these states: not started, waiting for a retry, active, done, given up.
+ */
 function checkTasks(findings: Findings, state: ReadonlyState, workload: Workload): void {
   const { id, spec, nextTask, retries, activeAttempts, succeededCount, failedCount } = workload;
   const taskCount = taskCountOf(spec);
@@ -293,7 +295,7 @@ function checkWorkloadPhase(findings: Findings, state: ReadonlyState, workload: 
   );
 }
 
-/** Every submitted workload exists or has ended, and is kept for the declared time. */
+/** Checks that every submitted workload exists or has ended, and is kept for the declared time. */
 function checkConservation(findings: Findings, state: ReadonlyState): void {
   const { submittedCount, endedCount, workloads, answers, endedEntries } = state;
   let lastOrdinal = 0;
@@ -312,7 +314,8 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
     () => `${unended} workloads have not ended; ${submittedCount} were submitted and ${endedCount} ended`,
   );
   const kept = Math.min(endedCount, ENDED_WORKLOADS_KEPT);
-  // An end of work that runs again is counted and no longer kept; how many such ends of forgotten work there were is not known.
+  // The end of a rerun workload was counted but is no longer kept; the number of such ends among dropped workloads is
+  // unknown.
   findings.expect(
     isRerun ? endedKept <= kept : endedKept === kept,
     () => `${endedKept} ended workloads are kept, ${kept} should be`,
@@ -321,7 +324,10 @@ function checkConservation(findings: Findings, state: ReadonlyState): void {
   findings.expect(endedEntries.size <= ENDED_ENTRIES_KEPT, () => `${endedEntries.size} past entries are kept`);
 }
 
-/** Exactly the teams with a budget have an account, and no work runs on after a budget with `over: stop` is spent. */
+/**
+ * Checks that exactly the teams with a budget have an account, and that no work continues after a budget with `over:
+ * stop` is used up.
+ */
 function checkAccounts(findings: Findings, state: ReadonlyState): void {
   for (const { name, budget } of state.teams.values())
     findings.expect(

@@ -59,10 +59,10 @@ export function checkUserUse(findings: Findings, { state, teamUse, rules }: Worl
     );
 }
 
-/** Thousandths are summed as integers in one place and as fractions in the other. */
+/** Thousandths are summed as integers here and as fractions in the index. */
 const isSame = (left: number, right: number): boolean => Math.abs(left - right) < 1e-6;
 
-/** Capacity that teams may still borrow, if the active policy allows borrowing. */
+/** Checks the capacity that teams may still borrow, if the active policy allows borrowing. */
 export function checkLending(findings: Findings, { state, teamUse, rules }: World): void {
   const { quota } = teamUse;
   const borrows = rules.teams.overGuarantee === "borrow";
@@ -78,7 +78,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
       const resource = teamUse.resources[position] as string;
       const filed = quota.tree.available(leaf, at) / (position >= ACCELERATORS_AT ? 1000 : 1);
       const counted = view.available(team, resource);
-      // Unbounded amounts have different representations.
+      // Unbounded amounts are represented differently on the two sides.
       const isBound = counted !== null && Math.abs(counted) < 1e12;
       findings.expect(
         !isBound || isSame(filed, counted),
@@ -88,7 +88,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
   }
 }
 
-/** The index of partially or fully evicted attempts contains exactly the victims of plans. */
+/** Checks that the index of partially or fully evicted attempts contains exactly the victims of plans. */
 export function checkTerminating(findings: Findings, { state, terminating }: World): void {
   for (const attempt of state.attempts.values()) {
     const { id, stop } = attempt;
@@ -103,7 +103,10 @@ export function checkTerminating(findings: Findings, { state, terminating }: Wor
   findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
 }
 
-/** Every running gang below its maximum requests as many workers as it may have at once, and no other gang does. */
+/**
+ * Checks that every running gang below its maximum requests as many workers as it may have at once, and that no other
+ * gang does.
+ */
 export function checkGrowth(findings: Findings, { state, queue }: World): void {
   const filed = new Map([...queue.growthClasses()].map(({ request }) => [request.grows as string, request.workers]));
   for (const attempt of state.attempts.values()) {
@@ -118,7 +121,7 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
 }
 
-/** Preemptible work, and the resulting upper bound of any plan. */
+/** Checks the index of preemptible work, and its upper bound for plans. */
 export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
   const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
   for (const attempt of state.attempts.values()) {

@@ -1,12 +1,12 @@
 /**
- * Starts are allowed at this instant: not held, start time reached, power cheap enough, budget not used up; and work
- * that may not run in a calendar window has stopped when it begins. Counted from the state and the calendar's entries
- * alone.
+ * Checks that starts are allowed at their instant (not held, start time reached, power cheap enough, budget not used
+ * up), and that work excluded by a calendar window has stopped when the window begins. Recomputed from the state and
+ * the calendar's entries alone.
  */
 import { covers, isKeptFor, lastDueMs, withAncestors } from "@headroom/engine/internals";
 import type { Findings, ReadonlyState, Tariff, Workload } from "@headroom/engine/internals";
 
-/** For a start without an earlier nomination. */
+/** Checks a start without an earlier nomination. */
 export function checkTime(findings: Findings, state: ReadonlyState, workload: Workload, nowMs: number): void {
   const { id, spec, held, waitsFor } = workload;
   findings.expect(held !== true, () => `${id} was started while it is held`);
@@ -20,12 +20,12 @@ export function checkTime(findings: Findings, state: ReadonlyState, workload: Wo
   }
 }
 
-/** By price only; the cheapest or cleanest hours and carbon cannot be judged here. */
+/** Whether the start window is open by price; the cheapest or cleanest hours, and carbon, cannot be judged here. */
 function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): boolean {
   const { startWindow, deadlineMs, walltimeMs } = spec;
   const { microUsdPerKwhMax: most, latestStartMs } = startWindow ?? {};
   if (most === undefined || (latestStartMs ?? nowMs + 1) <= nowMs) return true;
-  // Its deadline may force the start; work without a walltime is skipped.
+  // A deadline may force the start; work without a walltime is not judged.
   if (deadlineMs !== undefined && (walltimeMs === null || deadlineMs - walltimeMs <= nowMs)) return true;
   return [...state.sites.keys()].every((site) => {
     const price = priceAt(state, site, nowMs) ?? priceAt(state, undefined, nowMs);
@@ -33,7 +33,7 @@ function mayUsePower(state: ReadonlyState, { spec }: Workload, nowMs: number): b
   });
 }
 
-/** The tariff of a site: a forecast before others, else the one that began last. */
+/** Power price of a site: a forecast has precedence over other tariffs, else the tariff that began last. */
 function priceAt({ calendar }: ReadonlyState, site: Tariff["site"], nowMs: number): number | null {
   const inForce = [...calendar.values()].flatMap(({ entry }) => {
     if (entry.kind !== "tariff" || entry.site !== site) return [];
@@ -61,7 +61,7 @@ function sinceMs({ when }: Tariff, nowMs: number): number | null {
 const priceOf = ({ when, microUsdPerKwh }: Tariff, nowMs: number): number | undefined =>
   when.kind === "series" ? when.microUsdPerKwh?.[Math.floor((nowMs - when.startMs) / when.stepMs)] : microUsdPerKwh;
 
-/** Once a window has begun, only work that it is reserved for runs on its nodes. */
+/** Checks that once a window has begun, only work that it is reserved for runs on its nodes. */
 export function checkWindows(findings: Findings, state: ReadonlyState, nowMs: number): void {
   for (const item of state.calendar.values()) {
     const { entry } = item;

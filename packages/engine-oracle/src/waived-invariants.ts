@@ -1,10 +1,13 @@
-/** Invariants of the design (DESIGN §7), by number, that the checks do not ask of a policy, since the system that it imitates breaks them. */
+/**
+ * Invariants of the design (DESIGN §7), by number, that are not checked for a policy because the imitated system breaks
+ * them.
+ */
 import { rulesOf } from "@headroom/engine/internals";
 import type { Policy } from "@headroom/engine/internals";
 
 /**
- * Forgotten nominations let a victim take its place back (5, 6, 8). KAI's lists find more victims than the preemptor needs (5 to 8).
- * Rebalancing records all that it evicts for the first request that is served (6, 7).
+ * Forgotten nominations let a victim take its place again (5, 6, 8). KAI's lists find more victims than the preemptor
+ * needs (5 to 8). Rebalancing records all evictions for the first request that it serves (6, 7).
  */
 export function waivedInvariants(policy: Policy): ReadonlySet<number> {
   const { eviction, phases } = rulesOf(policy);

@@ -1,6 +1,6 @@
 /**
- * Checks that the recorded inputs are unchanged. Only `replay` depends on them: a start that is allowed to lose them
- * drops the damaged rounds and all before them.
+ * Checks that the recorded inputs are unchanged. Only `replay` depends on them: a start with permission to lose them
+ * drops the damaged rounds and all earlier ones.
  */
 import { hash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
@@ -30,7 +30,7 @@ export function checkRounds(directory: string, reader: JournalReader, bytesMax =
   } catch (error) {
     if (error instanceof OperationalError && error.code !== "journalDamaged") throw error;
     const { code, message } = journalError(error, "reading", directory);
-    // A row with a value of the wrong type.
+    // The row has a value of the wrong type.
     if (code === "journalDamaged")
       throw roundsDamaged(directory, (before?.round ?? 0) + 1, `cannot be read (${message})`);
     throw error;
@@ -38,8 +38,8 @@ export function checkRounds(directory: string, reader: JournalReader, bytesMax =
 }
 
 /**
- * Drops all recorded inputs. New rounds continue the numbering after one round without inputs. Returns the number
- * dropped.
+ * Drops all recorded inputs. New rounds continue the numbering after one round without inputs. Returns the number of
+ * dropped rounds.
  */
 export function dropRounds(database: DatabaseSync): number {
   const last = database.prepare("SELECT max(round) AS round, max(at_ms) AS atMs FROM rounds").get();

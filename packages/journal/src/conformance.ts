@@ -8,7 +8,7 @@ import type { Append, Journal, OpenedJournal, RecordedGroup } from "./ports.ts";
 export interface JournalSubject {
   /** Opens the journal of this case; the same one each time. */
   open(): Promise<OpenedJournal>;
-  /** Takes the journal over like a second control plane that no lock stopped. Resolves with the new epoch. */
+  /** Takes the journal over like a second control plane that no lock stopped; resolves with the new epoch. */
   takeOver(): Promise<number>;
 }
 
@@ -89,7 +89,7 @@ export const journalCases: readonly JournalCase[] = [
       assert.ok(epoch > journal.leadership.epoch);
       const late = decided(engine, journal);
       await assert.rejects(journal.append(late), rejected("journalEpochOld"));
-      // The journal of the old epoch accepts nothing more.
+      // The journal of the old epoch accepts no further appends.
       await assert.rejects(journal.append({ ...late, epoch }), rejected("journalEpochOld"));
       await journal.close();
       const next = await subject.open();

@@ -5,9 +5,9 @@ import { makePrivateFile } from "@headroom/platform";
 
 export const databasePath = (directory: string): string => path.join(directory, "journal.db");
 
-/** A SQLite shell that looks at the journal holds it for moments; this timeout is longer. */
+/** Timeout in ms while another process, such as a SQLite shell, has the journal locked; such locks last moments. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The write-ahead log shrinks back to this after a burst. */
+/** Size in bytes to which the write-ahead log shrinks after a burst. */
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**

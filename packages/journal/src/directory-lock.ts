@@ -26,7 +26,7 @@ export function lockDirectory(directory: string, nowMs: number): DirectoryLock {
     throw journalError(error, "opening lock.db", directory);
   }
   try {
-    // In memory; otherwise SQLite creates an empty rollback journal beside the file.
+    // The rollback journal is kept in memory; otherwise SQLite creates an empty file for it beside the database.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     writeFileSync(ownerPath, `${JSON.stringify({ pid: process.pid, startedAtMs: nowMs })}\n`, { mode: 0o600 });
   } catch (error) {
@@ -43,7 +43,8 @@ function alreadyRunning(directory: string, ownerPath: string): OperationalError 
     const owner: unknown = JSON.parse(readFileSync(ownerPath, "utf8"));
     if (typeof owner === "object" && owner !== null && "pid" in owner) who = `process ${String(owner.pid)}`;
   } catch {
-    // The owner holds the lock and has not written `owner.json` yet; "another process" is true either way.
+    // The owner holds the lock but has not written `owner.json` yet; the message "another process" is true in both
+    // cases.
   }
   return new OperationalError(
     "journalInUse",

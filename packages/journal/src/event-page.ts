@@ -36,12 +36,15 @@ export function framePage(firstSequence: number, events: readonly Event[], forma
   return { firstSequence, bytes: new TextEncoder().encode(text), ends };
 }
 
-/** Consecutive groups as a page. */
+/** Frames consecutive groups as a page. */
 export function frameGroups(groups: readonly RecordedGroup[], format: EventFormat): EventPage {
   return framePage(groups[0]?.firstSequence ?? 1, groups.flatMap(eventsOf), format);
 }
 
-/** The wire form of an event is its recorded form (`eventEnvelope` in `@headroom/views` proves it by types). */
+/**
+ * Frames one event. The wire form of an event is its recorded form (`eventEnvelope` in `@headroom/views` proves it by
+ * types).
+ */
 function eventFrame(sequence: number, event: Event, format: EventFormat): string {
   const json = JSON.stringify({ sequence, event });
   return format === "ndjson" ? `${json}\n` : `id: ${sequence}\ndata: ${json}\n\n`;

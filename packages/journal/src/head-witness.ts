@@ -15,13 +15,13 @@ export interface HeadWitness {
   readonly chain: string;
 }
 
-/** A single write of fixed length: a torn one fails its checksum. */
+/** Length of the single write in bytes; a torn write fails its checksum. */
 const LINE_BYTES = 256;
 const CHECKSUM_LENGTH = 16;
 
 export const witnessPath = (directory: string): string => path.join(directory, "head.witness");
 
-/** `null`: it is missing or damaged. */
+/** The witness; `null`: the file is missing or damaged. */
 export function readWitness(directory: string): HeadWitness | null {
   try {
     const [body = "", checksum] = readFileSync(witnessPath(directory), "utf8").trimEnd().split("\t");
@@ -41,7 +41,7 @@ export class WitnessWriter {
     this.#file = openSync(witnessPath(directory), constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** The journal is durable up to this event. */
+  /** Records that the journal is durable up to this event. */
   write({ sequence, chain }: Pick<JournalHead, "sequence" | "chain">): void {
     if (chain === null) return;
     const body = JSON.stringify({ journalId: this.#journalId, sequence, chain } satisfies HeadWitness);

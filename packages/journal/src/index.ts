@@ -1,5 +1,5 @@
 /**
- * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). Nothing outside this
+ * The journal behind its ports: writer, reader, snapshot store and leadership (`ports.ts`). No code outside this
  * package knows how it is stored; the code that assembles the control plane chooses an implementation
  * (`sqlite-journal.ts`).
  */

@@ -39,7 +39,7 @@ function roundOf(row: Row): RecordedRound {
 
 export interface CheckableRound extends RecordedRound {
   readonly bytesBefore: number;
-  /** `null`: written before there were hashes. */
+  /** Hash of the row; `null`: written by a version without hashes. */
   readonly hash: string | null;
 }
 
@@ -65,7 +65,7 @@ export class JournalReader {
     return { sequence: group.firstSequence + group.count - 1, chain: group.chain, atMs: group.atMs };
   }
 
-  /** The chain after `sequence`, `null` if no group ends there. */
+  /** The chain after `sequence`; `null`: no group ends there. */
   chainAt(sequence: number): string | null {
     const row = this.#database
       .prepare(`SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1`)
@@ -101,7 +101,10 @@ export class JournalReader {
     return groups;
   }
 
-  /** Groups from the one that holds `fromSequence` whose text contains `needle`: as many as fit in `textMax`, one at least. */
+  /**
+   * Groups whose text contains `needle`, from the one that contains `fromSequence` on: as many as fit in `textMax`, at
+   * least one.
+   */
   mentions(fromSequence: number, needle: string, textMax: number): MentionPage {
     const statement = this.#database.prepare(
       `SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence + count > ? AND instr(text, ?) > 0 ORDER BY first_sequence`,
@@ -148,7 +151,7 @@ export class JournalReader {
   }
 
   /**
-   * The first round with at least this value. Both columns never fall from round to round, so a binary search works
+   * The first round with at least this value. Both columns never decrease from round to round, so binary search works
    * without reading inputs.
    */
   #firstRoundWhere(column: "at_ms" | "bytes_before", least: number): number {
@@ -165,7 +168,7 @@ export class JournalReader {
     return low;
   }
 
-  /** The newest rounds, with little more than this number of bytes of inputs. */
+  /** The newest rounds, with slightly more than this number of bytes of inputs. */
   *roundsOfLast(bytesMax: number): Generator<CheckableRound> {
     const last = this.#database
       .prepare("SELECT round, bytes_before + octet_length(inputs) AS bytes FROM rounds ORDER BY round DESC LIMIT 1")
@@ -192,5 +195,8 @@ export class JournalReader {
   }
 }
 
-/** A bound on rows beside the one on text: groups of one small event each would make a page of many thousands. */
+/**
+ * Maximum number of groups of a page, in addition to the limit on text: groups of one small event each would otherwise
+ * make a page of many thousands.
+ */
 const PAGE_GROUPS_MAX = 2_000;

@@ -1,6 +1,6 @@
 /**
- * Checks that the journal still has all events that are known elsewhere. Runs before an empty database becomes a
- * journal: afterwards it would look like a new one.
+ * Checks that the journal still has all events that other files know. Runs before an empty database becomes a journal,
+ * because afterwards it would look like a new one.
  */
 import path from "node:path";
 import { OperationalError } from "@headroom/platform";
@@ -28,7 +28,7 @@ export function refuseEmptyJournal(directory: string): void {
   );
 }
 
-/** One sentence for each accepted loss. Throws for a loss that is not accepted. */
+/** Returns one sentence for each accepted loss. Throws for a loss that is not accepted. */
 export function checkEnd(
   directory: string,
   journal: { readonly journalId: string; readonly head: JournalHead },
@@ -54,7 +54,7 @@ export function checkEnd(
   return [];
 }
 
-/** Runs after the chain check: the chain is intact but is not the one that was synced. */
+/** Runs after the chain check: detects a chain that is intact but differs from the synced one. */
 export function checkSyncedEvent(directory: string, reader: JournalReader): void {
   const witness = readWitness(directory);
   if (witness === null) return;
@@ -77,7 +77,7 @@ function lostEnd(directory: string, sequence: number, known: Known): Operational
 const accepted = (sequence: number, known: Known): string =>
   `the journal goes on from event ${sequence}; events up to ${known.sequence}, which ${known.what} knows, are given up`;
 
-/** The newest event that any file beside the database knows. */
+/** The newest event that any file outside the database knows. */
 function newestKnown(directory: string): Known | null {
   const witness = readWitness(directory);
   let newest: Known | null = witness === null ? null : { what: witnessPath(directory), sequence: witness.sequence };

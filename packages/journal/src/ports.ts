@@ -12,12 +12,12 @@ export interface RecordedGroup extends JournalGroup {
 
 /** The arguments of one `engine.receive` call: enough to repeat its decisions. */
 export interface RecordedRound {
-  /** Counts from 1 over the life of the journal. */
+  /** Number of the round, counted from 1 over the life of the journal. */
   readonly round: number;
   readonly atMs: number;
-  /** First sequence of the resulting group; `null`: nothing was recorded. */
+  /** First sequence of the resulting group; `null`: the round recorded no events. */
   readonly firstSequence: number | null;
-  /** `JSON.stringify(inputs)`. */
+  /** The inputs as JSON text. */
   readonly inputs: string;
 }
 
@@ -35,19 +35,19 @@ export interface JournalHead {
 
 /** Everything in one append is synced together or not at all. */
 export interface Append {
-  /** The `Leadership.epoch` of the decision. */
+  /** The `Leadership.epoch` under which the decision was made. */
   readonly epoch: number;
-  /** In order; rounds without events are appended with the next round that has some. */
+  /** Rounds in order; rounds without events are appended with the next round that has events. */
   readonly rounds: readonly Omit<RecordedRound, "round">[];
   readonly group: RecordedGroup | null;
-  /** Digest of the state right after `group` (or at the head, if there is none). */
+  /** Digest of the state after `group`, or at the head if there is no group. */
   readonly digest: RecordedDigest | null;
 }
 
 export interface AppendReceipt {
-  /** Writer's time from receiving the append to the end of its sync. */
+  /** Time in ms from receiving the append to the end of its sync, in the writer. */
   readonly syncMs: number;
-  /** Size of the journal's files after it. */
+  /** Size in bytes of the journal's files after the append. */
   readonly journalBytes: number;
 }
 
@@ -82,11 +82,11 @@ export interface EventReader {
   /** Groups from the one that contains `fromSequence`: at least one, at most about a page of text. */
   readGroups(fromSequence: number): Promise<readonly RecordedGroup[]>;
   /**
-   * A page of the groups from `fromSequence` on whose text contains `text` (an id as JSON holds it), and the sequence from which to ask
-   * for the next page; `null`: there is none. Other groups are skipped where they lie, without a parse.
+   * A page of the groups from `fromSequence` on whose text contains `text` (an id in its JSON form), and the sequence
+   * at which the next page begins; `null`: this is the last page. Other groups are skipped without parsing.
    */
   readMentions(fromSequence: number, text: string): Promise<MentionPage>;
-  /** The same as the framed events of those groups; no events where there are none. */
+  /** The framed events of the same groups; no events if there are no groups. */
   readPage(fromSequence: number, format: EventFormat): Promise<EventPage>;
 }
 
@@ -95,7 +95,7 @@ export interface SnapshotStore {
    * Folds the journal up to its head on its own thread and writes a snapshot without blocking the caller's event loop.
    */
   snapshotInBackground(): Promise<SnapshotReceipt>;
-  /** Writes a snapshot that the caller has; cancels one that is being made in the background. */
+  /** Writes a snapshot that the caller provides; cancels one that is being made in the background. */
   writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt>;
 }
 
@@ -110,7 +110,7 @@ export interface JournalAddress {
 
 export interface Journal extends JournalWriter, EventReader, SnapshotStore {
   readonly journalId: string;
-  /** For messages to people. */
+  /** Place of the journal for messages to people. */
   readonly place: string;
   readonly address: JournalAddress;
   readonly leadership: Leadership;
@@ -127,5 +127,5 @@ export interface OpenedJournal {
   readonly warnings: readonly string[];
 }
 
-/** Takes the journal over, or throws an `OperationalError` that says why it cannot be used and what to do. */
+/** Takes the journal over, or throws an `OperationalError` that states why it cannot be used and how to recover. */
 export type OpenJournal = (nowMs: number) => Promise<OpenedJournal>;

@@ -16,7 +16,7 @@ export interface RecordedJournal {
   isFirstKept(atMs: number): boolean;
   /** Groups that begin after `afterSequence` and no later than `lastSequence`. */
   groups(afterSequence: number, lastSequence: number): Iterable<RecordedGroup>;
-  /** An engine in the state right after this event: from the newest snapshot before it, else from the first event. */
+  /** An engine in the state after this event: from the newest snapshot before it, else from the first event. */
   engineAt(sequence: number): Engine;
   close(): void;
 }

@@ -26,7 +26,7 @@ export interface Restored {
   readonly warnings: readonly string[];
 }
 
-/** Throws `OperationalError` when the journal cannot be trusted. */
+/** Restores the engine. Throws `OperationalError` if the journal cannot be trusted. */
 export function restoreFromJournal(source: RestoreSource): Restored {
   const warnings: string[] = [];
   const snapshot = newestSnapshot(source, warnings);
@@ -118,7 +118,7 @@ export function foldTo({ directory, reader }: RestoreSource, engine: Engine, seq
   }
 }
 
-/** Counts progress for messages. */
+/** Passes groups on and counts progress for messages. */
 function* watched(groups: Iterable<RecordedGroup>, progress: { sequence: number }): Generator<RecordedGroup> {
   for (const group of groups) {
     yield group;

@@ -58,11 +58,11 @@ export function addRoundHashes(database: DatabaseSync): void {
   if (!hasRoundHashes(database)) database.exec("ALTER TABLE rounds ADD COLUMN hash TEXT");
 }
 
-/** Whether the digests were made of states as this version names them; events of any format are read by the upcaster. */
+/** Whether the digests were computed from states in the present format; the upcaster reads events of any format. */
 export const hasComparableDigests = (database: DatabaseSync): boolean =>
   pragmaNumber(database, "user_version") === JOURNAL_FORMAT;
 
-/** Creates a journal in an empty database, or brings one of an older format forward. Returns its id. */
+/** Creates a journal in an empty database, or migrates one of an older format. Returns its id. */
 export function prepareSchema(database: DatabaseSync, path: string, createdAtMs: number): string {
   if (isEmptyDatabase(database)) createTables(database, createdAtMs);
   const id = journalIdOf(database, path);
@@ -90,7 +90,7 @@ export function journalIdOf(database: DatabaseSync, path: string): string {
 
 /**
  * Takes the journal over: an earlier holder can append nothing more. The directory lock separates control planes on one
- * machine; the epoch also works where a lock cannot (a file system that loses it, a suspended process).
+ * machine; the epoch also works where a lock does not (a file system that loses it, a suspended process).
  */
 export function takeLeadership(database: DatabaseSync): number {
   database.exec("BEGIN IMMEDIATE");
@@ -100,7 +100,7 @@ export function takeLeadership(database: DatabaseSync): number {
   return epoch;
 }
 
-/** 0: written before there were epochs. */
+/** The journal's epoch; 0: written by a version without epochs. */
 function readEpoch(database: DatabaseSync): number {
   return Number(database.prepare("SELECT value FROM meta WHERE key = 'epoch'").get()?.["value"] ?? 0);
 }

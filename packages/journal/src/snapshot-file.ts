@@ -1,6 +1,6 @@
 /**
  * Snapshots as files: a line of JSON with metadata and hash, then the bytes. A snapshot is written under a temporary
- * name and renamed, so that a name always stands for a whole file; a damaged one is skipped.
+ * name and renamed, so that a file with a final name is always complete; a damaged file is skipped.
  */
 import { createHash } from "node:crypto";
 import {
@@ -32,7 +32,7 @@ export interface SnapshotFile extends SnapshotHeader {
 }
 
 const SNAPSHOT_FORMAT = 1;
-/** Kept snapshots: the newest, and the one before it in case the newest is damaged. */
+/** Number of kept snapshots: the newest, and the one before it in case the newest is damaged. */
 const SNAPSHOTS_KEPT = 2;
 const NEWLINE = 10;
 
@@ -44,7 +44,7 @@ function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let offset = 0; offset < bytes.length;) offset += writeSync(descriptor, bytes, offset);
 }
 
-/** Returns the size of the file. */
+/** Writes a snapshot file and returns its size in bytes. */
 export function writeSnapshotFile(directory: string, header: SnapshotHeader, bytes: Uint8Array): number {
   const folder = snapshotDirectory(directory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -96,7 +96,7 @@ export function snapshotSequences(directory: string): number[] {
   return sequencesIn(snapshotDirectory(directory)).toSorted((a, b) => b - a);
 }
 
-/** Base of a journal that continues from an earlier event, after an accepted loss. */
+/** Drops snapshots after `sequence`, so that a journal can continue from there after an accepted loss. */
 export function dropSnapshotsAfter(directory: string, sequence: number): void {
   for (const each of snapshotSequences(directory))
     if (each > sequence) rmSync(path.join(snapshotDirectory(directory), `${each}.snapshot`), { force: true });

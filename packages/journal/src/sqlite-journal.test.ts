@@ -26,7 +26,9 @@ describe("the embedded journal conforms", () => {
   });
 });
 
-/** A file system of its own in a mount namespace of its own: no other process sees it, and it ends with the last process. */
+/**
+ * A separate file system in a separate mount namespace: no other process sees it, and it ends with the last process.
+ */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 if (!canMount) console.warn("skipped: this user may not mount a file system in a namespace, so no disk can be filled");
 

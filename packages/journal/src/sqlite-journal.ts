@@ -98,12 +98,15 @@ async function openSqliteJournal(options: SqliteOptions, nowMs: number): Promise
 function startWriter(data: WriterData): { readonly calls: WriterCalls; readonly ready: Promise<WriterAnswer> } {
   const calls = new ThreadCalls<WriterRequest, WriterAnswer>(new URL("writer-thread.ts", import.meta.url), data);
   const ready = calls.first();
-  // If the journal is refused meanwhile, the thread is ended and its readiness is irrelevant.
+  // If the journal is refused meanwhile, the thread is ended, and its readiness no longer matters.
   ready.catch(() => undefined);
   return { calls, ready };
 }
 
-/** False if the recorded inputs are damaged and that loss is accepted; throws if it is not. */
+/**
+ * Whether the recorded inputs are intact; false: they are damaged and that loss is accepted. Throws if the loss is not
+ * accepted.
+ */
 function hasSoundInputs(
   { directory, reader }: Pick<RestoreSource, "directory" | "reader">,
   acceptsLoss: boolean,
@@ -243,7 +246,8 @@ class SqliteJournal implements Journal {
   }
 
   async writeSnapshot(sequence: number, chain: string, digest: string, bytes: Uint8Array): Promise<SnapshotReceipt> {
-    // The writer of a snapshot deletes old temporary files; one that another writer is writing looks the same.
+    // Writing a snapshot deletes old temporary files. The file that the snapshot thread is writing looks the same, so
+    // the thread is ended first.
     await this.#snapshot?.terminate();
     const beganMs = performance.now();
     try {

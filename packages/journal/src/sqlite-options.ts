@@ -7,13 +7,16 @@ export interface SqliteOptions {
    */
   readonly synchronous: "full" | "off";
   /**
-   * False: a journal that lost its end, or recorded inputs that are damaged, are refused. True: the journal continues
-   * from what is left, with a warning, but never if attempts on disk know later events.
+   * False: a journal that lost its end, or damaged recorded inputs, are refused. True: the journal continues from the
+   * rest with a warning, but never if attempts on disk know later events.
    */
   readonly acceptsLoss: boolean;
-  /** Size above which the oldest inputs are dropped. 1 GiB is days of heavy use and affordable on a laptop. */
+  /** Size in bytes above which the oldest inputs are dropped. 1 GiB is days of heavy use and affordable on a laptop. */
   readonly roundsBytesMax: number;
-  /** Bytes of appends after which the write-ahead log is folded into the database: milliseconds without an append. */
+  /**
+   * Bytes of appends after which the write-ahead log is folded into the database, which takes milliseconds without an
+   * append.
+   */
   readonly checkpointBytes: number;
 }
 

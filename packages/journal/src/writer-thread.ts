@@ -14,7 +14,7 @@ import { OperationalError } from "@headroom/platform";
 import { JournalReader } from "./journal-reader.ts";
 import type { WriterAnswer, WriterData, WriterRequest } from "./writer-messages.ts";
 
-/** Rows of the inputs stream that are removed at a time: few enough for milliseconds. */
+/** Number of rows of the inputs stream removed at a time, few enough for milliseconds. */
 const ROUNDS_CUT_COUNT = 512;
 
 interface Statements {
@@ -113,7 +113,8 @@ class Writer {
   }
 
   /**
-   * In the transaction of the append, so that no other control plane can take over between the check and the commit.
+   * Checks the epoch inside the append's transaction, so that no other control plane can take over between check and
+   * commit.
    */
   #refuseOldEpoch(epoch: number): void {
     const current = Number(this.#statements.epoch.get()?.["value"] ?? 0);
@@ -125,7 +126,7 @@ class Writer {
     );
   }
 
-  /** Work after the answer. */
+  /** Work that follows the answer: checkpoints and removal of old inputs. */
   tidy(): void {
     const { options } = this.#data;
     if (this.#bytesSinceCheckpoint < options.checkpointBytes) return;
@@ -172,7 +173,7 @@ function serve(data: WriterData): void {
     say({ kind: "failed", error: toErrorMessage(error, "opening the journal", directory) });
     return;
   }
-  /** Failure of work after an answer. No request is open then, so it answers the next append. */
+  /** Failure of work after an answer. No request is open then, so the failure answers the next append. */
   let failure: OperationalError | undefined;
   parentPort?.on("message", (request: WriterRequest) => {
     try {

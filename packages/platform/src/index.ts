@@ -1,7 +1,7 @@
 /**
- * Common base of all shells: durable files, threads and operational errors. Node only; knows nothing of the product.
- * Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts` (durability over a
- * power cut).
+ * Common base of all shells: durable files, threads and operational errors. It uses Node only and knows nothing of the
+ * product. Start with `operational-error.ts` (how a shell fails), then `sync-path.ts` and `make-directory.ts`
+ * (durability over a power cut).
  */
 export { makeDirectory, makeDurableDirectory } from "./make-directory.ts";
 export { makePrivateFile } from "./make-private-file.ts";

@@ -6,7 +6,7 @@ export class OperationalError extends Error {
   override readonly name = "OperationalError";
   /** Code in camelCase, like the problem codes of the API (`problemKinds` of the protocol). */
   readonly code: string;
-  /** True if the same call may succeed later without any action. */
+  /** True: the same call may succeed later without any action. */
   readonly retryable: boolean;
 
   constructor(code: string, message: string, options: { readonly retryable?: boolean; readonly cause?: unknown } = {}) {

@@ -1,4 +1,4 @@
-/** Telemetry of accelerators as the tools of their vendors tell it, and its course over time. */
+/** Readings of accelerators from their vendors' tools, and the history of readings. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { metricsQuery } from "./metrics.ts";

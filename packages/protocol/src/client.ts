@@ -58,7 +58,7 @@ export interface QueueQuery extends PageRequest {
   readonly kind?: WorkloadKind | undefined;
   /** Exact name. */
   readonly name?: string | undefined;
-  /** Part of the name or the id; case is ignored. */
+  /** Part of the workload's name or id; case is ignored. */
   readonly search?: string | undefined;
 }
 
@@ -137,7 +137,7 @@ export interface HeadroomClient {
     request: ApplyRequestInput,
     options?: CommandOptions & { readonly dryRun?: boolean; readonly forecast?: boolean },
   ): Promise<ApplyPlan>;
-  /** Resources that are held or requested and not used, as far as reported; of one workload if its id is given. */
+  /** Resources that are held or requested but not used, from reports; of one workload if its id is given. */
   waste(query?: { readonly workload?: string | undefined }, options?: CallOptions): Promise<WasteList>;
   /** Migrations that would gather idle accelerators now; none is started. */
   defragmentation(options?: CallOptions): Promise<Defragmentation>;
@@ -178,13 +178,13 @@ export interface HeadroomClient {
    * unless `limit` is stated.
    */
   metrics(id: string, query?: MetricsQuery, options?: CallOptions): Promise<Page<AttemptMetrics>>;
-  /** Creates a link that signs in a browser once. `notSupported` without a server. */
+  /** Declares the model that a workload trains, so that its attempts are compared with predictions. */
   declareModel(id: string, model: WorkloadModelInput, options?: CommandOptions): Promise<WorkloadAccepted>;
-  /** Predicted and measured steps of its attempts. */
+  /** Predicted and measured steps of the workload's attempts. */
   predictions(id: string, options?: CallOptions): Promise<WorkloadPredictions>;
-  /** Predictions beside measured runs of the fleet, and the correction that follows from them. */
+  /** Predictions and measured runs of the fleet, and the correction that follows from their comparison. */
   fleetPredictions(options?: CallOptions): Promise<FleetPredictions>;
   status(options?: CallOptions): Promise<Status>;
-  /** A link that signs a browser in, once. `notSupported` where there is no server. */
+  /** Creates a link that signs in a browser once. Refused with `notSupported` without a server. */
   createLoginLink(options?: CommandOptions): Promise<LoginLink>;
 }

@@ -1,4 +1,4 @@
-/** Predictions of the performance model beside the measured steps of attempts, for a workload and for the fleet. */
+/** Predictions of the performance model and measured steps of attempts, for a workload and for the fleet. */
 import { z } from "zod";
 import { count, instantMs } from "@headroom/spec";
 import { fleetCorrection, trainingQuestion } from "./sizing-questions.ts";

@@ -1,4 +1,4 @@
-/** Resources that are held or requested and not used, as far as work or executors have reported. */
+/** Resources that are held or requested but not used, from reports of attempts and executors. */
 import { z } from "zod";
 import { count } from "@headroom/spec";
 

@@ -1,12 +1,13 @@
 /**
- * `node fill-at-checkpoint.ts DIRECTORY`: appends until folding the write-ahead log into the database fails, and prints what each
- * append came to. The directory must lie on a disk that holds the log of one append, and not the log and the database.
+ * `node fill-at-checkpoint.ts DIRECTORY`: appends until folding the write-ahead log into the database fails, and prints
+ * the result of each append. The directory must lie on a disk with space for the log of one append, but not for log and
+ * database.
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { sqliteJournal } from "../sqlite-journal.ts";
 
-/** Enough for the checkpoint to fail before the next append: only then is no request open. */
+/** Pause in ms between appends: long enough for the checkpoint to fail first, because only then is no request open. */
 const PAUSE_MS = 300;
 const TEXT_BYTES = 3 * 1024 * 1024;
 const [directory = ""] = process.argv.slice(2);
