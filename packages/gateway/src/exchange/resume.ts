@@ -14,11 +14,18 @@ export function isResumable({ endpoint, peek }: ExchangeRequest, { pool }: PoolR
   return isAllowed && peek.isResumable && (endpoint.operation === "chat" || endpoint.operation === "text_completion");
 }
 
-/** The events that the client has received, within what all streams may keep together. */
+/** First size of a record: most answers outgrow it, and an idle stream of a few events fits. */
+const RECORD_BYTES_FIRST = 1024;
+const noBytes = Buffer.alloc(0);
+
+/**
+ * The events that the client has received, within what all streams may keep together. They are copied: a short event would keep the
+ * whole buffer alive in which it arrived, and that of an idle stream for hours.
+ */
 export class StreamRecord {
   readonly #budget: MemoryBudget;
-  #parts: Buffer[] = [];
-  #bytes = 0;
+  #bytes: Buffer = noBytes;
+  #length = 0;
   #isWhole = true;
 
   constructor(budget: MemoryBudget) {
@@ -27,25 +34,31 @@ export class StreamRecord {
 
   add(events: Buffer): void {
     if (!this.#isWhole) return;
-    if (this.#bytes + events.length > RECORD_BYTES_MAX || !this.#budget.take(events.length)) {
+    const length = this.#length + events.length;
+    if (length > RECORD_BYTES_MAX || !this.#budget.take(events.length)) {
       this.release();
       return;
     }
-    this.#bytes += events.length;
-    this.#parts.push(events);
+    if (length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(RECORD_BYTES_FIRST, 2 * length));
+      this.#bytes.copy(larger, 0, 0, this.#length);
+      this.#bytes = larger;
+    }
+    events.copy(this.#bytes, this.#length);
+    this.#length = length;
   }
 
   /** The events, or undefined if there were too many. */
   text(): string | undefined {
-    return this.#isWhole ? Buffer.concat(this.#parts, this.#bytes).toString("utf8") : undefined;
+    return this.#isWhole ? this.#bytes.toString("utf8", 0, this.#length) : undefined;
   }
 
   /** Forgets the events: the stream has ended, or can no longer be continued. */
   release(): void {
     this.#isWhole = false;
-    this.#budget.give(this.#bytes);
-    this.#bytes = 0;
-    this.#parts = [];
+    this.#budget.give(this.#length);
+    this.#length = 0;
+    this.#bytes = noBytes;
   }
 }
 

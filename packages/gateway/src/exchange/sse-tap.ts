@@ -15,6 +15,8 @@ const doneMarker = Buffer.from("data: [DONE]");
 /** Maximum size of an event: the last one of the Responses API repeats the whole answer. */
 const EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
+const COPIED_BYTES_MAX = 4096;
+
 /** Keys whose non-empty text makes an event one that carries output, by operation. */
 const contentKeys: Readonly<Record<string, readonly Buffer[]>> = {
   chat: ['"content":', '"reasoning_content":', '"reasoning":', '"arguments":'].map((key) => Buffer.from(key)),
@@ -71,7 +73,7 @@ export class SseTap {
       at = end;
     }
     if (at < data.length) {
-      this.#carry = at === 0 ? data : data.subarray(at);
+      this.#carry = keptAlone(at === 0 ? data : data.subarray(at));
       if (this.#carry.length > EVENT_BYTES_MAX) this.isTooLong = true;
     }
     if (kept === undefined) return at === data.length ? data : at === 0 ? undefined : data.subarray(0, at);
@@ -106,6 +108,14 @@ export class SseTap {
     else if (event.indexOf(errorKey) === 0) this.hasError = true;
     return false;
   }
+}
+
+/** A short part is copied: it would keep the buffer alive in which it arrived, as long as its stream is silent. */
+function keptAlone(part: Buffer): Buffer {
+  if (part.length >= COPIED_BYTES_MAX) return part;
+  const copy = Buffer.allocUnsafeSlow(part.length);
+  part.copy(copy);
+  return copy;
 }
 
 function larger(before: TokenCounts | undefined, now: TokenCounts): TokenCounts {
