@@ -257,7 +257,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.conclude(head.status >= 500 ? "failed" : "completed", nowMs);
     if (this.#tap !== undefined) {
       const rest = this.#tap.rest();
-      if (rest !== undefined) this.#target.write(rest, undefined);
+      if (rest !== undefined) this.#forward(attempt, this.#continuation?.rewrite(rest) ?? rest, undefined);
       if (!this.#hasBegun) this.#target.begin(head.status, headersOf(head, this.request.id), noBytes);
       this.#end(this.#tap.hasError ? "failed" : "completed", head.status, () => this.#target.end());
       return;

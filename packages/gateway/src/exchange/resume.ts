@@ -112,7 +112,7 @@ type Choice = NonNullable<Chunk["choices"]>[number];
 function textPieceOf(choice: Choice): string | undefined {
   if (typeof choice.text === "string") return choice.text;
   const { delta } = choice;
-  if (delta === undefined) return "";
+  if (delta == null) return "";
   const others = Object.entries(delta).filter(
     ([key, value]) => key !== "role" && key !== "content" && value != null && value !== "",
   );
@@ -150,7 +150,12 @@ function bodyWithPrefix(
       body["continue_final_message"] = true;
     }
   }
-  return Buffer.from(JSON.stringify(body));
+  try {
+    return Buffer.from(JSON.stringify(body));
+  } catch {
+    // Nested too deeply for the stack.
+    return undefined;
+  }
 }
 
 function chunksOf(events: string): Chunk[] | undefined {
@@ -158,13 +163,24 @@ function chunksOf(events: string): Chunk[] | undefined {
   for (const event of events.split(/\r?\n\r?\n/)) {
     const data = dataOf(event);
     if (data === undefined || data === "[DONE]") continue;
-    try {
-      chunks.push(JSON.parse(data) as Chunk);
-    } catch {
-      return undefined;
-    }
+    const chunk = chunkOf(data);
+    if (chunk === undefined) return undefined;
+    chunks.push(chunk);
   }
   return chunks;
+}
+
+/** Undefined if the data is no chunk of a completion. */
+function chunkOf(data: string): Chunk | undefined {
+  try {
+    const chunk = JSON.parse(data) as Chunk | null;
+    const isChunk = typeof chunk === "object" && chunk !== null && Array.isArray(chunk.choices ?? []);
+    return isChunk && (chunk.choices ?? []).every((each: unknown) => typeof each === "object" && each !== null)
+      ? chunk
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function dataOf(event: string): string | undefined {
@@ -180,10 +196,14 @@ function rewritten(events: Buffer, first: Chunk): Buffer {
       output.push(`${event}\n\n`);
       continue;
     }
-    const chunk = JSON.parse(data) as Chunk;
+    const chunk = chunkOf(data);
+    if (chunk === undefined) {
+      output.push(`${event}\n\n`);
+      continue;
+    }
     const [choice] = chunk.choices ?? [];
     const isRoleOnly =
-      choice?.delta?.role !== undefined && (choice.delta.content ?? "") === "" && choice.finish_reason == null;
+      choice?.delta?.role != null && (choice.delta.content ?? "") === "" && choice.finish_reason == null;
     if (isRoleOnly) continue;
     output.push(`data: ${JSON.stringify({ ...chunk, id: first.id, created: first.created, model: first.model })}\n\n`);
   }

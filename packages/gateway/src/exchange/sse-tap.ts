@@ -81,11 +81,11 @@ export class SseTap {
     return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : Buffer.concat(kept);
   }
 
-  /** The rest of a stream that ended without the blank line after its last event. */
+  /** The last event of a stream that ended without the blank line after it, for the client. */
   rest(): Buffer | undefined {
     const rest = this.#carry;
     this.#carry = undefined;
-    return rest;
+    return rest === undefined || this.#take(rest) ? undefined : rest;
   }
 
   /** Returns true if the event is not for the client. */

@@ -14,7 +14,12 @@ export interface AdminParts {
 export function createAdminServer(parts: AdminParts): Server {
   return createServer({ requestTimeout: 10_000 }, (request, response) => {
     request.resume();
-    const url = new URL(request.url ?? "/", "http://admin");
+    const target = request.url ?? "/";
+    if (!URL.canParse(target, "http://admin")) {
+      reply(response, 400, { error: "The request's target is not a path." });
+      return;
+    }
+    const url = new URL(target, "http://admin");
     // Protects against cross-site requests: a page in a browser cannot set this header without a preflight.
     const isWrite = request.method === "POST";
     if (isWrite && request.headers["x-headroom-admin"] === undefined) {

@@ -166,6 +166,11 @@ export class Gateway implements ClientPort, Runtime {
     const path = query < 0 ? target : target.slice(0, query);
     const caller =
       this.#config.access === "open" ? (this.#teams.find(head.key) ?? anonymous) : this.#teams.find(head.key);
+    // The key was valid when the head came; a configuration without it may have been applied since.
+    if (caller === undefined && !isOpenPath(path)) {
+      this.#answerError(connection, head, { kind: "unauthenticated", message: "The API key is not valid any more." });
+      return;
+    }
     const endpoint = endpointAt(path);
     if (endpoint !== undefined && head.method === "POST") {
       this.#generate(connection, {

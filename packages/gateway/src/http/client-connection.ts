@@ -88,6 +88,7 @@ export class ClientConnection {
     socket.on("drain", () => {
       this.#stalledSinceMs = 0;
       this.exchange?.clientDrained();
+      if (this.#state === "head" && this.#backlog.length > 0 && !this.#isParsing) this.#parseBacklog();
     });
     socket.on("end", () => this.#onGone());
     socket.on("error", () => this.#onGone());
@@ -156,11 +157,11 @@ export class ClientConnection {
 
   /** Called about once a second. */
   sweep(nowMs: number): void {
-    if (this.#state === "busy") {
-      const { stallTimeoutMs } = this.#port.bounds;
-      if (this.#stalledSinceMs > 0 && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
-      return;
-    }
+    const { stallTimeoutMs } = this.#port.bounds;
+    const isStalled = this.#stalledSinceMs > 0;
+    if (isStalled && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
+    // While the client has not read its last response, its next request waits here and cannot be late.
+    if (this.#state === "busy" || (isStalled && this.#state === "head")) return;
     if (nowMs < this.#deadlineAtMs) return;
     if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {
       this.#refuseMessage({ status: 408, message: "The request took too long to arrive." });
@@ -179,7 +180,7 @@ export class ClientConnection {
         return;
       case "busy":
         this.#backlog = this.#backlog.length === 0 ? chunk : Buffer.concat([this.#backlog, chunk]);
-        if (this.#backlog.length > BACKLOG_BYTES_MAX) this.#pause();
+        this.#boundBacklog();
         return;
       case "lingering":
         this.#lingeredBytes += chunk.length;
@@ -190,15 +191,26 @@ export class ClientConnection {
     }
   }
 
-  /** Pipelined requests are read in a loop and not by recursion, because the client chooses their number. */
+  /**
+   * Pipelined requests are read in a loop and not by recursion, because the client chooses their number. A client that does not
+   * read gets no further response: its requests wait.
+   */
   #parseBacklog(): void {
     this.#isParsing = true;
     do {
       this.#isFinished = false;
+      if (this.#stalledSinceMs > 0) {
+        this.#boundBacklog();
+        break;
+      }
       this.#resume();
       this.#parseHead();
     } while (this.#isFinished && this.#backlog.length > 0);
     this.#isParsing = false;
+  }
+
+  #boundBacklog(): void {
+    if (this.#backlog.length > BACKLOG_BYTES_MAX) this.#pause();
   }
 
   #parseHead(): void {
@@ -295,7 +307,7 @@ export class ClientConnection {
 
   #dispatch(body: Buffer): void {
     this.#state = "busy";
-    if (this.#backlog.length > BACKLOG_BYTES_MAX) this.#pause();
+    this.#boundBacklog();
     this.#port.handle(this, this.#head!, body);
   }
 

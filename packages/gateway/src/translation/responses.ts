@@ -19,7 +19,7 @@ export function chatOfResponses(body: JsonObject): JsonObject {
   const tools = objectsOf(body["tools"])
     .filter((tool) => tool["type"] === "function")
     .map(({ type, ...definition }) => ({ type, function: definition }));
-  const format = ((body["text"] ?? {}) as JsonObject)["format"] as JsonObject | undefined;
+  const format = ((body["text"] ?? {}) as JsonObject)["format"] as JsonObject | null | undefined;
   const isStream = body["stream"] === true;
   return {
     model: body["model"],
@@ -72,8 +72,8 @@ function toolChoiceOf(choice: Json | undefined): Json | undefined {
   return choice["type"] === "function" ? { type: "function", function: { name: choice["name"] } } : undefined;
 }
 
-function formatOf(format: JsonObject | undefined): JsonObject | undefined {
-  if (format === undefined || format["type"] === "text") return undefined;
+function formatOf(format: JsonObject | null | undefined): JsonObject | undefined {
+  if (format == null || format["type"] === "text") return undefined;
   if (format["type"] !== "json_schema") return { type: format["type"] };
   const { name, schema, strict, description } = format;
   return { type: "json_schema", json_schema: { name, schema, strict, description } };

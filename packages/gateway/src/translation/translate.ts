@@ -36,9 +36,13 @@ export function translate(
       problem: "`previous_response_id` needs a model server that stores responses; send the conversation as `input`.",
     };
   }
-  const chat = Buffer.from(
-    JSON.stringify(protocol === "messages" ? chatOfMessages(request) : chatOfResponses(request)),
-  );
+  let chat: Buffer;
+  try {
+    chat = Buffer.from(JSON.stringify(protocol === "messages" ? chatOfMessages(request) : chatOfResponses(request)));
+  } catch {
+    // Values nested so deeply that they exceed the stack, or of a type that the protocol does not have.
+    return { problem: `The body cannot be translated for this model server: it is not a valid ${protocol} request.` };
+  }
   const peek = peekRequest(chat);
   if ("problem" in peek) return peek;
   const chatEndpoint = endpointAt("/v1/chat/completions")!;
@@ -50,7 +54,7 @@ export function translate(
     target: (inner, id) => {
       const answer =
         protocol === "messages" ? new MessagesAnswer(id, peek.model) : new ResponsesAnswer(id, request, nowMs);
-      return new TranslatedTarget(inner, answer, endpoint.dialect);
+      return new TranslatedTarget(inner, answer, endpoint);
     },
   };
 }

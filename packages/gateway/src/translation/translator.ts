@@ -1,6 +1,7 @@
 /** Requests of one protocol served by engines of another: the request becomes a chat completion, the answer is translated back. */
 import type { ResponseTarget } from "../exchange/target.ts";
-import { errorBody, type Dialect } from "../protocols/api-error.ts";
+import { errorBody, errorEvent, statusOf, type ApiError } from "../protocols/api-error.ts";
+import type { Endpoint } from "../protocols/endpoints.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 export type JsonObject = { [key: string]: Json | undefined };
@@ -45,33 +46,65 @@ export interface AnswerTranslation {
   done(): string;
 }
 
+const untranslatable: ApiError = {
+  kind: "upstreamFailed",
+  message: "The model server's answer is not a chat completion.",
+};
+
+/** A translated answer is held whole unless it is a stream; a larger one is refused. */
+const WHOLE_BYTES_MAX = 64 * 1024 * 1024;
+
 export class TranslatedTarget implements ResponseTarget {
   readonly #inner: ResponseTarget;
   readonly #translation: AnswerTranslation;
-  readonly #dialect: Dialect;
+  readonly #endpoint: Endpoint;
   #hasFailed = false;
   #isDone = false;
+  /** An answer that is no stream, as far as it has come. */
+  #held: { readonly status: number; readonly headers: string; readonly parts: Buffer[]; bytes: number } | undefined;
 
-  constructor(inner: ResponseTarget, translation: AnswerTranslation, dialect: Dialect) {
+  constructor(inner: ResponseTarget, translation: AnswerTranslation, endpoint: Endpoint) {
     this.#inner = inner;
     this.#translation = translation;
-    this.#dialect = dialect;
+    this.#endpoint = endpoint;
   }
 
   respond(status: number, headers: string, body: Buffer): void {
-    this.#inner.respond(status, headers, status === 200 ? this.#whole(body) : this.#error(status, body));
+    if (status !== 200) {
+      this.#inner.respond(status, headers, this.#error(status, body));
+      return;
+    }
+    const whole = this.#whole(body);
+    if (whole !== undefined) this.#inner.respond(status, headers, whole);
+    else this.#respondUntranslatable(headers);
   }
 
   begin(status: number, headers: string, first: Buffer): boolean {
-    return this.#inner.begin(status, headers, this.#events(first));
+    if (/^content-type: *text\/event-stream/im.test(headers)) {
+      return this.#inner.begin(status, headers, this.#events(first));
+    }
+    this.#held = { status, headers, parts: [first], bytes: first.length };
+    return true;
   }
 
   write(bytes: Buffer): boolean {
+    const held = this.#held;
+    if (held !== undefined) {
+      held.bytes += bytes.length;
+      if (held.bytes <= WHOLE_BYTES_MAX) held.parts.push(bytes);
+      else held.parts.length = 0;
+      return true;
+    }
     const events = this.#events(bytes);
     return events.length === 0 || this.#inner.write(events, undefined);
   }
 
   end(): void {
+    const held = this.#held;
+    if (held !== undefined) {
+      this.respond(held.status, held.headers, Buffer.concat(held.parts));
+      return;
+    }
     if (!this.#hasFailed && !this.#isDone) this.#inner.write(Buffer.from(this.#translation.done()), undefined);
     this.#inner.end();
   }
@@ -80,8 +113,22 @@ export class TranslatedTarget implements ResponseTarget {
     this.#inner.abort();
   }
 
-  #whole(body: Buffer): Buffer {
-    return Buffer.from(JSON.stringify(this.#translation.whole(JSON.parse(body.toString("utf8")) as ChatAnswer)));
+  /** Undefined if the body is no chat completion. */
+  #whole(body: Buffer): Buffer | undefined {
+    try {
+      return Buffer.from(JSON.stringify(this.#translation.whole(JSON.parse(body.toString("utf8")) as ChatAnswer)));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #respondUntranslatable(headers: string): void {
+    const requestId = /^x-request-id: .*\r\n/im.exec(headers)?.[0] ?? "";
+    this.#inner.respond(
+      statusOf(untranslatable),
+      `content-type: application/json\r\n${requestId}`,
+      Buffer.from(errorBody(this.#endpoint.dialect, untranslatable)),
+    );
   }
 
   /**
@@ -89,7 +136,8 @@ export class TranslatedTarget implements ResponseTarget {
    * it already.
    */
   #error(status: number, body: Buffer): Buffer {
-    if (this.#dialect === "openai") return body;
+    const { dialect } = this.#endpoint;
+    if (dialect === "openai") return body;
     let message = `The model server answered ${status}.`;
     try {
       const parsed = JSON.parse(body.toString("utf8")) as { type?: string; error?: { message?: string } };
@@ -99,22 +147,30 @@ export class TranslatedTarget implements ResponseTarget {
       // Not JSON: the status is the only information.
     }
     const kind = status === 429 ? "rateLimited" : status < 500 ? "badRequest" : "upstreamFailed";
-    return Buffer.from(errorBody(this.#dialect, { kind, message }));
+    return Buffer.from(errorBody(dialect, { kind, message }));
   }
 
   #events(bytes: Buffer): Buffer {
     let output = "";
+    if (this.#hasFailed) return Buffer.alloc(0);
     for (const event of bytes.toString("utf8").split(/\r?\n\r?\n/)) {
       if (event.startsWith("event: error")) {
         this.#hasFailed = true;
         output += `${event}\n\n`;
-      } else if (event.startsWith("data:")) output += this.#event(event.slice(5).trim());
+      } else if (event.startsWith("data:") && !this.#hasFailed) output += this.#event(event.slice(5).trim());
     }
     return Buffer.from(output);
   }
 
   #event(data: string): string {
-    if (data !== "[DONE]") return this.#translation.chunk(JSON.parse(data) as ChatChunk);
+    if (data !== "[DONE]") {
+      try {
+        return this.#translation.chunk(JSON.parse(data) as ChatChunk);
+      } catch {
+        this.#hasFailed = true;
+        return errorEvent(this.#endpoint.dialect, this.#endpoint.operation, untranslatable);
+      }
+    }
     this.#isDone = true;
     return this.#translation.done();
   }
