@@ -84,7 +84,7 @@ function cpuUs(count: number, run: (index: number) => void): number {
   return (user + system) / count;
 }
 
-/** The least of the rounds: the code is compiled, and other work on the machine disturbs it least. */
+/** The minimum over the rounds: by then the code is compiled, and other work on the machine disturbs it least. */
 function least(values: readonly number[]): number {
   return Math.round(Math.min(...values) * 100) / 100;
 }

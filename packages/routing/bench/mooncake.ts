@@ -28,7 +28,9 @@ export function readTrace(file: string): TraceRequest[] {
   });
 }
 
-/** Share of blocks that one LRU cache of `capacityBlocks` hits. A hit counts while every block before it was one. */
+/**
+ * Share of blocks that one LRU cache of `capacityBlocks` hits. A hit counts only if every block before it was a hit.
+ */
 export function cacheHitShare(trace: readonly TraceRequest[], capacityBlocks: number): number {
   const index = new PrefixIndex(1 << 19, 1);
   index.setCapacity(0, capacityBlocks);

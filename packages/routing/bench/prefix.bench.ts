@@ -31,7 +31,7 @@ function measure(policy: RoutingPolicy, replicas: number, blocksPerReplica: numb
     router.addReplica({ id: setting.id, latency: defaultCoefficients, limits, roundTripMs: 0.5 });
     return setting;
   });
-  // The same load on each replica, however many there are.
+  // Scales the arrival rate, so that each replica has the same load for any number of replicas.
   const speed = (Number(speedText) * replicas) / 4;
   const arrivals = trace.map((request: TraceRequest) => ({
     atMs: request.atMs / speed,

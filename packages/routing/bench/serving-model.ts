@@ -1,7 +1,8 @@
 /**
- * A small model of engines with continuous batching and chunked prefill behind a router, for the router's own benchmarks. Each
- * engine runs steps: it decodes every running sequence and prefills up to `maxBatchedTokens`; the step takes what the
- * coefficients say, times a factor that the router does not know. Prefix caches are LRU lists of blocks.
+ * A small model of engines with continuous batching and chunked prefill behind a router, for the router's own
+ * benchmarks. Each engine runs steps: a step decodes every running sequence and prefills up to `maxBatchedTokens`. Its
+ * duration follows from the coefficients, times a factor that the router does not know. Prefix caches are LRU lists of
+ * blocks.
  */
 import { PrefixIndex } from "../src/index.ts";
 import type {
@@ -63,7 +64,7 @@ class Engine {
     this.#cache.setCapacity(0, setting.cacheTokens);
   }
 
-  /** Starts a step at `nowMs` if there is anything to do. */
+  /** Starts a step at `nowMs` if there is work. */
   begin(nowMs: number): void {
     const { limits, coefficients } = this.setting;
     this.#admit();
@@ -78,7 +79,7 @@ class Engine {
     for (const sequence of this.running) {
       if (sequence.prefillLeft === 0) continue;
       const part = Math.min(sequence.prefillLeft, budget);
-      // Negative: prefill that ends in this step.
+      // A negative value marks prefill that ends in this step.
       sequence.prefillLeft = part === sequence.prefillLeft ? -1 : sequence.prefillLeft - part;
       budget -= part;
       prefilled += part;
@@ -114,7 +115,7 @@ class Engine {
     return Math.min(this.#matched[0] as number, promptTokens - 1);
   }
 
-  /** Ends the step: every decoding sequence has one more token, prefills that ended have their first one. */
+  /** Ends the step: every decoding sequence gets one more token, and finished prefills get their first one. */
   end(router: Router, done: Served[]): void {
     const nowMs = this.stepEndsMs;
     const halfTripMs = this.setting.roundTripMs / 2;
@@ -147,7 +148,7 @@ export interface Outcome {
   readonly endMs: number;
 }
 
-/** Plays the arrivals, which must be in order of time, through the router and its engines. */
+/** Runs the arrivals, which must be in order of time, through the router and its engines. */
 export function serve(router: Router, settings: readonly EngineSetting[], arrivals: readonly Arrival[]): Outcome {
   const engines = settings.map((setting) => new Engine(setting));
   const byId = new Map(engines.map((engine) => [engine.setting.id, engine]));

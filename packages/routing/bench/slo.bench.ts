@@ -8,7 +8,7 @@ import { serve, type Arrival, type EngineSetting } from "./serving-model.ts";
 
 const TARGET_SHARE = 0.95;
 const REQUESTS = 4000;
-/** Requests at the beginning that are not scored: the pool fills up. */
+/** Number of requests at the beginning that are not counted, while the pool fills up. */
 const WARM_UP = 500;
 const SPEED_RATIO = 2.5;
 
@@ -70,7 +70,10 @@ const fast: LatencyCoefficients = {
   prefillMsPerToken: slow.prefillMsPerToken / SPEED_RATIO,
 };
 
-/** Speeds that the router is told: the true coefficients, or equal ones for all replicas, which it must correct. */
+/**
+ * The router's initial knowledge of speeds: the true coefficients, or equal ones for all replicas, which it must
+ * correct.
+ */
 type Knowledge = "true coefficients" | "equal coefficients";
 
 function shareMet(mix: Mix, policy: RoutingPolicy, knowledge: Knowledge, arrivals: readonly Arrival[]): number {

@@ -18,13 +18,16 @@ const MEASUREMENT_SD = 0.3;
 const PROCESS_VARIANCE = 1e-5;
 const MIN_MULTIPLIER = 0.05;
 const MAX_MULTIPLIER = 20;
-/** A measurement further than this many standard deviations away counts as this far: one stalled request says little. */
+/**
+ * Maximum deviation of a measurement in standard deviations; a larger one counts as this much, because one stalled
+ * request says little.
+ */
 const MAX_DEVIATIONS = 4;
 
 /** Quantities on which a measured duration depends. */
 export interface Exposure {
   steps: number;
-  /** Sums over the steps of the sequences, and of the resident tokens. */
+  /** Sum over the steps of the number of sequences; the next field: of the resident tokens. */
   sequenceSteps: number;
   tokenSteps: number;
   prefillTokens: number;
@@ -77,7 +80,7 @@ export class Calibration {
     const scale = row[0] + row[1] + row[2] + row[3];
     const measured = durationMs - exposure.fixedMs;
     if (!(scale > 0) || !(measured > 0)) return;
-    // Relative units: every duration counts the same, however long it is.
+    // The row is relative to the duration, so that every duration counts the same, however long it is.
     for (let index = 0; index < SIZE; index += 1) row[index] = (row[index] as number) / scale;
     this.#update(measured / scale);
     this.#publish();
@@ -90,7 +93,7 @@ export class Calibration {
     let variance = 0;
     for (let index = 0; index < SIZE; index += 1) {
       const own = covariance[index * SIZE + index] as number;
-      // Directions without measurements must not drift beyond the prior.
+      // Without measurements in a direction, its variance must not grow beyond the prior.
       if (own < PRIOR_SD * PRIOR_SD) covariance[index * SIZE + index] = own + PROCESS_VARIANCE;
       let sum = 0;
       for (let other = 0; other < SIZE; other += 1) {

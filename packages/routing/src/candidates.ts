@@ -19,7 +19,7 @@ export class ReplicaTable {
     return this.#byId.size;
   }
 
-  /** Changes with every replica that comes, goes or changes its health. */
+  /** Changes with every replica that joins, leaves or changes its health. */
   get version(): number {
     return this.#version;
   }
@@ -60,7 +60,7 @@ export class ReplicaTable {
     if (this.#names.size > 4 * this.#maxReplicas + 16) this.#forgetNames();
   }
 
-  /** 0: no name. */
+  /** The integer of a name; 0: no name. */
   nameId(name: string | undefined): number {
     if (name === undefined) return 0;
     const known = this.#names.get(name);
@@ -75,7 +75,7 @@ export class ReplicaTable {
     return name === undefined ? 0 : (this.#names.get(name) ?? -1);
   }
 
-  /** Removes names of replicas that left, which would otherwise accumulate. */
+  /** Removes names of replicas that have left, which would otherwise accumulate. */
   #forgetNames(): void {
     this.#names.clear();
     for (const replica of this.#byId.values()) {

@@ -20,7 +20,7 @@ export interface LatencyCoefficients {
   readonly stepMsPerKvToken: number;
   readonly prefillMsPerToken: number;
   readonly prefillMsPerTokenSquared?: number | undefined;
-  /** Fixed cost of a request before its first step: tokenisation, scheduling. */
+  /** Fixed cost of a request in ms before its first step: tokenisation, scheduling. */
   readonly requestMs: number;
 }
 
@@ -33,7 +33,7 @@ export interface BatchLimits {
 }
 
 export interface ReplicaSpec {
-  /** Unique. Session affinity hashes it: every gateway process must use the same id for the same replica. */
+  /** Unique id. Session affinity hashes it, so every gateway process must use the same id for the same replica. */
   readonly id: string;
   readonly zone?: string | undefined;
   readonly region?: string | undefined;
@@ -41,7 +41,9 @@ export interface ReplicaSpec {
   readonly weight?: number | undefined;
   readonly latency?: LatencyCoefficients | undefined;
   readonly limits?: Partial<BatchLimits> | undefined;
-  /** Network round trip from this router to the replica. Absent: by zone and region (`RouterOptions.roundTripMs`). */
+  /**
+   * Network round trip in ms from this router to the replica. Absent: by zone and region (`RouterOptions.roundTripMs`).
+   */
   readonly roundTripMs?: number | undefined;
 }
 
@@ -52,7 +54,7 @@ export type ReplicaHealth = "ready" | "starting" | "draining" | "unhealthy";
 export interface ReplicaMetrics {
   readonly runningRequests?: number | undefined;
   readonly waitingRequests?: number | undefined;
-  /** 0 to 1. */
+  /** Used share of the KV cache, 0 to 1. */
   readonly kvUsage?: number | undefined;
   /** Names of the LoRA adapters that are loaded. */
   readonly adapters?: readonly string[] | undefined;
@@ -69,15 +71,15 @@ export interface PrefixBlocks {
 }
 
 export interface Slo {
-  /** Time to the first token, network round trip included. */
+  /** Objective for the time to the first token in ms, network round trip included. */
   readonly ttftMs?: number | undefined;
-  /** Mean time per output token after the first. */
+  /** Objective for the mean time per output token after the first, in ms. */
   readonly tpotMs?: number | undefined;
 }
 
 export interface RoutingRequest {
   readonly promptTokens: number;
-  /** Absent: the running mean of the requests that ended. */
+  /** Expected number of output tokens; absent: the running mean of the requests that ended. */
   readonly expectedOutputTokens?: number | undefined;
   readonly prefix?: PrefixBlocks | undefined;
   /** `hashText` of the session, conversation or user. */
@@ -112,13 +114,16 @@ export interface RouterOptions {
   readonly loadBound?: number | undefined;
   /** Round trips by distance between the client and a replica, where `ReplicaSpec.roundTripMs` is absent. */
   readonly roundTripMs?: RoundTrips | undefined;
-  /** Clients stay in their zone (region) while its load per weight is at most this multiple of all replicas'. Default 1.5. */
+  /**
+   * Requests stay in the client's zone (region) while its load per weight is at most this multiple of all replicas'
+   * load. Default 1.5.
+   */
   readonly localityBound?: number | undefined;
-  /** Time to load an adapter that a replica does not hold. Default 500. */
+  /** Time in ms to load an adapter that a replica does not hold. Default 500. */
   readonly adapterLoadMs?: number | undefined;
-  /** Entries of the prefix index over all replicas; at about 40 bytes each. Default 262,144. */
+  /** Maximum number of entries of the prefix index over all replicas, about 40 bytes each. Default 262,144. */
   readonly maxPrefixEntries?: number | undefined;
-  /** Replicas known at once. Default 256. */
+  /** Maximum number of replicas. Default 256. */
   readonly maxReplicas?: number | undefined;
 }
 
@@ -145,26 +150,29 @@ export interface Chosen {
   readonly kind: "chosen";
   readonly replicaId: string;
   readonly ground: DecisionGround;
-  /** Replicas that could take the request, and those that were known. */
+  /** Number of replicas that could take the request; the next field: of known replicas. */
   readonly candidateCount: number;
   readonly replicaCount: number;
-  /** Load of the replica before this request and mean over the candidates, in the unit that the policy compares. */
+  /**
+   * Load of the replica before this request, in the unit that the policy compares; the next field: mean over the
+   * candidates.
+   */
   readonly load: number;
   readonly meanLoad: number;
-  /** Candidates with better affinity that were passed over because of the load bound. */
+  /** Number of candidates with better affinity that were skipped because of the load bound. */
   readonly overBoundCount: number;
-  /** Tokens of the prompt that the router expects in the replica's cache. */
+  /** Number of prompt tokens that the router expects in the replica's cache. */
   readonly cachedTokens: number;
   readonly predictedTtftMs: number | undefined;
   readonly predictedTpotMs: number | undefined;
-  /** Candidates whose prediction meets the request's SLO; undefined without one. */
+  /** Number of candidates whose prediction meets the request's SLO; undefined without an SLO. */
   readonly sloCandidateCount: number | undefined;
   readonly roundTripMs: number;
-  /** Identifies the replica to `start`. */
+  /** Slot of the replica, for `start`. */
   readonly slot: number;
 }
 
-/** No replica can take the request: how many replicas each reason excludes. */
+/** No replica can take the request; the counts give the number of replicas that each reason excludes. */
 export interface Unavailable {
   readonly kind: "unavailable";
   readonly replicaCount: number;

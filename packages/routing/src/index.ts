@@ -1,4 +1,7 @@
-/** `@headroom/routing`: which replica takes a request. Pure and deterministic; the gateway and the simulator run it. */
+/**
+ * `@headroom/routing`: selects the replica that takes a request. Pure and deterministic; the gateway and the simulator
+ * run it.
+ */
 export type * from "./contract.ts";
 export { routingPolicies } from "./contract.ts";
 export { createRouter } from "./router.ts";

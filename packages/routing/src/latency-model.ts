@@ -7,7 +7,7 @@
  */
 import type { ReplicaState } from "./replica-state.ts";
 
-/** Prefill may take at most this share of the steps in a prediction: beyond, the queue grows without limit. */
+/** Maximum share of the steps that a prediction leaves to prefill; above it the queue would grow without limit. */
 const MAX_PREFILL_SHARE = 0.9;
 
 export interface Prediction {
@@ -22,7 +22,7 @@ export interface Demand {
   uncachedTokens: number;
   promptTokens: number;
   outputTokens: number;
-  /** Time before the engine can begin: round trip, loading of an adapter. */
+  /** Time in ms before the engine can begin: round trip, loading of an adapter. */
   delayMs: number;
 }
 
@@ -70,7 +70,7 @@ function slotWaitMs(replica: ReplicaState, demand: Demand, step: number): number
   const missingTokens =
     replica.residentTokens + replica.waitingPromptTokens + demand.promptTokens - replica.kvCapacityTokens;
   if (missingSlots <= 0 && missingTokens <= 0) return 0;
-  // Sequences that decode end at an even rate over the time that the mean remaining output takes.
+  // Decoding sequences are assumed to end at an even rate over the time of the mean remaining output.
   const meanRemainingMs = (replica.remainingOutputTokens / sequences) * step;
   const slotShare = Math.max(missingSlots, 0) / sequences;
   const tokenShare = Math.max(missingTokens, 0) / Math.max(replica.residentTokens, 1);

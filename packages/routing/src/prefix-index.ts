@@ -21,14 +21,14 @@ export class PrefixIndex {
   readonly #maxPairs: number;
   readonly #slotWords: number;
   readonly #maxSlots: number;
-  // Blocks: an open-addressing table of block numbers, and the blocks' columns.
+  // Blocks: an open-addressing table of block numbers, and the columns of the blocks.
   readonly #blockTable: Int32Array;
   readonly #blockHash: Float64Array;
   readonly #blockHolders: Int32Array;
   readonly #blockBits: Int32Array;
   #freeBlock = NONE;
   #blockCount = 0;
-  // Pairs: the same for (block, slot), with LRU links.
+  // Pairs: an open-addressing table of (block, slot), with LRU links.
   readonly #pairTable: Int32Array;
   readonly #pairBlock: Int32Array;
   readonly #pairSlot: Uint16Array;
@@ -38,7 +38,7 @@ export class PrefixIndex {
   #freePair = NONE;
   #pairCount = 0;
   #usedPairs = 0;
-  // Replicas.
+  // The newest pair of each replica; the next fields: further columns of the replicas.
   readonly #newest: Int32Array;
   readonly #oldest: Int32Array;
   readonly #slotTokens: Float64Array;
@@ -70,7 +70,7 @@ export class PrefixIndex {
     this.#running = new Int32Array(this.#slotWords);
   }
 
-  /** Pairs in use; never above `maxPairs`. */
+  /** Number of pairs in use; never above `maxPairs`. */
   get size(): number {
     return this.#usedPairs;
   }
@@ -86,7 +86,7 @@ export class PrefixIndex {
   }
 
   /**
-   * Writes into `matched[slot]`, for every slot, how many tokens of the prompt the replica holds from the start, without a
+   * Writes into `matched[slot]`, for every slot, the number of leading prompt tokens that the replica holds without a
    * gap. Returns whether any replica holds any.
    */
   match(prefix: PrefixBlocks, matched: Float64Array): boolean {
@@ -113,7 +113,10 @@ export class PrefixIndex {
     for (let word = 0; word < this.#slotWords; word += 1) this.#running[word] = this.#blockBits[base + word] as number;
   }
 
-  /** Keeps the replicas that hold this block too; the others hold `end` tokens. Returns whether any is left. */
+  /**
+   * Keeps the replicas that also hold this block; for the others the match ends at `end` tokens. Returns whether any is
+   * left.
+   */
   #continueRunning(block: number, matched: Float64Array, end: number): boolean {
     const base = block * this.#slotWords;
     let left = 0;
@@ -152,7 +155,7 @@ export class PrefixIndex {
     }
     this.#shrink(slot, tokens);
     if (this.#usedPairs === this.#maxPairs) this.#dropPair(this.#victim(slot));
-    // Dropping pairs may have freed the block.
+    // The block may have been freed when pairs were dropped.
     block = this.#findBlock(hash);
     if (block === NONE) block = this.#addBlock(hash);
     this.#addPair(block, slot, tokens);
@@ -168,7 +171,7 @@ export class PrefixIndex {
     }
   }
 
-  /** The oldest pair of the replica with most pairs, or of this one if it has as many. */
+  /** The oldest pair of the replica with most pairs, or of this replica if it has equally many. */
   #victim(slot: number): number {
     let most = slot;
     for (let other = 0; other < this.#maxSlots; other += 1) {

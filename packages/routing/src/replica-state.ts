@@ -47,21 +47,21 @@ export class ReplicaState {
   /** Accelerator time of a prefill token and of an output token at the reference batch, by the given coefficients. */
   prefillWorkMs = 0;
   outputWorkMs = 0;
-  /** Measured against given cost of a request; 1: as given. */
+  /** Measured cost of a request divided by the cost by the given coefficients; 1: equal. */
   slowness = 1;
-  /** Negative: not known. */
+  /** Network round trip in ms; negative: not known. */
   roundTripMs = -1;
   readonly calibration: Calibration;
   /** Adapters expected to be loaded, least recently used first. */
   readonly adapters: Set<string> = new Set();
 
-  // Requests on the replica, other routers' included.
+  // Number of requests on the replica, other routers' included.
   sequences = 0;
   waiting = 0;
   pendingPrefillTokens = 0;
   waitingPromptTokens = 0;
   residentTokens = 0;
-  /** Output still expected from decoding requests, and from all. */
+  /** Output tokens still expected from decoding requests; the next field: from all requests. */
   remainingOutputTokens = 0;
   outstandingOutputTokens = 0;
 
@@ -73,13 +73,13 @@ export class ReplicaState {
   #foreignRemaining = 0;
   #foreignOutput = 0;
 
-  // Sums over time and over prefills, for the exposure of measured durations.
+  // Sums over time and over prefills, from which the exposure of measured durations follows.
   #atMs = 0;
   sequenceTimeMs = 0;
   tokenTimeMs = 0;
   prefilledTokens = 0;
 
-  // Sliding windows: the current and the one before, weighted by their overlap with the last WINDOW_MS.
+  // Sliding windows: the current and the previous one, weighted by their overlap with the last WINDOW_MS.
   #windowStartMs = 0;
   #readySinceMs = Infinity;
   #prefillNow = 0;
@@ -87,7 +87,7 @@ export class ReplicaState {
   #workNow = 0;
   #workBefore = 0;
   prefillTokensPerMs = 0;
-  /** Work assigned within the last window. */
+  /** Work in ms assigned within the last window. */
   recentWorkMs = 0;
 
   constructor(spec: ReplicaSpec, slot: number) {
@@ -120,21 +120,22 @@ export class ReplicaState {
     return this.sequences + this.waiting;
   }
 
-  /** Accelerator time of one request. */
+  /** Accelerator time in ms of one request. */
   requestWorkMs(uncachedTokens: number, outputTokens: number): number {
     return uncachedTokens * this.prefillWorkMs + outputTokens * this.outputWorkMs;
   }
 
   /**
-   * Accelerator time that the requests here still need: linear in their tokens, so that it says how much there is to do, not
-   * when it ends. (The time to drain hardly grows with the batch and would attract requests to full batches. Coefficients as
-   * given, not as measured: small errors of measurement would shift load between equal replicas.)
+   * Accelerator time in ms that the requests on the replica still need. It is linear in their tokens: it states the
+   * amount of work, not the time when it ends. (The time to drain hardly grows with the batch and would attract
+   * requests to full batches.) It uses the given coefficients, because small errors of measured ones would shift load
+   * between equal replicas.
    */
   get workMs(): number {
     return this.requestWorkMs(this.pendingPrefillTokens, this.outstandingOutputTokens);
   }
 
-  /** Compares the coefficients as measured with those given, for a request of mean lengths. */
+  /** Compares the measured with the given coefficients, for a request of mean lengths. */
   rate(mean: MeanLengths): void {
     const { stepMs, stepMsPerSequence, prefillMsPerToken } = this.calibration;
     const outputMs = stepMs / Math.min(REFERENCE_BATCH, this.maxSequences) + stepMsPerSequence;
@@ -143,7 +144,7 @@ export class ReplicaState {
     this.slowness = givenMs > 0 ? measuredMs / givenMs : 1;
   }
 
-  /** Advances sums and windows to `nowMs`. A clock that goes back counts as standing still. */
+  /** Advances sums and windows to `nowMs`. A clock that goes back counts as stopped. */
   advance(nowMs: number): void {
     if (this.#readySinceMs === Infinity) this.#readySinceMs = nowMs;
     const elapsedMs = nowMs - this.#atMs;
@@ -168,12 +169,12 @@ export class ReplicaState {
     this.#windowStartMs = isNext ? this.#windowStartMs + WINDOW_MS : nowMs;
   }
 
-  /** Whether it has been ready for a whole window. */
+  /** Whether the replica has been ready for a whole window. */
   isSettled(nowMs: number): boolean {
     return nowMs - this.#readySinceMs >= WINDOW_MS;
   }
 
-  /** Restarts its window, because it was not ready for a time. */
+  /** Restarts the replica's window, because it was not ready for a time. */
   unsettle(): void {
     this.#readySinceMs = Infinity;
   }
@@ -240,17 +241,18 @@ function count(value: number | undefined): number {
   return value === undefined || !(value >= 0) ? 0 : Math.min(value, 1e6);
 }
 
-/** One request that counts on a replica. */
+/** One request that counts as load on a replica. */
 export class InFlight {
   readonly replica: ReplicaState;
   readonly startedMs: number;
   readonly promptTokens: number;
   readonly uncachedTokens: number;
   readonly expectedOutputTokens: number;
-  /** Part of the time to the first token that is not the engine's: round trip, adapter, fixed cost. */
+  /** Part of the time to the first token, in ms, that the engine does not cause: round trip, adapter, fixed cost. */
   readonly fixedMs: number;
   /**
-   * Engine steps of its prefill and the one ahead of it; 0: it waits for a slot, so its time carries no information.
+   * Number of engine steps of the request's prefill and the prefill ahead of it; 0: the request waits for a slot, so
+   * its time carries no information.
    */
   readonly prefillSteps: number;
   readonly prefillTokens: number;

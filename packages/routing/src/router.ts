@@ -24,7 +24,7 @@ const MEAN_WEIGHT = 0.02;
 const INITIAL_OUTPUT_TOKENS = 200;
 const INITIAL_PROMPT_TOKENS = 1000;
 
-/** A router over replicas of one model (or of models that can stand in for one another). */
+/** A router over replicas of one model, or of models that can replace one another. */
 export function createRouter(options: RouterOptions): Router {
   return new PolicyRouter(settled(options));
 }
@@ -125,7 +125,7 @@ class PolicyRouter implements Router {
   start(decision: Chosen, request: RoutingRequest, nowMs: number): Ticket {
     const slotted = this.#replicas.atSlot(decision.slot);
     const known = slotted?.id === decision.replicaId ? slotted : undefined;
-    // A replica that left between the decision and the start counts for nothing.
+    // If a replica left between decision and start, the request counts on no replica.
     const replica = known ?? new ReplicaState({ id: decision.replicaId }, decision.slot);
     replica.advance(nowMs);
     const uncachedTokens = Math.max(request.promptTokens - decision.cachedTokens, 1);

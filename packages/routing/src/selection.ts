@@ -10,27 +10,36 @@ type Pool = readonly ReplicaState[];
 /** Load of a replica in the unit that a policy compares. */
 type LoadOf = (replica: ReplicaState) => number;
 
-/** Below this many requests a replica counts as within every load bound: a mean near zero bounds nothing useful. */
+/**
+ * Number of requests below which a replica counts as within every load bound, because a mean near zero gives no useful
+ * bound.
+ */
 const FREE_REQUESTS = 4;
-/** Weight of a cache miss, of recent against outstanding work: chosen on Mooncake's conversation trace. */
+/**
+ * Weight of a cache miss; the next constant: of recent against outstanding work. Both were chosen on Mooncake's
+ * conversation trace.
+ */
 const MISS_FACTOR = 15;
 const RECENT_SHARE = 0.03;
-/** Share of the TPOT bound that a prediction may use: the rest is for later requests in the same steps. */
+/** Share of the TPOT bound that a prediction may use; the rest is left to later requests in the same steps. */
 const TPOT_MARGIN = 0.8;
 /**
  * A replica whose measured slowness is below this share of the mean, or above its inverse, differs from its given
  * coefficients.
  */
 const MIN_UNLIKE = 0.75;
-/** Added to the cost of a replica that is a last resort. */
+/** Cost added to a replica that is only a last resort. */
 const PASSED_OVER = 1e12;
-/** Bound for adapters where the load bound is infinite. */
+/** Load bound for adapters if the general load bound is infinite. */
 const DEFAULT_BOUND = 1.25;
 
 const requestLoad: LoadOf = (replica) => replica.requests / replica.weight;
 const workLoad: LoadOf = (replica) => replica.workMs;
 
-/** Selects among candidates by the policy of the settings. Reuses its scratch: one decision at a time. */
+/**
+ * Selects among candidates by the policy of the settings. It reuses its scratch memory, so only one decision runs at a
+ * time.
+ */
 export class Selection {
   readonly #settings: Settings;
   readonly #replicas: ReplicaTable;
@@ -115,7 +124,7 @@ export class Selection {
     return sameZone;
   }
 
-  /** The request as it would be on this replica. Valid until the next call. */
+  /** The demand of the request on this replica. Valid until the next call. */
   demandOn(replica: ReplicaState): Demand {
     const request = this.#request;
     const demand = this.#demand;
@@ -152,7 +161,7 @@ export class Selection {
     return pool[this.#next] as ReplicaState;
   }
 
-  /** Ties go to the first from a drawn position on. */
+  /** The replica with the least load; ties go to the first one from a drawn position on. */
   #leastLoad(pool: Pool, loadOf: LoadOf): ReplicaState {
     const from = this.#settings.draw() % pool.length;
     let best = pool[from] as ReplicaState;
@@ -173,7 +182,10 @@ export class Selection {
     return best;
   }
 
-  /** Mitzenmacher, "The power of two choices in randomized load balancing", 2001. Looks at two replicas only. */
+  /**
+   * The less loaded of two drawn replicas (Mitzenmacher, "The power of two choices in randomized load balancing",
+   * 2001); looks at two replicas only.
+   */
   #lesserOfTwo(pool: Pool): ReplicaState {
     const firstAt = this.#settings.draw() % pool.length;
     const first = pool[firstAt] as ReplicaState;
@@ -187,7 +199,9 @@ export class Selection {
     return secondLoad < firstLoad ? second : first;
   }
 
-  /** Rendezvous order; replicas over the load bound are skipped (consistent hashing with bounded loads, 2016). */
+  /**
+   * The first replica in rendezvous order that is within the load bound (consistent hashing with bounded loads, 2016).
+   */
   #bySession(pool: Pool): ReplicaState {
     const { sessionHash } = this.#request;
     if (sessionHash === undefined) return this.#leastLoad(pool, workLoad);
@@ -210,7 +224,7 @@ export class Selection {
     return best;
   }
 
-  /** Requests per weight that the bound allows after this request. */
+  /** Maximum requests per weight that the bound allows, this request included. */
   #boundPerWeight(pool: Pool, bound: number): number {
     let requests = 1;
     let weight = 0;
@@ -223,8 +237,8 @@ export class Selection {
   }
 
   /**
-   * The least of `#costMs` and a share of recent work, which spreads new conversations. Replicas whose recent work is above the
-   * load bound are passed over; their conversations move.
+   * The replica with the lowest `#costMs` plus a share of recent work, which spreads new conversations. Replicas whose
+   * recent work exceeds the load bound are skipped, and their conversations move.
    */
   #byPrefix(pool: Pool, nowMs: number): ReplicaState {
     const boundMs = this.#recentWorkBoundMs(pool, nowMs);
@@ -243,7 +257,8 @@ export class Selection {
       if (isOver && cached > 0) this.#overBoundCount += 1;
       total += replica.workMs;
       let cost = this.#costMs(replica, addedMs, mostCached - cached) + RECENT_SHARE * replica.recentWorkMs;
-      // Above every cost of a replica within the bound, and still in order where all are above it.
+      // The added cost exceeds that of any replica within the bound, and keeps the order if all replicas are above the
+      // bound.
       if (isOver) cost += PASSED_OVER;
       if (cost >= bestCost) continue;
       best = replica;
@@ -270,7 +285,10 @@ export class Selection {
     return most;
   }
 
-  /** Recent work that the load bound allows. Replicas that joined within the window have too little to be part of the mean. */
+  /**
+   * Maximum recent work that the load bound allows. Replicas that joined within the window have too little work to be
+   * part of the mean.
+   */
   #recentWorkBoundMs(pool: Pool, nowMs: number): number {
     let settledCount = 0;
     let settledMs = 0;
@@ -289,9 +307,9 @@ export class Selection {
   }
 
   /**
-   * With an SLO: the least cost among replicas that meet it with a margin, else among those that meet it, else among all. A
-   * cost counts the more, the less of the time to the first token is left. (To prefer the largest margin alone would fill fast
-   * replicas until they are as slow as the others.) Without an SLO: cost and time to the first token.
+   * With an SLO: the lowest cost among replicas that meet it with a margin, else among those that meet it, else among
+   * all. A cost counts more, the less of the time to the first token is left. (Preferring the largest margin alone
+   * would fill fast replicas until they are as slow as the others.) Without an SLO: cost and time to the first token.
    */
   #byPrediction(pool: Pool, nowMs: number): ReplicaState {
     const { ttftMs = Infinity, tpotMs = Infinity } = this.#request.slo ?? {};
@@ -315,7 +333,7 @@ export class Selection {
       const addedMs = replica.requestWorkMs(demand.uncachedTokens, demand.outputTokens);
       let score = this.#costMs(replica, addedMs, mostCached - this.cachedTokens(replica));
       const slowness = replica.slowness / meanSlowness;
-      // Errors of measurement must not shift load between equal replicas: small differences count as none.
+      // Small differences count as none, because errors of measurement must not shift load between equal replicas.
       if (slowness < MIN_UNLIKE || slowness > 1 / MIN_UNLIKE) score *= slowness;
       if (hasSlo) {
         const usedTtft = prediction.ttftMs / ttftMs;
@@ -337,7 +355,7 @@ export class Selection {
     return best;
   }
 
-  /** The client's zone, then its region, as long as it is not much busier than everything together. */
+  /** Replicas of the client's zone, else of its region, unless they are much busier than all replicas together. */
   #narrowByLocality(pool: Pool): Pool {
     if (this.#zone === 0 && this.#region === 0) return pool;
     const zone = this.#zone > 0 ? this.#nearBy(pool, (replica) => replica.zone === this.#zone) : undefined;
@@ -366,7 +384,7 @@ export class Selection {
     return localRequests / localWeight <= bound ? local : undefined;
   }
 
-  /** Replicas that hold the adapter and are within the load bound; else those with a free adapter slot; else all. */
+  /** Replicas that hold the adapter and are within the load bound; else replicas with a free adapter slot; else all. */
   #narrowByAdapter(pool: Pool): Pool {
     const { adapter } = this.#request;
     if (adapter === undefined) return pool;

@@ -1,4 +1,4 @@
-/** The router against engines with continuous batching: samples of what the benchmarks measure in full. */
+/** The router with engines of continuous batching: samples of the figures that the benchmarks measure in full. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -41,7 +41,7 @@ function exponential(draw: () => number, mean: number): number {
   return -Math.log((draw() + 1) / 0x1_0000_0001) * mean;
 }
 
-/** Users who come back to their conversation, each round longer than the one before. */
+/** Users who continue their conversations, each round longer than the one before. */
 function conversations(count: number, ratePerSecond: number): TraceRequest[] {
   const draw = seededDraw(5);
   const requests: TraceRequest[] = [];
@@ -50,7 +50,7 @@ function conversations(count: number, ratePerSecond: number): TraceRequest[] {
     let length = 2;
     for (let rounds = 1 + (draw() % 7); rounds > 0; rounds -= 1) {
       length += 1 + (draw() % 4);
-      // The first block is a system prompt that all share.
+      // The first block is a system prompt that all conversations share.
       const hashes = Float64Array.from({ length }, (_, at) => (at === 0 ? 1 : user * 1000 + at + 2));
       const prefix = { hashes, endTokens: Float64Array.from(hashes, (_, at) => (at + 1) * 512), count: length };
       requests.push({ atMs, promptTokens: length * 512, outputTokens: 2 + (draw() % 300), prefix });
@@ -95,7 +95,7 @@ describe("prefix routing", () => {
     expect(found.ofOracle).toBeGreaterThan(0.95);
     expect(found.requests).toBeLessThan(1.25);
     expect(found.tokens).toBeLessThan(1.25);
-    // The same traffic routed by load alone loses most of them.
+    // With the same traffic, routing by load alone misses most of these hits.
     expect(hitsOf(conversations(1500, 8), "least-work", 8, 4000).ofOracle).toBeLessThan(0.6);
   });
 

@@ -19,7 +19,7 @@ export function settled(options: RouterOptions): Settings {
   return {
     policy: options.policy,
     draw: options.draw,
-    // Sessions keep state on their replica: by default they leave it only when it goes.
+    // Sessions keep state on their replica, so by default they leave it only when the replica leaves.
     loadBound: options.loadBound ?? (options.policy === "session" ? Infinity : 1.25),
     localityBound: options.localityBound ?? 1.5,
     roundTripMs: options.roundTripMs ?? { sameZone: 0.5, sameRegion: 2, otherRegion: 80 },
