@@ -15,9 +15,7 @@ import { COMPARED, amountAt } from "../cluster/team-node.ts";
 import type { TeamNode } from "../cluster/team-node.ts";
 import type { World } from "../cluster/world.ts";
 
-/**
- * Demands of each team, by position, and the positions of the accelerator types that are compared, by name of the type.
- */
+/** Demands of each team by position, and the positions of the compared accelerator types by name. */
 interface Demands {
   readonly byTeam: ReadonlyMap<TeamNode, number[]>;
   readonly typesAt: ReadonlyMap<string, number>;
@@ -54,7 +52,7 @@ const held = (node: TeamNode, position: number): number =>
 
 interface DemandRequest {
   readonly parts: readonly GangPart[];
-  /** Factor: number of gangs of this size. */
+  /** Number of gangs of this size. */
   readonly gangs: number;
 }
 
@@ -79,7 +77,7 @@ function addByType(
     const { group } = part;
     const { acceleratorsMilli } = teamUse.amountOfParts([part], () => "");
     const accepted = group === undefined ? spec.acceleratorTypes : typesOfGroup(spec, groupAt(spec.gang, group));
-    // A family counts once, however many of its types will do.
+    // A family counts once, however many of its types are accepted.
     const names = capacity
       .acceptable(accepted)
       .flatMap(({ type, family }) => (family === undefined ? type : [type, family]));
@@ -101,7 +99,7 @@ function countHeldByType(world: World, demands: Demands): void {
   for (const { workloadId, workers } of state.nominations.values()) count(workloadId, workers);
 }
 
-/** The maximum of a gang; its minimum if it may not grow. */
+/** The size of a gang that counts as demand: its maximum, or its minimum if it may not grow. */
 function fullSize({ rules, state }: World): (gang: GangSpec) => readonly GangPart[] {
   const mayGrow =
     rules.elastic.grow !== "never" &&

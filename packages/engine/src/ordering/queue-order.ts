@@ -7,12 +7,17 @@ import type { QueueBucket } from "../cluster/queue.ts";
 import type { CompareClasses } from "../cluster/head-order.ts";
 import type { RoundOrder } from "./round-order.ts";
 
-/** Most rounds end with the first or second bucket, so these are found without sorting the whole list. */
+/**
+ * Number of buckets found by a plain search; most rounds end with the first or second bucket, so the list need not be
+ * sorted.
+ */
 const SOUGHT_MAX = 2;
 
 export class QueueOrder implements RoundOrder {
   readonly #rules: Rules;
-  /** Buckets, the best one last after a search for it; completely sorted after more than a few were dropped. */
+  /**
+   * Buckets, with the best one last after a search; the list is sorted completely once more than a few were dropped.
+   */
   readonly #classes: QueueBucket[];
   readonly #compare: CompareClasses;
   #isBestLast = false;
@@ -56,7 +61,7 @@ export class QueueOrder implements RoundOrder {
     this.#remove(bucket);
     // The usage of this user has changed, and with it the position of all requests of the user.
     if (this.#rules.order.includes("user")) this.#forgetOrder();
-    // The bucket has another head now, and therefore another position.
+    // The bucket has another head, so its position changes.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) this.add(bucket);
   }
 

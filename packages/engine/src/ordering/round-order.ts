@@ -20,7 +20,7 @@ export interface RoundOrder {
   add(bucket: QueueBucket): void;
 }
 
-/** Counter that grows whenever a request that did not fit may fit now. */
+/** Counter that grows whenever a rejected request may fit. */
 export const capacityEpochOf = (world: World): number => world.capacity.freedEpoch + world.teamUse.limitEpoch;
 
 export const isClosed = (world: World, bucket: QueueBucket): boolean =>
@@ -30,15 +30,15 @@ export const isClosed = (world: World, bucket: QueueBucket): boolean =>
 export const markRejected = (world: World, { memo }: QueueBucket): void =>
   memo.set(rejectedAtEpoch, capacityEpochOf(world));
 
-/** The buckets that are needed to know the order of the open ones. */
+/** The buckets that determine the order of the buckets not known to be rejected. */
 export function classesInTurn(world: World, classes: readonly QueueBucket[]): readonly QueueBucket[] {
   const open = classes.filter((bucket) => !isClosed(world, bucket));
   return heedsClosed(world, open) ? classes : open;
 }
 
 /**
- * Whether skipped buckets affect the order of the others: each represents its team until its turn comes, if teams are
- * compared by their best request, or if a team's own work competes with its children.
+ * Whether skipped buckets affect the order of the others: if teams are compared by their best request, each bucket
+ * represents its team until its turn; and a team's own work may compete with its child teams.
  */
 export function heedsClosed(world: World, open: readonly QueueBucket[]): boolean {
   const { order } = world.rules.teams;

@@ -6,7 +6,7 @@ import { entitlementOf, dominantShare } from "./team-share.ts";
 import type { TeamShare } from "./team-share.ts";
 import type { WeightLeft } from "./weights-after-usage.ts";
 
-/** A team together with the request of work below it, as the comparison sees them. */
+/** A team and the request of work below it, as input of a comparison. */
 export interface Seen {
   readonly teamShare: TeamShare;
   readonly request: Amount;
@@ -58,12 +58,12 @@ export class RankedTeam {
     this.#keys = keys;
   }
 
-  /** The team's best request has changed. */
+  /** Drops the cached ranks, because the team's best request has changed. */
   forget(): void {
     this.#seen = null;
   }
 
-  /** Usage is as of `useEpoch` (`TeamUse`). */
+  /** Sets the inputs of the ranks; `useEpoch`: state of the usage (`TeamUse`). */
   see(seen: () => Seen, useEpoch: number): void {
     if (this.#seen !== null && this.#useEpoch === useEpoch) return;
     this.#seen = seen();
@@ -101,7 +101,7 @@ const weightAt = ({ node, weightsLeft }: TeamShare, position: number): number =>
   const { part, whole } = weightsLeft[position] as WeightLeft;
   return ((node.team.weight ?? 1) * part) / whole;
 };
-/** Accelerators before cores before memory. */
+/** Positions in the order of comparison: accelerators before cores before memory. */
 const ENTITLEMENTS_COMPARED = [ACCELERATORS_AT, CORES_AT, MEMORY_AT];
 
 const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
@@ -123,7 +123,7 @@ const rankOf: { readonly [Key in TeamOrderKey]: (seen: Seen) => Rank } = {
   ),
   "share-with": ({ teamShare, request, taken }) => dominantShare(teamShare, request, taken),
   share: ({ teamShare }) => dominantShare(teamShare, null),
-  // A team with no larger and some smaller entitlement goes first in this order too.
+  // Compared in sequence; a team with no larger and some smaller entitlement also goes first in this order.
   entitlement: ({ teamShare }) => ENTITLEMENTS_COMPARED.map((position) => entitlementOf(teamShare, position)),
   "weighted-use": ({ teamShare, request }) =>
     Math.max(

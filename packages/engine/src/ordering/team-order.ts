@@ -30,7 +30,7 @@ interface Entry {
 
 export class TeamOrder implements RoundOrder {
   readonly #world: World;
-  /** Computed when two teams are compared; not needed for a single team. */
+  /** Shares are computed when two teams are compared for the first time; a single team does not need them. */
   #teamShares: TeamShares | null = null;
   readonly #keys: readonly TeamOrderKey[];
   readonly #compareHeads: CompareClasses;
@@ -42,7 +42,7 @@ export class TeamOrder implements RoundOrder {
     this.#keys = world.rules.teams.order;
     this.#compareHeads = compareHeads;
     for (const bucket of classes) this.#entry(world.teamUse.node(bucket.request.team)).classes.push(bucket);
-    // The best bucket is last: for most teams, taking it away is the only operation.
+    // The best bucket is last, so for most teams only taking it from the end is needed.
     for (const { classes: own } of this.#entries.values()) own.sort((left, right) => this.#compareHeads(right, left));
     for (const entry of [...this.#entries.values()].toReversed()) if (entry.parent === null) this.#markClean(entry);
   }
@@ -68,7 +68,7 @@ export class TeamOrder implements RoundOrder {
     const own = entry.classes.at(-1) ?? null;
     const child = this.#bestEntry(entry.children);
     entry.best = child?.best ?? own;
-    // Own work beside children, in queue order, because both count for this team alike.
+    // A team's own work is compared with its children's by queue order, because both count equally for this team.
     if (own !== null && child?.best != null) entry.best = this.#compareHeads(own, child.best) < 0 ? own : child.best;
   }
 
@@ -88,7 +88,7 @@ export class TeamOrder implements RoundOrder {
     const { classes } = this.#entry(this.#world.teamUse.node(bucket.request.team));
     remove(classes, bucket);
     this.#sortAgain(bucket.request);
-    // The bucket has another head now, and therefore another position among the buckets of its team.
+    // The bucket has another head, so its position among the team's buckets changes.
     if (bucket.waiting.length > 0 && !bucket.request.isGrowth) insertSorted(classes, bucket, this.#compareHeads);
     this.#refresh(bucket);
   }
@@ -117,7 +117,7 @@ export class TeamOrder implements RoundOrder {
     this.#refresh(bucket);
   }
 
-  /** Usage or best request of the team changed, which may change the best of every team above it. */
+  /** Usage or best request of the team changed, which may change the best bucket of every team above it. */
   #refresh(bucket: QueueBucket): void {
     for (let at: Entry | null = this.#entry(this.#world.teamUse.node(bucket.request.team)); at !== null; at = at.parent)
       this.#chooseBest(at);

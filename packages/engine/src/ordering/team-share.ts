@@ -18,7 +18,7 @@ const unitAt = (position: number): number => (position === MEMORY_AT ? 1 : 1000)
 
 export interface TeamShare {
   readonly node: TeamNode;
-  /** The positions by which teams are compared; what follows is by position. */
+  /** Positions by which teams are compared; the following fields are by position. */
   readonly positions: readonly number[];
   readonly fair: readonly number[];
   /** Fair share without usage history: the level below which no work is evicted. */
@@ -32,7 +32,7 @@ export type TeamShares = ReadonlyMap<TeamNode, TeamShare>;
 
 /** Cached until the next event: shares depend on the recorded demand, not on tentative evictions. */
 interface KnownShares {
-  /** The sequence, queue and usage history that `value` was computed from. */
+  /** Key of the sequence, queue and usage history from which `value` was computed. */
   key: string;
   value: TeamShares | null;
   /** The shares of the current phase; `null`: none. */
@@ -128,7 +128,7 @@ function byPosition<T>(positions: readonly number[], valueAt: (position: number,
   return values;
 }
 
-/** An amount stated for all accelerators also bounds each type. */
+/** Position whose amount also bounds this one: an amount stated for all accelerators bounds each type. */
 const baseAt = (position: number): 0 | 1 | 2 => (position < FIRST_TYPE_AT ? (position as 0 | 1 | 2) : ACCELERATORS_AT);
 
 /**
@@ -163,10 +163,10 @@ export const entitlementToPreempt = (teamShare: TeamShare, position: number): nu
 };
 
 /**
- * The level that it keeps: only usage above it may be evicted, and none if everything is guaranteed, even on nodes that
- * no longer take work. With usage history, fair shares change by time alone, so evictions require both shares to agree:
- * each eviction moves teams towards their shares of current usage, so the process ends. Usage history decides the order
- * and may prevent a team from reclaiming; no work is evicted only because of it.
+ * The level that a team keeps: only usage above it may be evicted, and no usage if everything is guaranteed, even on
+ * nodes that no longer take work. With usage history, fair shares change by time alone, so evictions require that both
+ * shares agree: each eviction then moves teams towards their shares of current usage, and the process ends. Usage
+ * history decides the order and may prevent a team from reclaiming, but no work is evicted only because of it.
  */
 export const entitlementToKeep = (teamShare: TeamShare, position: number): number =>
   entitlementBy(
@@ -184,7 +184,8 @@ const boundedBy = ({ total }: TeamShare, position: number, entitlement: number):
   entitlement === Number.POSITIVE_INFINITY ? (total[position] as number) : entitlement;
 
 /**
- * Its dominant share of entitlement with this amount added and removed; an entitlement of zero counts a thousandfold.
+ * The team's dominant share of its entitlement with this amount added and removed; an entitlement of zero counts a
+ * thousandfold.
  */
 export function dominantShare(
   teamShare: TeamShare,

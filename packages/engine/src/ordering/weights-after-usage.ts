@@ -18,18 +18,18 @@ export interface WeightLeft {
 
 export const WHOLE_WEIGHT: WeightLeft = { part: 1, whole: 1 };
 
-/** Weights are multiplied by this with usage history, so that the remaining weights are whole numbers. */
+/** Scale of weights with usage history, so that the remaining weights are whole numbers. */
 const SCALE = 1_000_000;
 
 export const scaledWeight = (weight: number, { part, whole }: WeightLeft): number =>
   weight === 0 ? 0 : Math.max(1, divideProduct(Math.round(weight * SCALE), part, whole).quotient);
 
 export interface Tree {
-  /** Parents precede their children. */
+  /** Nodes of the quota tree, parents before their children. */
   readonly nodes: readonly TeamNode[];
   /** Total amount of the resource. */
   readonly total: number;
-  /** By node. */
+  /** Weight of each node. */
   readonly weights: readonly number[];
 }
 

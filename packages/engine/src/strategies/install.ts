@@ -1,4 +1,4 @@
-/** Installs the strategies behind their ports. */
+/** Connects the strategies to their ports. */
 import type { VictimRule } from "../policy/strategies.ts";
 import type { World } from "../cluster/world.ts";
 import { installPlacement } from "../placement/strategy.ts";

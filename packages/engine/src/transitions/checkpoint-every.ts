@@ -1,4 +1,4 @@
-/** The interval between checkpoints that the workers of an attempt are started with. */
+/** The interval between checkpoints that the workers of an attempt get at their start. */
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 import type { Attempt, WorkloadSpec } from "../model/workload.ts";
@@ -10,7 +10,7 @@ const scanned = new Slot<{ readonly atMs: number; readonly failures: NodeFailure
   survivesUndo: false,
 });
 
-/** For the workers of an attempt, ms; absent: the work says nothing of an interval. */
+/** The interval in ms for the workers of an attempt; absent: the workload states none. */
 export function checkpointEveryMs(
   { state, scratch }: World,
   { spec }: { readonly spec: WorkloadSpec },

@@ -17,7 +17,7 @@ export function keepNominations(batch: Batch): void {
   const { world } = batch;
   const { nominations } = world.state;
   if (nominations.size === 0) return;
-  // A withdrawn nomination may free the place of another one, whichever was made first.
+  // A withdrawn nomination may free the place of another one, whichever was made first, so all are checked.
   for (const nomination of Array.from(nominations.values())) {
     const reason = whyWithdrawn(world, nomination);
     if (reason !== null) withdraw(batch, nomination, reason);
@@ -30,7 +30,7 @@ export function keepNominations(batch: Batch): void {
   }
 }
 
-/** `null`: the nomination stays valid. */
+/** The reason for which the nomination must be withdrawn; `null`: it stays valid. */
 function whyWithdrawn(world: World, nomination: Nomination): string | null {
   if (world.rules.eviction.nominations === "forgotten") return "the policy forgets promises after a round";
   if (isHeldBack(world, nomination)) return "it is held";
@@ -53,7 +53,7 @@ function runsIntoWindow(world: World, { workloadId, workers }: Nomination): bool
   return workers.some(({ node }) => !isOpen(world.capacity.slot(node)));
 }
 
-/** Whether the excluded work, which was stopped for the nomination, has ended. */
+/** Whether work that anti-affinity excludes, which was stopped for the nomination, has ended. */
 function hasAntiAffinity(world: World, { workloadId, attemptId, growth, workers }: Nomination): boolean {
   const { spec, actor } = workloadOf(world, workloadId);
   if (!looksAround(world, spec)) return true;
@@ -69,11 +69,11 @@ const isAdmitted = (world: World, { workloadId, workers }: Nomination): boolean 
   return workers.every(({ node }) => admitsNode(world, spec, node));
 };
 
-/** New ranks follow the existing ones: they wait until terminating ranks are gone. */
+/** New ranks follow the existing ones, so they wait until terminating ranks have ended. */
 const isShrinking = ({ state }: World, { attemptId, growth }: Nomination): boolean =>
   growth && state.attempts.get(attemptId)?.terminating !== undefined;
 
-/** The nodes accept work, and the attempt that is to grow still runs. */
+/** Whether the nodes still take work and the attempt that is to grow still runs. */
 function isStillThere({ capacity, state }: World, { workers, growth, attemptId, afterAttempt }: Nomination): boolean {
   // The attempt ended before it migrated, and does not continue.
   if (afterAttempt !== undefined && !state.attempts.has(afterAttempt)) return false;

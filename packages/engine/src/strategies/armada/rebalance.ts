@@ -66,7 +66,7 @@ interface Filled {
   readonly isIdle: boolean;
 }
 
-/** The tasks of a queue bucket that were not served yet. */
+/** A queue bucket with its tasks that were not served yet. */
 interface Line {
   readonly bucket: QueueBucket;
   readonly tasks: Iterator<QueueBucket, undefined>;
@@ -92,8 +92,8 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
 }
 
 /**
- * Workers of one kind with whole accelerators: the accelerators of a node are interchangeable, so the same ones are
- * picked again.
+ * Whether workers have whole accelerators of one kind: accelerators of a node are interchangeable, so the same ones can
+ * be picked again.
  */
 const isOfWhole = ({ request: { gang } }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
 
@@ -109,7 +109,7 @@ function fillAnew(batch: Batch, waiting: readonly QueueBucket[], bounds: Bounds)
     // Without evictions only idle capacity can be used.
     const layer: Layer = left.length === 0 ? "idle" : "releasing";
     const returning = left.map((attempt) => returningClass(world, attempt));
-    // A bucket stands for each of its workloads in turn. Within this plan no workload leaves the queue.
+    // A line lists the workloads of a bucket in turn. Within this plan no workload leaves the queue.
     const lines = new Map<QueueBucket, Line>();
     for (const bucket of waiting) {
       const tasks = singles(batch, bucket, bounds.get(bucket) ?? Number.POSITIVE_INFINITY);

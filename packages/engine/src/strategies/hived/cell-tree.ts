@@ -17,13 +17,13 @@ export interface Cell {
   readonly id: number;
   /** A level of the site's fabric, `node` or `group`; `""` for the whole site. */
   readonly level: string;
-  /** Fabric domains from the widest level down; for a cell inside a node all of the node's. */
+  /** Fabric domains from the widest level down; for a cell inside a node, all domains of the node. */
   readonly path: readonly string[];
   readonly parent: Cell | null;
   readonly children: Cell[];
   readonly first: number;
   end: number;
-  /** The node that the cell is or is part of; `null`: it is wider. */
+  /** The node that the cell is or is a part of; `null`: the cell is wider than a node. */
   readonly slot: NodeSlot | null;
 }
 
@@ -38,7 +38,7 @@ interface DeclaredCells {
 
 export class CellTree {
   readonly cells: Cell[] = [];
-  /** By accelerator: its smallest cell, and its index within its node. */
+  /** The smallest cell of each accelerator; the next field: the accelerator's index within its node. */
   readonly leaves: Cell[] = [];
   readonly indices: number[] = [];
   /** Nodes in the order of their accelerators. */
@@ -88,7 +88,7 @@ export class CellTree {
     return cell;
   }
 
-  /** Site and domains of the node; those shared with the previous node exist already. */
+  /** Adds the cells of the node's site and domains; those shared with the previous node exist already. */
   #descend(
     open: readonly Cell[],
     place: { readonly site: SiteName; readonly levels: readonly string[]; readonly slot: NodeSlot },
@@ -107,7 +107,10 @@ export class CellTree {
     return chain;
   }
 
-  /** Groups of the first size, each divided by the further ones; at last single accelerators. */
+  /**
+   * Divides a cell into groups of the first size, each group by the further sizes, and at last into single
+   * accelerators.
+   */
   #divide(cell: Cell, sizes: readonly number[], count: number): void {
     const [size = 1, ...smaller] = sizes;
     if (size >= count && count > 1) return this.#divide(cell, smaller, count);
@@ -129,7 +132,7 @@ export class CellTree {
     return at;
   }
 
-  /** The cells that match a reserved topology, in order; for a pinned one those on its nodes. */
+  /** The cells that match a reserved topology, in order; for pinned topology only those on its nodes. */
   cellsOf(
     { within, accelerators, acceleratorType, domain = [], nodes }: ReservedTopology,
     { type, family }: Pick<TypeCapacity, "type" | "family">,
@@ -153,7 +156,7 @@ export class CellTree {
   }
 }
 
-/** The cell itself and every enclosing one. */
+/** The cell itself and all cells that enclose it. */
 export function* around(cell: Cell): Generator<Cell> {
   for (let at: Cell | null = cell; at !== null; at = at.parent) yield at;
 }

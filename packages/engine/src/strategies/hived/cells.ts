@@ -1,4 +1,7 @@
-/** The cell tree of each accelerator type, built when it is first needed after nodes joined or changed, and what was derived from it. */
+/**
+ * The cell tree of each accelerator type, and values derived from it. The tree is built when it is first needed after
+ * nodes joined or changed.
+ */
 import { Slot } from "../../cluster/scratch.ts";
 import type { TypeCapacity } from "../../cluster/capacity.ts";
 import type { World } from "../../cluster/world.ts";

@@ -38,8 +38,8 @@ export const hived: PreemptionStrategy<Plan> = {
     if (findPlacement(world, preemptor.request, "releasing") !== null) return null;
     if (reason === "reclaimed") return yield searchAmong(batch, preemptor, { way: findEvictions, lower: [] });
     const lower = lowerInTeam(batch, preemptor);
-    // If evicting all of them does not make the request fit, no subset does; without any of them reclaim would have
-    // found a plan.
+    // If evicting all lower-priority attempts does not make the request fit, no subset does. If no eviction were
+    // needed, reclaim would have found a plan.
     if (lower.length === 0 || findEvictions(batch, preemptor, lower) === null) return null;
     const ways = world.rules.eviction.lazyPreemption ? [relabel, findEvictions] : [findEvictions];
     for (const way of ways) {
@@ -55,7 +55,7 @@ type Way = (batch: Batch, preemptor: QueueBucket, given: readonly Attempt[]) => 
 
 interface CellDonors {
   readonly way: Way;
-  /** Attempts that may give up cells, in the order in which they are asked. */
+  /** Attempts that may give up cells, in the order in which they are tried. */
   readonly lower: readonly Attempt[];
 }
 
@@ -65,8 +65,8 @@ interface CellPlan {
 }
 
 /**
- * Searches the attempts that give up their cells: first the shortest sufficient prefix of the list, then without every
- * attempt that is not needed, starting with the last.
+ * Searches the attempts that give up their cells: first the shortest sufficient prefix of the list; then attempts that
+ * are not needed are dropped, starting with the last.
  */
 const searchAmong = (
   batch: Batch,
@@ -156,7 +156,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   );
   if (placement === null) return null;
   const isLazyPreemption = world.rules.eviction.lazyPreemption;
-  /** Without lazy preemption an attempt that gives up its cells is evicted whole. */
+  /** Without lazy preemption, an attempt that gives up its cells is evicted completely. */
   const goes = ({ id }: Attempt): boolean => !isLazyPreemption && relabelled.has(id);
   const all = candidates.map((attempt): Victim => ({
     attempt,
@@ -165,7 +165,7 @@ function findEvictions(batch: Batch, preemptor: QueueBucket, given: readonly Att
   }));
   let victims = all.filter(({ attempt, keeps }) => keeps < attempt.workers.length);
   if (!simulateWithout(world, victims, () => isFree(world, preemptor, placement))) {
-    // The placement lacks cores, memory or room beside other workers on those nodes: every attempt there is a victim.
+    // The placement lacks cores, memory or worker slots on its nodes, so every attempt there is a victim.
     const nodes = new Set(placement.workers.map(({ node }) => node));
     const isThere = ({ workers }: Attempt): boolean => workers.some(({ node }) => nodes.has(node));
     victims = all.filter(({ attempt }) => isThere(attempt) || goes(attempt)).map((victim) => ({ ...victim, keeps: 0 }));
@@ -220,7 +220,7 @@ function opportunisticJobs(batch: Batch, preemptor: QueueBucket): Attempt[] {
 }
 
 /**
- * Number of leading workers that the attempt may keep: those before its first worker in the way, if that is at least
+ * Number of leading workers that the attempt may keep: those before its first worker in the way, if they are at least
  * its minimum.
  */
 function keptBeside(world: World, attempt: Attempt, { workers }: Placement): number {

@@ -18,30 +18,30 @@ import { workloadOf } from "../../cluster/entities.ts";
 import { isEviction } from "../../model/workload.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** A worker of guaranteed work. */
+/** A worker of guaranteed work, with its accelerators. */
 export interface GuaranteedWorker {
   readonly owner: TeamName;
-  /** The smallest cell that holds all of it. */
+  /** The smallest cell that contains all accelerators of the worker. */
   readonly cell: Cell;
   readonly leaves: readonly number[];
 }
 
-/** A shape of a team with the cells that could be it. */
+/** A reserved topology of a team, with the cells that could be assigned to it. */
 export interface OwnedShape {
   readonly owner: TeamName;
   readonly shape: ReservedTopology;
   readonly cells: readonly Cell[];
-  /** The same. */
+  /** The candidate cells as a set. */
   readonly could: ReadonlySet<Cell>;
 }
 
 /** A layout: the owner of each cell. */
 export interface Layout {
-  /** Accelerators of guaranteed work outside its team's shapes. */
+  /** Number of accelerators of guaranteed work outside its team's cells. */
   readonly outside: number;
-  /** By team: accelerators of its shapes for which no cells are left. */
+  /** Number of accelerators of each team's reserved topology for which no cells are left. */
   readonly missing: ReadonlyMap<TeamName, number>;
-  /** By shape: cells with guaranteed work in them, and cells set aside for more. */
+  /** Cells of each reserved topology: cells that contain guaranteed work, and cells set aside for more. */
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
   readonly hotSpare: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
@@ -53,7 +53,7 @@ export function ownerOf({ teamUse }: World, team: TeamName): TeamName | null {
   return null;
 }
 
-/** All shapes that are cells of the type, those of pinned nodes first, then larger before smaller. */
+/** All reserved topologies on cells of the type, those of pinned nodes first, then larger before smaller ones. */
 export function shapesOn({ state, capacity }: World, tree: CellTree, type: string): readonly OwnedShape[] {
   const family = capacity.type(type)?.family;
   const owned = [...state.teams.values()].flatMap(({ name, reservedTopology = [] }) =>
@@ -75,8 +75,8 @@ export function shapesOn({ state, capacity }: World, tree: CellTree, type: strin
 }
 
 /**
- * Guaranteed work on the type, oldest first: running and nominated. `relabelled`: as if these were opportunistic
- * already.
+ * Guaranteed work on the type, running or nominated, the oldest first. `relabelled`: attempts that count as
+ * opportunistic already.
  */
 export function guaranteedWorkers(
   world: World,
@@ -93,7 +93,7 @@ export function guaranteedWorkers(
   };
   for (const attempt of state.attempts.values()) {
     if (attempt.acceleratorType !== type || relabelled.has(attempt.id)) continue;
-    // Cells taken by a plan belong to others already.
+    // Cells freed by a plan already count for its preemptor.
     if (attempt.stop !== null && isEviction(attempt.stop.reason)) continue;
     const { spec } = workloadOf(world, attempt.workloadId);
     if (isGuaranteedOpportunistic(rules, spec, attempt)) add(spec.team, attempt.workers);
@@ -112,10 +112,10 @@ export function workerOf(tree: CellTree, owner: TeamName, { node, accelerators }
   return { owner, leaves, cell: tree.enclosing(leaves) };
 }
 
-/** How many layouts are looked at where teams own cells of several sizes, one inside the other, and each could be the one in use. */
+/** Maximum number of layouts tried if teams own nested cells of several sizes, so that work could use either. */
 const LAYOUTS_MAX = 16;
 
-/** The best of some layouts: with the least work outside, then with the least missing. */
+/** The best of several layouts: least work outside its team's cells, then fewest missing accelerators. */
 export function bestOf(all: readonly Layout[]): Layout {
   return all.reduce((best, other) => {
     const isBetter =
@@ -151,8 +151,8 @@ export function isAsGood(first: Layout, second: Layout): boolean {
 }
 
 /**
- * Candidate layouts. They differ if a team owns cells of several sizes and its work fits in either: widest first,
- * narrowest first, then others, a bounded number of them.
+ * Candidate layouts, a bounded number. They differ if a team owns cells of several sizes and its work fits in either:
+ * widest cells first, narrowest first, then other orders.
  */
 export function* layouts(
   tree: CellTree,
@@ -178,7 +178,7 @@ interface Bound {
   readonly bound: ReadonlyMap<OwnedShape, readonly Cell[]>;
 }
 
-/** Sets cells aside for all that is owned and not in use. */
+/** Sets cells aside for all reserved topology that is not in use. */
 function completed(tree: CellTree, { reservedTopology, workers, binding, bound }: Bound): Layout {
   const open = new Open(tree, binding);
   const inUse = new Set([...bound.values()].flat());
@@ -203,20 +203,20 @@ function completed(tree: CellTree, { reservedTopology, workers, binding, bound }
 /** The ways to assign guaranteed work to cells of its team. */
 class Binding {
   readonly holder: (TeamName | null)[];
-  /** Accelerators in cells that are in use. */
+  /** Marks accelerators in cells that are in use, by accelerator. */
   readonly taken: Uint8Array;
-  /** Whether there is more than one way. */
+  /** True: some work fits in cells of several sizes, so there is more than one way to assign it. */
   isOpen = false;
   readonly #bound = new Map<OwnedShape, Cell[]>();
   readonly #inUse = new Set<Cell>();
-  /** Work that fits in cells of several sizes. */
+  /** Workers that fit in cells of several sizes. */
   readonly #undecided: GuaranteedWorker[] = [];
 
   constructor(tree: CellTree, reservedTopology: readonly OwnedShape[], workers: readonly GuaranteedWorker[]) {
     this.holder = tree.leaves.map(() => null);
     for (const { owner, leaves } of workers) for (const leaf of leaves) this.holder[leaf] = owner;
     this.taken = new Uint8Array(tree.leaves.length);
-    // Work that fits only one size goes first: the others can move.
+    // Workers that fit in only one size of cell go first, because the others can move.
     for (const worker of workers) {
       const options = this.#optionsFor(worker, reservedTopology);
       if (new Set(options.map(({ owned }) => owned)).size > 1) this.#undecided.push(worker);
@@ -254,7 +254,9 @@ class Binding {
     this.taken.fill(0, cell.first, cell.end);
   }
 
-  /** Layout state of the way under test. `order`: order of cell sizes for each worker. */
+  /**
+   * Generates the ways; each is the layout state of the way under test. `order`: order of cell sizes for each worker.
+   */
   *ways(order: readonly OwnedShape[], from = 0): Generator<ReadonlyMap<OwnedShape, readonly Cell[]>> {
     let at = from;
     let options: Option[] = [];
@@ -271,7 +273,7 @@ class Binding {
       try {
         yield* this.ways(order, at);
       } finally {
-        // Also if the other ways are not needed.
+        // Undone even if the caller stops early.
         this.#unbind(option);
       }
     }
@@ -288,14 +290,14 @@ interface Bindings {
   readonly taken: Uint8Array;
 }
 
-/** No other team's work is in the cell, and no part of it belongs to another team. */
+/** Whether no other team's work is in the cell, and no part of it belongs to another team. */
 export function isOpenTo({ first, end }: Cell, owner: TeamName, { holder, taken }: Bindings): boolean {
   for (let leaf = first; leaf < end; leaf++)
     if (taken[leaf] === 1 || (holder[leaf] !== null && holder[leaf] !== owner)) return false;
   return true;
 }
 
-/** Unused and unassigned accelerators of each cell; none on nodes that take no work. */
+/** Number of unused and unassigned accelerators of each cell; 0 on nodes that take no work. */
 class Open {
   readonly #counts: Int32Array;
 
@@ -315,7 +317,7 @@ class Open {
     return this.#counts[id] as number;
   }
 
-  /** Assigns a completely open cell. */
+  /** Assigns a completely open cell, so that it is no longer open. */
   take(cell: Cell): void {
     const size = sizeOf(cell);
     for (let at = cell.parent; at !== null; at = at.parent) this.#add(at, -size);
@@ -328,7 +330,7 @@ class Open {
   }
 }
 
-/** Whole cells on usable nodes without guaranteed work, where least around them is left. */
+/** Chooses whole cells on usable nodes without guaranteed work, in the tightest surroundings first. */
 function setAside({ cells }: OwnedShape, count: number, open: Open): Cell[] {
   if (count <= 0) return [];
   const compare = (left: Cell, right: Cell): number => {

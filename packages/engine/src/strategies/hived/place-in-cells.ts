@@ -32,7 +32,7 @@ import { Room } from "./room.ts";
 import type { Picked } from "./room.ts";
 import type { CandidateRequest, PlacementStrategy } from "../../placement/strategy.ts";
 
-/** Whether the policy places this work by cells: by its setting, or because work is guaranteed reserved topology. */
+/** Whether the policy places this work by cells: by its setting, or because the work has reserved topology. */
 export const isPlacedInCells = (
   { rules: { fabric, teams } }: Pick<World, "rules">,
   { gang }: PlacementRequest,
@@ -42,7 +42,7 @@ export const isPlacedInCells = (
 export function isGuaranteedRequest(world: World, request: PlacementRequest): boolean {
   const { rules } = world;
   // Reserved topology does not support gangs with task groups. The request of a single task group has a gang without
-  // groups, so its group decides.
+  // groups, so its group is checked.
   if (request.group !== null) return false;
   const growing = growingAttempt(world, request);
   const { spec } = request;
@@ -67,8 +67,8 @@ function placeInCells(
   const ways = owning.layouts
     .map((layout): OwnedLayout => ({ owner, ...owning, layout, before, choice: "free" }))
     .filter((own) => roomLeft(own) >= request.workers * request.gang.accelerators);
-  // A free choice is usually safe. If it would take cells that another team needs, every step is checked. The cells set
-  // aside for the team hold its whole topology.
+  // A free choice of cells is usually safe. If it would take cells that another team needs, every step is checked. The
+  // cells set aside for the team always hold its whole topology.
   const unsafe = new Set<OwnedLayout>();
   for (const choice of ["free", "checked", "setAside"] as const) {
     for (const own of ways) {
@@ -85,7 +85,7 @@ interface Owning extends Pick<OwnedLayout, "reservedTopology" | "workers"> {
   readonly layouts: readonly Layout[];
 }
 
-/** Ownership and usage at this moment, cached until the next event, because every waiting request needs it. */
+/** Ownership and usage of cells, cached until the next event, because every waiting request needs them. */
 function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateRequest): Owning {
   const make = (): Owning => {
     const reservedTopology = shapesOn(world, tree, type.type);
@@ -95,7 +95,7 @@ function owningOn(world: World, tree: CellTree, { type, relabelled }: CandidateR
   return (relabelled?.size ?? 0) > 0 ? make() : derivedFrom(world, tree, make);
 }
 
-/** Upper bound of the accelerators that the team owns and does not hold. It avoids most searches for cells. */
+/** Upper bound of the accelerators that the team owns and does not use; it avoids most searches for cells. */
 function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
   let room = 0;
   for (const { owner: other, shape } of reservedTopology) if (other === owner) room += shape.count * shape.accelerators;
@@ -106,10 +106,10 @@ function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
 const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
-/** After this number of choices that another team needs, only the cells set aside for the team are tried. */
+/** Number of choices needed by another team after which only the cells set aside for the team are tried. */
 const UNSAFE_CELLS_MAX = 8;
 
-/** Cells that guaranteed work may use. */
+/** Cells that a guaranteed request may use. */
 interface OwnedLayout {
   readonly owner: TeamName;
   readonly reservedTopology: readonly OwnedShape[];
@@ -133,7 +133,7 @@ interface PlacingRequest extends CandidateRequest {
 interface Region {
   readonly cell: Cell;
   readonly owned: OwnedShape | null;
-  /** The cell already contains guaranteed work of its team. */
+  /** True: the cell already contains guaranteed work of its team. */
   readonly isBound: boolean;
   readonly isHotSpare: boolean;
 }
@@ -204,7 +204,7 @@ class CellPlacing {
 
   #bestSpot(): Spot | null {
     let best: Spot | null = null;
-    // Completely free, equivalent nodes are interchangeable: the first is used.
+    // Completely free nodes of the same kind are interchangeable, so only the first is tried.
     const seen = new Set<string>();
     for (const region of this.#regions) {
       if (!region.isBound && region.owned !== null && (this.#left.get(region.owned) ?? 0) === 0) continue;
@@ -275,7 +275,7 @@ class CellPlacing {
   }
 
   /**
-   * Number of accelerators in the smallest cell that contains the cell and the job's own accelerators. For a new job:
+   * Number of accelerators in the smallest cell that contains the cell and the job's own accelerators; for a new job,
    * in the smallest cell that could hold all its workers.
    */
   #distance(cell: Cell): number {
@@ -316,7 +316,7 @@ class CellPlacing {
   }
 }
 
-/** Cells of the team's shapes that hold its work, and cells that could hold more. */
+/** Cells of the team's reserved topology that contain its work, and cells that could hold more. */
 function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, choice }: OwnedLayout): Region[] {
   const holder: (TeamName | null)[] = tree.leaves.map(() => null);
   for (const worker of workers) for (const leaf of worker.leaves) holder[leaf] = worker.owner;
@@ -337,7 +337,7 @@ function regionsOf(tree: CellTree, { owner, reservedTopology, workers, layout, c
   return regions;
 }
 
-/** The parts of a cell on each node: a worker runs on one node. */
+/** The parts of a cell by node, because a worker runs on one node. */
 function* containersIn(cell: Cell): Generator<Cell> {
   if (cell.slot !== null) yield cell;
   else for (const child of cell.children) yield* containersIn(child);

@@ -1,4 +1,4 @@
-/** Free capacity in the cells of one type while a request is placed worker by worker. */
+/** Free capacity in the cells of one accelerator type, updated while a request is placed worker by worker. */
 import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { sizeOf } from "./cell-tree.ts";
@@ -24,14 +24,17 @@ export interface Picked {
 export class Room {
   readonly #tree: CellTree;
   readonly #gang: GangSpec;
-  /** By accelerator: whether a worker could use it, and whether it is idle. */
+  /** Whether a worker could use each accelerator; the next field: whether it is idle. */
   readonly #isFree: Uint8Array;
   readonly #isIdle: Uint8Array;
-  /** By cell: how many accelerators a worker could have. */
+  /** Number of accelerators in each cell that a worker could use. */
   readonly #freeIn: Int32Array;
-  /** By node: how many more workers fit beside accelerators. */
+  /** Number of further workers that fit on each node by its other resources. */
   readonly #fits = new Map<NodeSlot, number>();
-  /** Amounts given away of shared accelerators, in thousandths, or of divided ones, a digit for each slice. */
+  /**
+   * Amounts of shared accelerators already assigned to workers of the request, in thousandths; for divided
+   * accelerators, a digit for each slice.
+   */
   readonly #given = new Map<number, number>();
   readonly #layer: Layer;
 
@@ -78,7 +81,7 @@ export class Room {
     return this.#freeIn[id] as number;
   }
 
-  /** Whether all of the cell is there for a worker without waiting. */
+  /** Whether a worker could use the whole cell without waiting. */
   isWhole({ id, first, end }: Cell): boolean {
     if (this.#freeIn[id] !== end - first) return false;
     if (this.#layer === "idle") return true;
@@ -91,12 +94,15 @@ export class Room {
     return (this.#fits.get(slot) ?? 0) > 0;
   }
 
-  /** Number of these accelerators that are in use. */
+  /** Number of these accelerators that are still in use. */
   awaited(leaves: readonly number[]): number {
     return leaves.reduce((count, leaf) => count + 1 - (this.#isIdle[leaf] as number), 0);
   }
 
-  /** The accelerators that a worker would have of a node or a group: idle ones if they suffice, of the smallest cell that holds it. */
+  /**
+   * The accelerators of a node or group that a worker would get: idle ones if they suffice, from the smallest cell with
+   * enough of them.
+   */
   pick(container: Cell): Picked | null {
     const { accelerators: count } = this.#gang;
     if (this.freeIn(container) < count) return null;
@@ -109,7 +115,7 @@ export class Room {
     return null;
   }
 
-  /** Gives these to a worker; for a MIG profile with its first slice. */
+  /** Assigns accelerators to a worker; for a MIG profile with its first slice. */
   give(slot: NodeSlot, leaves: readonly number[]): Pick<WorkerAllocation, "slice"> {
     this.#fits.set(slot, (this.#fits.get(slot) as number) - 1);
     const spot = this.#gang.profile === undefined ? null : this.#partOf(leaves[0] as number, this.#layer);
@@ -130,7 +136,10 @@ function countIn({ first, end }: Cell, could: Could): number {
   return count;
 }
 
-/** The smallest cell inside that has as many, of those of one size the one with fewest. */
+/**
+ * The smallest cell inside `cell` with at least `count` usable accelerators; of equally small cells, the one with
+ * fewest.
+ */
 function smallest(cell: Cell, count: number, could: Could): Cell | null {
   const free = countIn(cell, could);
   if (free < count) return null;

@@ -1,7 +1,7 @@
 /**
- * KAI-Scheduler's solver. A list of victims grows by one unit at a time in the reverse order of serving. Candidates are first the
- * listed units near the newest victim, then the listed units of few nodes and of more and more. The simulation places the preemptor
- * and the victims again (`preemption/place-again.ts`).
+ * KAI-Scheduler's solver. A list of victims grows by one unit at a time, in the reverse of queue order. Candidates are
+ * first the listed units near the newest victim, then the listed units on few nodes, and on more and more nodes. The
+ * simulation places the preemptor and the victims again (`preemption/place-again.ts`).
  */
 import { milliIn } from "../../model/gang.ts";
 import type { Batch } from "../../batch/batch.ts";
@@ -51,7 +51,7 @@ export const kai: PreemptionStrategy<PlacedAgain> = {
     const search: KaiSearch = { batch, preemptor, reason, teamShares, donors, inLine: inLineWith(world, preemptor) };
     let base: readonly VictimUnit[] = [];
     let found: PlacedAgain | null = null;
-    // Task groups start together, so a part of each group is no useful step.
+    // Task groups start together, so a part of each group would be no useful step.
     for (const workers of isInGroups(preemptor.request)
       ? [preemptor.request.workers]
       : growingCounts(preemptor.request.workers)) {
@@ -71,7 +71,7 @@ function inLineWith(world: World, preemptor: QueueBucket): KaiSearch["inLine"] {
   return [...byTeam.values()].map((classes) => classes.toSorted(compareHeads));
 }
 
-/** No victim can help: the quota of work that must stay within its guarantee is used up. */
+/** Whether no victim can help, because the request must stay within a guarantee that is used up. */
 function isHopeless({ world }: Batch, preemptor: QueueBucket): boolean {
   if (preemptor.request.isPreemptible || world.rules.teams.nonPreemptible === "limit") return false;
   const amount = amountAsked(world, preemptor.request, "");
@@ -118,7 +118,7 @@ function donorsFor(batch: Batch, preemptor: QueueBucket, reason: EvictionReason)
   ];
 }
 
-/** A nominated request as the attempt that it will become. */
+/** A nominated request in the form of the attempt that it will become. */
 const asAttempt = ({
   attemptId: id,
   workloadId,
@@ -144,13 +144,13 @@ const asAttempt = ({
 
 interface ListStep {
   readonly workers: number;
-  /** Victims that were found for the smaller request of the step before. */
+  /** Victims found for the smaller request of the previous step. */
   readonly base: readonly VictimUnit[];
 }
 
 /**
- * A search for the first workers of the preemptor. Units that get their places back are no victims, so nothing is left
- * to minimise.
+ * The search for the preemptor's first workers. Units that get their places back are no victims, so nothing is left to
+ * minimise.
  */
 const stepOf = (search: KaiSearch, step: ListStep): Search<readonly VictimUnit[], PlacedAgain, PlacedAgain> => ({
   candidates: candidatesFor(search, step),
@@ -178,14 +178,14 @@ const nodesOf = ({ attempt, keeps, upTo }: VictimUnit): readonly string[] => [
 ];
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** From each list, the units on one node of its newest victim. */
+/** The units on one node of each list's newest victim. */
 function* nearbyUnits(search: KaiSearch): Generator<readonly VictimUnit[]> {
   for (const list of lists(search))
     for (const node of nodesOf(list.at(-1) as VictimUnit).toSorted(byName))
       yield list.filter((unit) => nodesOf(unit).includes(node));
 }
 
-/** From each list, the units on the smallest nodes that could cover the request, then on more and more of its nodes. */
+/** For each list, the units on the smallest set of nodes that could cover the request, then on more and more nodes. */
 function* unitsByNode(search: KaiSearch, step: ListStep): Generator<readonly VictimUnit[]> {
   const { world } = search.batch;
   for (const list of lists(search)) {

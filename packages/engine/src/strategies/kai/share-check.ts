@@ -1,4 +1,4 @@
-/** Grounds of a growing list against other teams: shares of both sides, unit by unit. */
+/** Eligibility of a growing list of victims in other teams: compares the shares of both sides, unit by unit. */
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { Amount, TeamNode } from "../../cluster/team-node.ts";
 import type { World } from "../../cluster/world.ts";
@@ -15,7 +15,7 @@ const requestOf = (world: World, request: PlacementRequest): Amount => amountAsk
 const usedAt = (node: TeamNode, position: number): number => node.used[position] ?? 0;
 
 /**
- * The preemptor's team stays within its fair share of everything, and within its guarantee if the work is
+ * Whether the preemptor's team stays within its fair share of every resource, and within its guarantee if the work is
  * non-preemptible.
  */
 export function mayReclaim(world: World, teamShares: TeamShares, preemptor: PlacementRequest): boolean {
@@ -50,7 +50,7 @@ function siblingsBelow(left: TeamNode, right: TeamNode): readonly [TeamNode, Tea
   return [leftPath[depth] as TeamNode, rightPath[depth] as TeamNode];
 }
 
-/** Every lost unit belongs to a team above its entitlement, or is taken for the preemptor's guarantee. */
+/** Whether every evicted unit belongs to a team above its entitlement, or is evicted for the preemptor's guarantee. */
 export function acceptsLosses(
   { batch, preemptor, teamShares }: KaiSearch,
   { lost }: Pick<PlacedAgain, "lost">,
@@ -76,7 +76,7 @@ export function acceptsLosses(
   return keepsBalance(teamShares, { own, request, taken });
 }
 
-/** The extra workers of a gang go before its core. */
+/** Workers of a gang above its minimum are evicted before its core. */
 const byWorkersKept = (left: VictimUnit, right: VictimUnit): number =>
   left.attempt === right.attempt ? right.keeps - left.keeps : 0;
 
@@ -105,7 +105,7 @@ interface ShareBalance {
   readonly taken: ReadonlyMap<TeamNode, readonly number[]>;
 }
 
-/** No team ends above its own fair share and above that of a sibling from which it took. */
+/** Whether no team ends above its own fair share and above that of a sibling team whose work it evicted. */
 function keepsBalance(teamShares: TeamShares, { own, request, taken }: ShareBalance): boolean {
   for (let at: TeamNode | null = own; at !== null; at = at.parent) {
     const { fair } = teamShares.get(at) as TeamShare;

@@ -1,6 +1,7 @@
 /**
- * KAI's order of victims: the reverse of the order of serving. The team that would be served last gives first, and in it the workload
- * that would be served last. A gang above its minimum gives its last worker, any other gang leaves whole.
+ * KAI's order of victims: the reverse of queue order. The team that would be served last loses work first, and within
+ * it the workload that would be served last. A gang above its minimum loses its last worker; any other gang is evicted
+ * completely.
  */
 import type { Attempt, Nomination, Workload } from "../../model/workload.ts";
 import { withoutLast } from "../../model/slices.ts";
@@ -24,7 +25,7 @@ export interface Donor {
 
 interface HeldUnits extends Donor {
   readonly workload: Workload;
-  /** Workers that are not taken yet. */
+  /** Number of workers that are not evicted yet. */
   left: number;
 }
 
@@ -33,7 +34,7 @@ interface Branch {
   readonly held: HeldUnits[];
   readonly children: Branch[];
   readonly parent: Branch | null;
-  /** Capacity taken from it so far, by resource position. */
+  /** Capacity evicted from the donor so far, by resource position. */
   readonly taken: number[];
 }
 
@@ -65,7 +66,7 @@ export class VictimOrder {
     return branch;
   }
 
-  /** The next unit; `null`: there is none left. */
+  /** The next unit; `null`: none is left. */
   next(): VictimUnit | null {
     let branch = this.#last(this.#top);
     while (branch !== null) {
@@ -75,7 +76,7 @@ export class VictimOrder {
     return null;
   }
 
-  /** The sibling team that would be served last, among those that hold something. */
+  /** The sibling team that would be served last, among those with capacity in use. */
   #last(branches: readonly Branch[]): Branch | null {
     let last: Branch | null = null;
     for (const branch of branches) {
@@ -112,7 +113,7 @@ export class VictimOrder {
 
 const holdsAnything = (branch: Branch): boolean => branch.held.length > 0 || branch.children.some(holdsAnything);
 
-/** The order of serving within a team. A gang above its minimum comes after one at its minimum. */
+/** Queue order within a team. A gang above its minimum comes after a gang at its minimum. */
 function compareHeld({ rules }: World, left: HeldUnits, right: HeldUnits): number {
   const isAbove = ({ left: workers, workload }: HeldUnits): number =>
     Number(workers > minWorkersOf(workload.spec.gang));

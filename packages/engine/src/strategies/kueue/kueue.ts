@@ -1,5 +1,5 @@
 /**
- * Kueue's preemption, with and without fair sharing: teams above their guarantee give capacity to teams within theirs,
+ * Kueue's preemption, with and without fair sharing: teams above their guarantee lose capacity to teams within theirs,
  * or to teams that exceed theirs by less. The quota tree chooses the victims among running work, and the preemptor
  * needs a real placement.
  */
@@ -78,7 +78,7 @@ function searchOn(batch: Batch, preemptor: QueueBucket, type: string): VictimSea
       priority: head.spec.priority,
       submittedAtMs: head.submittedAtMs,
       amounts,
-      // A resource that is not requested can also be unavailable, if guarantees and loans exceed capacity.
+      // A resource that is not requested can also be exceeded, if guarantees and loans are larger than the capacity.
       needed: amounts.flatMap((more, at) => (more > 0 && more > quota.tree.available(leaf, at) ? [at] : [])),
     },
     rights: world.teamUse.node(preemptor.request.team).team.preemption ?? STANDARD_RIGHTS,
@@ -140,8 +140,8 @@ interface Without {
 }
 
 /**
- * A placement on the type without the victims, whose capacity counts as releasing. The search itself checks what teams
- * lend and borrow. Its quota tree does not contain limits of resources without any guarantee.
+ * A placement on the type without the victims, whose capacity counts as releasing. The search itself checks lending and
+ * borrowing. Its quota tree has no limits of resources without any guarantee, so those are checked here.
  */
 function placeWithout(world: World, { preemptor, type, victims }: Without): Placement | null {
   const { teamUse } = world;

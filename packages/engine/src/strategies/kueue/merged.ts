@@ -1,4 +1,4 @@
-/** Several sorted queues taken as one: a binary heap of their heads. */
+/** Several sorted queues merged into one: a binary heap of their heads. */
 export interface SortedQueue<Item> {
   head(): Item | undefined;
   pop(): Item;
@@ -8,14 +8,14 @@ export class Merged<Item, Queue extends SortedQueue<Item>> {
   readonly #heap: Queue[];
   readonly #order: (left: Item, right: Item) => number;
 
-  /** `order` is total over the items of all queues; each queue is sorted by it. */
+  /** `order` is total over the items of all queues, and each queue is sorted by it. */
   constructor(queues: readonly Queue[], order: (left: Item, right: Item) => number) {
     this.#order = order;
     this.#heap = queues.filter((queue) => queue.head() !== undefined);
     for (let index = (this.#heap.length >> 1) - 1; index >= 0; index--) this.#sink(index);
   }
 
-  /** Takes the first item of all queues and says which queue held it. */
+  /** Takes the first item of all queues, with the queue that contained it. */
   pop(): { readonly item: Item; readonly queue: Queue } | undefined {
     const queue = this.#heap[0];
     if (queue === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Victims by hierarchical advantage (Kueue classical preemption): work within the quota of its own subtree may reclaim
- * it from more distant users, whatever the priorities; otherwise priority decides, and whether the preemptor's team may
- * preempt while borrowing. Weights and shares do not matter.
+ * Victims by hierarchical advantage (Kueue classical preemption): a request within the quota of its own subtree may
+ * reclaim it from more distant borrowers, whatever the priorities. Otherwise priority decides, and whether the
+ * preemptor's team may preempt while borrowing. Weights and shares do not matter.
  */
 import { Merged } from "./merged.ts";
 import {
@@ -61,9 +61,9 @@ function runsOf<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Every team with eligible victims, and the reason. Walks from the team to the root; at each ancestor it takes the
- * teams below it that were not below the ancestor before. Once the request fits the quota of a subtree, it has the
- * advantage over everything outside that subtree. Each level's own available quota is subtracted on the way.
+ * All teams with eligible victims, each with its reason. Walks from the team to the root; each ancestor adds the teams
+ * below it that were not below the previous ancestor. Once the request fits the quota of a subtree, it has the
+ * advantage over all teams outside that subtree. Each level's own available quota is subtracted on the way.
  */
 function sourcesOf<Candidate extends QuotaVictimCandidate>(search: VictimSearch<Candidate>): readonly Source[] {
   const { tree, incoming, rights } = search;
@@ -95,7 +95,7 @@ function takeOffLocal<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * The teams below a node that exceed their quota of a needed resource, and so does every node between; one child is
+ * Teams below a node that exceed their quota of a needed resource, and with them every node between; one child is
  * skipped.
  */
 function borrowersBelow<Candidate extends QuotaVictimCandidate>(
@@ -110,7 +110,7 @@ function borrowersBelow<Candidate extends QuotaVictimCandidate>(
   });
 }
 
-/** Takes candidates by advantage, then by priority, then from the own team. Leaves the tree as it was. */
+/** Takes candidates by advantage, then by priority, then from the own team. The tree is left as it was. */
 function* takeInOrder<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
   sources: readonly Source[],

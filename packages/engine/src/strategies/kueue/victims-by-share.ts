@@ -19,15 +19,15 @@ import {
 } from "./victims.ts";
 
 /**
- * Condition under which the incoming side may take from another side; its share includes the incoming work.
+ * Condition under which the incoming side may evict work of another side; its share includes the incoming work.
  * `atMostFinal`: its share is at most the other side's share after the loss. `belowInitial`: its share is smaller than
- * the other side's share before the loss. `belowInitial` allows one large victim where no smaller one suffices.
+ * the other side's share before the loss, which allows one large victim where no smaller one suffices.
  */
 export type ShareRule = "atMostFinal" | "belowInitial";
 
 export interface ShareRules {
   readonly first: ShareRule;
-  /** Second rule, tried on the candidates that the first rule spared, one victim per team. */
+  /** Rule that is tried afterwards on the candidates that the first rule left, one victim per team; `null`: none. */
   readonly second: "belowInitial" | null;
 }
 
@@ -60,8 +60,8 @@ function* attemptsByShare<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Possible victims: work of the own team by the team's rule, and work of other teams in the same tree that borrow a
- * requested resource.
+ * Possible victims: work of the own team by its rule, and work of other teams in the same tree that borrow a requested
+ * resource.
  */
 function collect<Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -105,13 +105,11 @@ class HotSpareCandidates<Candidate> implements VictimQueue<Candidate> {
   }
 }
 
-/** A pass over the tree that finds the next team to take from (`next`). */
+/** One pass over the tree; `next` finds the next team that loses work. */
 class ShareOrder<Candidate extends QuotaVictimCandidate> {
   readonly #search: VictimSearch<Candidate>;
   readonly #queues: Map<number, VictimQueue<Candidate>>;
-  /**
-   * By node, in ascending order, the children that can still give. Only nodes with candidates below them are listed.
-   */
+  /** Children with remaining candidates, by node, in ascending order; nodes without any are not listed. */
   readonly #open = new Map<number, number[]>();
   readonly #incomingPath: ReadonlySet<number>;
   readonly #start: number;
@@ -255,8 +253,8 @@ class ShareRound<Candidate extends QuotaVictimCandidate> {
   }
 
   /**
-   * Second rule for the candidates that the first rule spared: one per team, judged by the team's share before the
-   * loss.
+   * Takes victims by the second rule, from candidates that the first rule left: one per team, judged by the team's
+   * share before the loss.
    */
   *takeByInitialShare(): Generator<QuotaAttempt<Candidate>> {
     const order = new ShareOrder<Candidate>(this.#search, this.#viaHotSpares.values());

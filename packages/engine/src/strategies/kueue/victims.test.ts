@@ -180,7 +180,7 @@ describe.each([
   ["by final share only", byFinalShareOnly],
   ["by advantage", byAdvantage],
 ])("victims %s", (_, selection) => {
-  /** A placement that needs several victims and is monotonic in them. */
+  /** A placement that needs several victims and is monotonic in their number. */
   const settings = fc.record({ world: anyWorld, victimsNeeded: fc.nat({ max: 2 }) });
   const run = (given: { world: World; victimsNeeded: number }): readonly QuotaChoice<Work>[] | null =>
     selection(searchIn(given.world, (victims) => victims.length >= given.victimsNeeded));
@@ -195,8 +195,7 @@ describe.each([
         if (victims === null) return;
         for (const victim of victims) tree.remove(victim.team, victim.candidate.amounts);
         expect(tree.hasRoomFor(incoming.team, incoming.amounts)).toBe(true);
-        // Some victims are eligible only for work that ends inside its guarantee; for them this is part of the
-        // condition `fits`.
+        // Some victims are eligible only if the work ends inside its guarantee; for them that is a part of `fits`.
         const isWithin = (): boolean => tree.isWithinQuotaWith(incoming.team, incoming.amounts, askedFor(incoming));
         const mustStayWithin = selection === byAdvantage && isWithin();
         for (const victim of victims) {
@@ -231,9 +230,9 @@ describe.each([
 
 describe("no two take from each other in turn", () => {
   /**
-   * The guarantees of these rules: several victims of one team may leave it so little that it can reclaim some, and
-   * `belowInitial` and borrowing by priority allow that with a single one. Excluding such exchanges requires checking
-   * the whole plan.
+   * Worlds with rules that guarantee stability. Several victims of one team may leave it so little that it can reclaim
+   * some, and `belowInitial` and borrowing by priority allow that with a single victim. Excluding such exchanges would
+   * require checking the whole plan.
    */
   const guaranteed = (world: World): World => ({ ...world, rights: { within: "lowerPriority", reclaim: "any" } });
 

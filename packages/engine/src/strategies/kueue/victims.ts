@@ -1,5 +1,5 @@
 /**
- * Shared by both victim searches: the request, eligible victims and grounds, and minimisation of the list. A search
+ * Parts of both victim searches: the request, eligible victims and grounds, and minimisation of the list. A search
  * changes the quota tree and restores it exactly.
  */
 import { invariant } from "../../base/invariant.ts";
@@ -18,12 +18,12 @@ export interface QuotaVictimCandidate {
 
 /** A blocked request that may preempt. */
 export interface Incoming {
-  /** A leaf of the quota tree. */
+  /** Index of the team, a leaf of the quota tree. */
   readonly team: number;
   readonly priority: number;
   readonly submittedAtMs: number;
   readonly amounts: readonly number[];
-  /** Resources that the request lacks: only work that holds one of them is a useful victim. */
+  /** Resources that the request lacks; only work that holds one of them is a useful victim. */
   readonly needed: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export interface PreemptionRights {
   readonly within: "never" | "lowerPriority" | "lowerOrNewerEqual";
   /** Victims in teams that hold more than their guarantee. */
   readonly reclaim: "never" | "lowerPriority" | "any";
-  /** While its own team borrows: victims of lower priority than its own, at most `priorityMax`; absent: none. */
+  /** Victims of lower priority while the own team borrows, with a priority of at most `priorityMax`; absent: none. */
   readonly whileBorrowing?: { readonly priorityMax?: number };
 }
 
@@ -42,7 +42,7 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
   readonly rights: PreemptionRights;
   /** Eligible victims of a team (a leaf), in eviction order. Called only for teams from which work may be taken. */
   candidatesOf(team: number): readonly Candidate[];
-  /** The eviction order of two candidates: total; `candidatesOf` is sorted by it. */
+  /** The eviction order of two candidates; it is total, and `candidatesOf` is sorted by it. */
   order(left: Candidate, right: Candidate): number;
   /** Whether the incoming work has a placement without these victims. Called only when the quotas allow it. */
   fits(victims: readonly QuotaChoice<Candidate>[]): boolean;
@@ -50,7 +50,7 @@ export interface VictimSearch<Candidate extends QuotaVictimCandidate> {
 
 /** Reason of an eviction. */
 export type VictimReason =
-  /** Both belong to one team, and the team's own rule allows it. */
+  /** Both workloads belong to one team, and the team's own rule allows it. */
   | { readonly kind: "withinTeam" }
   /** The incoming work stays inside a guarantee of its team or its side of the tree; the victim does not. */
   | { readonly kind: "reclaimGuarantee" }
@@ -61,7 +61,7 @@ export type VictimReason =
       readonly holderShareBefore: Share;
       readonly holderShareAfter: Share;
     }
-  /** The incoming work's team borrows, and its rule allows taking work of this priority. */
+  /** The team of the incoming work borrows, and its rule allows evicting work of this priority. */
   | { readonly kind: "reclaimWhileBorrowing" };
 
 export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
@@ -73,8 +73,8 @@ export interface QuotaChoice<Candidate extends QuotaVictimCandidate> {
 export type Borrowing = "mayBorrow" | "withinGuarantee";
 
 /**
- * The candidates of one team that hold a needed resource and may be taken by the rule. They are read lazily: most
- * searches end after a few of many thousands.
+ * The candidates of one team that hold a needed resource and are eligible by the rule. They are read lazily, because
+ * most searches end after a few of many thousands.
  */
 export class TeamCandidates<Candidate extends QuotaVictimCandidate> {
   readonly team: number;
@@ -138,8 +138,8 @@ export function hasQuota<Candidate extends QuotaVictimCandidate>(
 }
 
 /**
- * Victims without which the quotas allow the incoming work. They are out of the tree; the rule that took them puts them
- * back.
+ * Victims without which the quotas allow the incoming work. They are removed from the tree; the rule that took them
+ * restores them.
  */
 export interface QuotaAttempt<Candidate extends QuotaVictimCandidate> {
   readonly victims: QuotaChoice<Candidate>[];
@@ -153,9 +153,9 @@ export type QuotaSearch<Candidate extends QuotaVictimCandidate> = Search<
 >;
 
 /**
- * The search over the attempts of a rule. From the last but one to the first, it puts back every victim without which
- * the work still fits. Since more victims never make it fit worse, the list is minimal by inclusion. Where the work
- * must stay inside its guarantee, that is part of fitting.
+ * The search over the attempts of a rule. From the last victim but one to the first, it restores every victim without
+ * which the work still fits. More victims never make the fit worse, so the list is minimal by inclusion. If the work
+ * must stay inside its guarantee, that is a part of fitting.
  */
 export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   search: VictimSearch<Candidate>,
@@ -179,7 +179,7 @@ export const quotaSearch = <Candidate extends QuotaVictimCandidate>(
   },
 });
 
-/** Ends a search: puts its victims back into the tree. */
+/** Ends a search by restoring its victims in the tree. */
 export function restore<Candidate extends QuotaVictimCandidate>(
   tree: QuotaTree,
   victims: readonly QuotaChoice<Candidate>[],

@@ -56,7 +56,7 @@ function isWithinGuarantee({ teamUse }: World, team: TeamName, request: Amount):
 
 interface VolcanoChoice {
   readonly victims: readonly Attempt[];
-  /** Whether every smaller set of victims was tried. */
+  /** True: every smaller set of victims was tried. */
   readonly isSmallest: boolean;
 }
 
@@ -73,7 +73,7 @@ const searchOn = (batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Search<
 });
 
 /**
- * Maximum number of sets that are tried on one node: all sets of up to twelve attempts, and the smallest sets of more.
+ * Maximum number of sets tried on one node: all sets of up to twelve attempts, and the smallest sets of more attempts.
  */
 const TRIES_MAX = 4096;
 
@@ -99,7 +99,7 @@ function* choicesOn(batch: Batch, preemptor: QueueBucket, slot: NodeSlot): Gener
     }
   }
   if (left > 0) return;
-  // There are too many sets to try all: victims are added one by one until the request fits.
+  // There are too many sets to try all, so victims are added one by one until the request fits.
   for (let count = 1; count <= donors.length; count++) yield { victims: donors.slice(0, count), isSmallest: false };
 }
 
@@ -132,8 +132,8 @@ function couldUndo(world: World, { request: { team } }: QueueBucket, { workloadI
 }
 
 /**
- * Whether the team holds more than its guarantee of a requested resource, and no team above it, below the lowest common
- * ancestor of both, holds only what it is guaranteed.
+ * Whether the team exceeds its guarantee for a requested resource, and every team above it, below the lowest common
+ * ancestor of both, also holds more than its guarantee.
  */
 function mayGive(world: World, preemptor: QueueBucket, attempt: Attempt): boolean {
   const { spec } = workloadOf(world, attempt.workloadId);

@@ -1,4 +1,4 @@
-/** Worlds for tests of victim selection: a quota tree with admitted work in it, and work that comes in. */
+/** Worlds for tests of victim selection: a quota tree with admitted work, and an incoming request. */
 import fc from "fast-check";
 import { QuotaTree, type QuotaSpec } from "../../../quota/tree.ts";
 import type { Incoming, PreemptionRights, QuotaVictimCandidate, VictimSearch } from "../victims.ts";
