@@ -91,7 +91,7 @@ function checkVictim(
   { plan, victim, atMs, wasAsked: asked, isNominated }: Taken,
 ): void {
   const { attemptId, keeps } = victim;
-  findings.expect(asked, () => `${attemptId} is a victim and is not asked to leave`);
+  findings.expect(asked, () => `${attemptId} is a victim and gets no stop request`);
   // If nominations are forgotten, the preemptor asks again for the place that the plan found.
   findings.expect(
     victim.moves !== true || keeps > 0 || isNominated || rulesOf(state.policy).eviction.nominations !== "kept",

@@ -109,7 +109,7 @@ function checkCommitment(findings: Findings, state: ReadonlyState): void {
       const staying = (held.accelerators.get(index) ?? 0) - (held.terminating.get(index) ?? 0);
       findings.expect(
         staying + milli <= 1000,
-        () => `accelerator ${index} of ${id} is promised, and held by who was not asked to leave`,
+        () => `accelerator ${index} of ${id} is nominated, and held by work that is not terminating`,
       );
       const terminating = held.slices.terminating.get(index) ?? [];
       const slices = (held.slices.held.get(index) ?? []).filter((slice) => !terminating.includes(slice));
@@ -188,7 +188,7 @@ function checkAttemptPhase(findings: Findings, state: ReadonlyState, attempt: At
   const { launchAtMs } = attempt;
   findings.expect(
     launchAtMs === undefined || (phase === "launching" && launchAtMs > nowMs),
-    () => `${id} is ${phase} and kept back until ${launchAtMs}`,
+    () => `${id} is ${phase} and waits for its launch until ${launchAtMs}`,
   );
   findings.expect(startedAtMs === null || startedAtMs >= placedAtMs, () => `${id} started before it was placed`);
   findings.expect(

@@ -123,7 +123,7 @@ const ofPlans: readonly Mutant[] = [
           { node: nodeId("n1"), accelerators: "1" },
         ],
       }),
-    /is promised, and held by who was not asked to leave/,
+    /is nominated, and held by work that is not terminating/,
   ],
   [
     "a promise of too few workers",
@@ -246,7 +246,7 @@ describe("checkBatch", () => {
 
   it("finds an eviction without a plan, a plan that is not carried out, and one for nobody", () => {
     expect(bent(without("evictionPlanned"))).toMatch(/w2.1 is evicted and no plan names it/);
-    expect(bent(without("gangShrinkRequested"))).toMatch(/w2.1 is a victim and is not asked to leave/);
+    expect(bent(without("gangShrinkRequested"))).toMatch(/w2.1 is a victim and gets no stop request/);
     expect(bent(without("placementNominated"))).toMatch(/work was evicted for w3 task 0, which got no place/);
   });
 

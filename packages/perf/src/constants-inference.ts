@@ -52,7 +52,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     value: 0.446,
     unit: "share of the rate of a dense product",
     range: [0.2, 1],
-    meaning: "Products of routed experts, which are small and uneven, against dense ones.",
+    meaning: "Rate of the products of routed experts, which are small and uneven, relative to dense ones.",
   },
   attentionEfficiency: {
     value: 1.1,
@@ -64,7 +64,7 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     value: 25,
     unit: "µs per layer",
     range: [4, 80],
-    meaning: "What a layer costs with no work in it: dependent small kernels inside a captured graph.",
+    meaning: "Minimum time of a layer: dependent small kernels inside a captured graph.",
   },
   expertLayerFloorUs: {
     value: 54.9,
@@ -76,26 +76,26 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     value: 249,
     unit: "µs per layer",
     range: [60, 500],
-    meaning: "Host time to launch a layer's kernels one by one where the engine captures no graphs.",
+    meaning: "Host time to launch a layer's kernels one by one, in engines without captured graphs.",
   },
   eagerHostFactor: {
     value: 13.3,
     unit: "factor",
     range: [1, 20],
-    meaning: "Host work per step and sequence of engines without captured graphs (before 2024), against today's.",
+    meaning:
+      "Host work per step and sequence of engines without captured graphs (before 2024), relative to current engines.",
   },
   eagerMatmulShare: {
     value: 0.69,
     unit: "share",
     range: [0.4, 1],
-    meaning: "Matrix rate of engines without captured graphs, against today's.",
+    meaning: "Matrix rate of engines without captured graphs, relative to current engines.",
   },
   attentionRankSkew: {
     value: 0.38,
     unit: "share",
     range: [0, 1],
-    meaning:
-      "What the busiest of several attention-data ranks has to do beyond the mean; all wait for it before the experts.",
+    meaning: "Extra work of the busiest attention-data rank above the mean; all ranks wait for it before the experts.",
   },
   collectiveLatencyUs: {
     value: 15,
@@ -126,40 +126,40 @@ export const inferenceConstants: Readonly<Record<InferenceConstantName, FittedCo
     unit: "share",
     range: [0.3, 1],
     meaning:
-      "Floor of a layer in an engine that compiles fused kernels (TensorRT-LLM), against one that runs PyTorch's.",
+      "Minimum time of a layer in an engine with compiled fused kernels (TensorRT-LLM), relative to an engine with PyTorch kernels.",
   },
   expertChoiceExponent: {
     value: 0.868,
     unit: "exponent",
     range: [0.6, 1],
     meaning:
-      "Tokens of a step choose experts as if there were tokens to this power of them: neighbours and popular experts repeat.",
+      "n tokens of a step choose as many different experts as n to this power random tokens would: similar tokens choose the same experts.",
   },
   frontEndMs: {
     value: 10,
     unit: "ms per request",
     range: [10, 150],
-    meaning:
-      "Before and after the engine, on the way to the first token: HTTP, tokenisation, scheduling, the first write.",
+    meaning: "Time outside the engine until the first token: HTTP, tokenisation, scheduling, the first write.",
   },
   firstTokenSteps: {
     value: 7.27,
     unit: "decoding steps",
     range: [0, 8],
-    meaning: "Steps between the arrival of a request and the step that begins its prompt, and until its token is sent.",
+    meaning:
+      "Steps from the arrival of a request to the step that begins its prompt, plus steps until its first token is sent.",
   },
   stepSpread: {
     value: 0.092,
     unit: "natural logarithm",
     range: [0.03, 0.6],
     meaning:
-      "Distance from a predicted time per token within which four of five left-out measurements lie, per point of doubt.",
+      "Half-width of the 80% interval of the time per token, per point of distance, fitted to left-out measurements.",
   },
   firstTokenSpread: {
     value: 0.33,
     unit: "natural logarithm",
     range: [0.05, 1.5],
-    meaning: "The same for the time to the first token.",
+    meaning: "Half-width of the 80% interval of the time to the first token, per point of distance.",
   },
 };
 

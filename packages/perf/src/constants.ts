@@ -39,21 +39,21 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     prior: 0.85,
     range: [0.6, 1],
     unit: "share of the best measured product",
-    meaning: "What 16-bit linear layers reach before their operands' traffic.",
+    meaning: "Rate of 16-bit linear layers, without the traffic of their operands.",
   },
   matmulShareFp8: {
     value: 0.882,
     prior: 0.8,
     range: [0.5, 1],
     unit: "share of the best measured product",
-    meaning: "What 8-bit linear layers reach before their operands' traffic.",
+    meaning: "Rate of 8-bit linear layers, without the traffic of their operands.",
   },
   matmulShareFp4: {
     value: 0.738,
     prior: 0.7,
     range: [0.3, 1],
     unit: "share of the best measured product",
-    meaning: "What 4-bit linear layers reach before their operands' traffic.",
+    meaning: "Rate of 4-bit linear layers, without the traffic of their operands.",
   },
   tflopsPerWatt: {
     value: 1.14,
@@ -82,7 +82,7 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     range: [15, 250],
     unit: "TFLOP/s",
     meaning:
-      "Where kernels of an earlier generation run attention: the rate is the geometric mean of this and the best product.",
+      "Rate of attention with kernels of an earlier accelerator generation: the model uses the geometric mean of this and the best product.",
   },
   unfusedPasses: {
     value: 6.57,
@@ -96,7 +96,7 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     prior: 1,
     range: [0.3, 4],
     unit: "passes over the activations",
-    meaning: "Element-wise work, against each tensor read and written once.",
+    meaning: "Element-wise work, relative to reading and writing each tensor once.",
   },
   routingPasses: {
     value: 11.4,
@@ -110,7 +110,7 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     prior: 8,
     range: [2, 40],
     unit: "µs per kernel",
-    meaning: "Host time per kernel, synchronisation with the host included.",
+    meaning: "Host time per kernel, including synchronisation with the host.",
   },
   scaleUpShare: {
     value: 0.665,
@@ -145,14 +145,14 @@ export const trainingConstants: Readonly<Record<TrainingConstantName, FittedCons
     prior: 0.7,
     range: [0, 1],
     unit: "share of the window",
-    meaning: "Compute behind which gradients and weights can travel.",
+    meaning: "Share of the compute that can hide the transfer of gradients and weights.",
   },
   overlapSlowdown: {
     value: 0.253,
     prior: 0.15,
     range: [0, 1],
     unit: "share of the hidden time",
-    meaning: "What hidden communication costs the compute that it shares units and memory with.",
+    meaning: "Slowdown of compute by communication that runs beside it and shares its units and memory.",
   },
   jitter: {
     value: 0.00477,
@@ -195,14 +195,14 @@ export const memoryConstants: Readonly<Record<MemoryConstantName, FittedConstant
     prior: 1.05,
     range: [1, 1.3],
     unit: "times the tensors",
-    meaning: "Memory that an allocator holds beyond its peak of tensors: fragmentation.",
+    meaning: "Memory that an allocator holds beyond the peak of its tensors (fragmentation).",
   },
   memorySpread: {
     value: 0.08,
     prior: 0.1,
     range: [0.02, 0.3],
     unit: "σ, log",
-    meaning: "Error of the estimate that decides how sharply the probability of running out of memory turns.",
+    meaning: "Error of the memory estimate: sets how steeply the probability of running out of memory rises.",
   },
 };
 
@@ -224,18 +224,19 @@ export const intervalConstants: Readonly<Record<"spread" | "doubt" | "distance",
     value: 0.06,
     range: [0.02, 0.3],
     unit: "half-width, log",
-    meaning: "What remains where nothing is doubtful: equal configurations differ by 5.6% between publications.",
+    meaning: "Width for a run like a measured one: equal configurations differ by 5.6% between publications.",
   },
   doubt: {
     value: 0.5,
     range: [0, 1.5],
     unit: "half-width per share of the step",
-    meaning: "Doubt about the part of a step that is exchange, waiting, routing and launching.",
+    meaning: "Extra width for the share of a step that is exchange, waiting, routing and launching.",
   },
   distance: {
     value: 0.12,
     range: [0, 0.5],
     unit: "half-width per point of distance",
-    meaning: "Doubt about runs unlike those that were measured: machine, framework, family, precision, scale.",
+    meaning:
+      "Extra width for a run that differs from all measured runs in machine, framework, family, precision or scale.",
   },
 };

@@ -13,19 +13,19 @@ const values = {
   errorCount: z
     .number()
     .nullable()
-    .meta({ description: "Uncorrected memory errors since the driver was loaded; not known of AMD's cards." }),
+    .meta({ description: "Uncorrected memory errors since the driver was loaded; unknown for AMD's cards." }),
 };
 
 export const acceleratorReading = z
   .object({
-    index: count.meta({ description: "Of the node." }),
+    index: count.meta({ description: "Index of the accelerator on its node." }),
     ...values,
     fault: z
       .string()
       .nullable()
-      .meta({ description: "An error that the tool reports instead of a value, or that it no longer lists the card." }),
+      .meta({ description: "Why there is no value: an error of the tool, or the tool no longer lists the card." }),
   })
-  .meta({ id: "AcceleratorReading", description: "null: the tool does not tell it." });
+  .meta({ id: "AcceleratorReading", description: "null: the tool does not report it." });
 
 export const nodeReadings = z
   .object({
@@ -33,9 +33,15 @@ export const nodeReadings = z
     source: z
       .enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"])
       .nullable()
-      .meta({ description: "The tool; null: the node has none, such as one with declared slots." }),
-    atMs: instantMs.nullable().meta({ description: "When the tool was last asked; null: not since the start." }),
-    problem: z.string().nullable().meta({ description: "Why there are no readings; null: there are, or no tool." }),
+      .meta({
+        description:
+          "Name of the tool that reads the accelerators; null: the node has none, for example a node with declared slots.",
+      }),
+    atMs: instantMs.nullable().meta({ description: "Time of the last reading; null: none since the start." }),
+    problem: z
+      .string()
+      .nullable()
+      .meta({ description: "Why there are no readings; null: there are readings, or the node has no tool." }),
     accelerators: z.array(acceleratorReading),
   })
   .meta({ id: "NodeReadings" });
@@ -44,15 +50,15 @@ export const nodeReadingsPage = pageOf(nodeReadings, "NodeReadingsPage");
 export const nodeReadingsQuery = pageQuery;
 
 const historyPoint = z.object({
-  atMs: instantMs.meta({ description: "Of the newest of its readings." }),
-  readings: count.meta({ description: "Readings that the point stands for; values are their means." }),
+  atMs: instantMs.meta({ description: "Time of the newest reading." }),
+  readings: count.meta({ description: "Number of readings in this point; values are their means." }),
   ...values,
 });
 
 export const acceleratorHistory = z
   .object({
     index: count,
-    points: z.array(historyPoint).meta({ description: "Oldest first; older points stand for wider spans." }),
+    points: z.array(historyPoint).meta({ description: "Oldest first; older points cover longer periods." }),
   })
   .meta({ id: "AcceleratorHistory" });
 

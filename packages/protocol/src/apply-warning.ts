@@ -3,14 +3,14 @@ import { z } from "zod";
 
 export const applyWarning = z
   .object({
-    team: z.string().optional().meta({ description: "The team whose quotas or work it is about." }),
-    pool: z.string().optional().meta({ description: "The pool whose declaration is odd." }),
+    team: z.string().optional().meta({ description: "The team with the quotas or the work in question." }),
+    pool: z.string().optional().meta({ description: "The pool with the declaration in question." }),
     message: z.string(),
   })
   .meta({
     id: "ApplyWarning",
     description:
-      "Quotas that contradict each other, promise more than the fleet has, name what no pool has or come on top of others under the policy, a pool that is spares alone, work that runs where its data may no longer be worked on, or work whose deadline is over, or nearer than its walltime is long.",
+      "Warnings: quotas that contradict each other, exceed the fleet, name a type that no pool has, or add up along the tree under the policy; a pool of hot spares only; running work in a pool that no longer admits its data rule; a deadline that is over, or closer than the walltime.",
   });
 
 export type ApplyWarning = z.output<typeof applyWarning>;

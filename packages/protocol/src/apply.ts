@@ -68,11 +68,14 @@ export const applyChange = z
     kind: z.enum(["site", "pool", "team", "workload", "calendar", "schedule"]),
     name: z.string(),
     action: z.enum(["created", "changed", "unchanged"]),
-    workloadId: z.string().nullable().meta({ description: "For workloads; null where a dry run would create one." }),
-    notices: notices.meta({ description: "For workloads that are or would be created; absent: nothing." }),
+    workloadId: z
+      .string()
+      .nullable()
+      .meta({ description: "Id of the workload; null where a dry run would create it." }),
+    notices: notices.meta({ description: "Warnings about a workload that is or would be created; absent: none." }),
     forecast: submissionForecast.optional().meta({
       description:
-        "With `forecast`, of work that would be created: what would become of it, after what comes before it.",
+        "With `forecast`: the predicted start of the workload that would be created, after the workloads before it in the request.",
     }),
   })
   .meta({ id: "ApplyChange" });
@@ -84,9 +87,12 @@ export const applyPlan = z
     warnings: z
       .array(applyWarning)
       .optional()
-      .meta({ description: "Taken as declared, but odd; left out: nothing is." }),
+      .meta({ description: "Warnings about accepted documents; absent: none." }),
   })
-  .meta({ id: "ApplyPlan", description: "What was done, or, with `dryRun`, what would be." });
+  .meta({
+    id: "ApplyPlan",
+    description: "Changes, one for each document; with `dryRun`, the changes that would be made.",
+  });
 
 export type ApplyRequest = z.output<typeof applyRequest>;
 export type ApplyRequestInput = z.input<typeof applyRequest>;

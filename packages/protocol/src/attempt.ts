@@ -6,11 +6,10 @@ export const workerAllocation = z
   .object({
     node: z.string(),
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6".' }),
-    slice: count
-      .optional()
-      .meta({ description: "First memory slice of its part of the accelerator; absent: it has none." }),
+    slice: count.optional().meta({ description: "First memory slice of its MIG slice; absent: it has no MIG slice." }),
     shareMilli: count.optional().meta({
-      description: "Thousandths of its accelerator that its accelerator memory is; absent: it asked for none.",
+      description:
+        "Accelerator memory of the worker in thousandths of the accelerator's memory; absent: none was requested.",
     }),
     taskGroup: count
       .optional()
@@ -29,10 +28,7 @@ export const stopReason = z.enum([
   "moved",
   "incomplete",
 ]);
-const said = z
-  .string()
-  .optional()
-  .meta({ description: "Reason, in the words of its reporter; absent: none was given." });
+const said = z.string().optional().meta({ description: "Reason as its reporter stated it; absent: none was given." });
 
 export const closedBy = z
   .discriminatedUnion("kind", [
@@ -76,9 +72,11 @@ export const prediction = z
   .object({
     durationMs: count,
     runs: count.meta({ description: "Number of earlier runs of its kind behind the prediction." }),
-    corrections: count.optional().meta({ description: "How often it exceeded its prediction and got a new one." }),
+    corrections: count
+      .optional()
+      .meta({ description: "Number of times that the attempt exceeded its prediction and got a new one." }),
   })
-  .meta({ id: "Prediction", description: "Run time assumed for plans; it is stopped only at its walltime." });
+  .meta({ id: "Prediction", description: "Run time assumed for plans; the attempt is stopped only at its walltime." });
 
 const attemptCommon = {
   id: z.string(),
@@ -96,7 +94,7 @@ const activeFields = {
   progress: progress.nullable(),
   launchAtMs: instantMs.optional().meta({
     description:
-      "Time at which it is launched after its back-off; it keeps its place until then. Absent: it was launched.",
+      "Time at which the attempt is launched after its back-off; it keeps its place until then. Absent: it was launched.",
   }),
   utilization: z
     .object({

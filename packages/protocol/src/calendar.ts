@@ -11,9 +11,12 @@ const drainedAttempt = z
     workloadId: z.string(),
     name: z.string(),
     team: z.string(),
-    accelerators: z.number().nonnegative().meta({ description: "That it holds on the window's nodes." }),
+    accelerators: z
+      .number()
+      .nonnegative()
+      .meta({ description: "Accelerators that the attempt holds on the window's nodes." }),
     askedAtMs: instantMs.meta({
-      description: "When it is asked to stop, early enough for its checkpoint and its grace.",
+      description: "When the attempt is stopped, early enough for its checkpoint and its grace period.",
     }),
     isStopping: z.boolean(),
   })
@@ -23,13 +26,16 @@ const windowUse = z
   .object({
     nodeCount: count,
     acceleratorCount: count,
-    heldFor: z.number().nonnegative().meta({ description: "Accelerators held by work for which it is kept." }),
+    heldFor: z
+      .number()
+      .nonnegative()
+      .meta({ description: "Accelerators held by work for which the window is reserved." }),
     drained: z
       .array(drainedAttempt)
-      .meta({ description: "What is asked to stop for it, the next first; at most 20 of them." }),
+      .meta({ description: "Attempts that are stopped for the window, the next first; at most 20." }),
     drainedCount: count,
     completionCount: count.meta({
-      description: "Other attempts on its nodes that are over before, by their walltimes.",
+      description: "Number of other attempts on its nodes that end before the window, by their walltimes.",
     }),
   })
   .meta({ id: "WindowUse" });
@@ -37,9 +43,9 @@ const windowUse = z
 export const calendarItem = z
   .object({
     entry: calendarEntry,
-    nodes: z.array(z.string()).optional().meta({ description: "Those chosen for a reservation by amount." }),
-    begun: z.literal(true).optional().meta({ description: "Its time has come." }),
-    use: windowUse.optional().meta({ description: "Who is on the window's nodes now; absent of tariffs." }),
+    nodes: z.array(z.string()).optional().meta({ description: "Nodes chosen for a reservation by amount." }),
+    begun: z.literal(true).optional().meta({ description: "The entry is active now." }),
+    use: windowUse.optional().meta({ description: "Attempts on the window's nodes now; absent for tariffs." }),
     sentence: z.string(),
   })
   .meta({ id: "CalendarItem" });

@@ -7,14 +7,14 @@ const idleBlocks = z
     acceleratorType: z.string(),
     nodesByIdle: z
       .array(z.object({ idle: count, nodes: count }))
-      .meta({ description: "Nodes that take work, by how many idle accelerators they have." }),
+      .meta({ description: "Number of schedulable nodes, by their number of idle accelerators." }),
   })
   .meta({ id: "IdleBlocks" });
 
 export const defragmentation = z
   .object({
     isInForce: z.boolean().meta({
-      description: "Whether the policy in force moves anything for it; if not, usual bounds were tried.",
+      description: "Whether the active policy defragments; if not, the plan uses default bounds.",
     }),
     bounds: z.object({ movesPerHour: count, restMs: count, lossPerPairMs: count }),
     moves: z
@@ -27,11 +27,16 @@ export const defragmentation = z
           accelerators: count,
           from: z.string(),
           to: z.string(),
-          pairsGathered: count.meta({ description: "Pairs of idle accelerators more that lie on one node." }),
-          lostAcceleratorMs: z.number().meta({ description: "Work done again, in accelerators times milliseconds." }),
+          pairsGathered: count.meta({
+            description: "Increase of the number of pairs of idle accelerators on one node.",
+          }),
+          lostAcceleratorMs: z.number().meta({ description: "Repeated work, in accelerator-milliseconds." }),
         }),
       )
-      .meta({ description: "In the order in which they would be made, whatever the hour and whoever waits." }),
+      .meta({
+        description:
+          "Migrations in the order in which they would be made, without regard to periods and waiting requests.",
+      }),
     before: z.array(idleBlocks),
     after: z.array(idleBlocks),
     sentence: z.string(),

@@ -116,7 +116,7 @@ export const event = z
     fact("hotSpareReleased", {
       nodeId: z.string(),
       reason: z.enum(["taken", "lost", "drained", "calendar", "fewer"]),
-      workloadId: z.string().nullable().meta({ description: "For whom it was taken." }),
+      workloadId: z.string().nullable().meta({ description: "Workload that got the place." }),
     }),
     fact("teamDefined", { team: teamSpec }),
     fact("teamRemoved", { team: z.string() }),
@@ -213,12 +213,17 @@ export const event = z
     fact("progressEstimated", {
       estimates: z
         .array(z.tuple([z.string(), count, count]))
-        .meta({ description: "Attempt, step, total steps, where the expected end moved by more than a tenth." }),
+        .meta({
+          description:
+            "[attempt, step, total steps] of each attempt with an expected end that moved by more than a tenth.",
+        }),
     }),
     fact("idleChanged", {
       changes: z
         .array(z.tuple([z.string(), instantMs.nullable()]))
-        .meta({ description: "Attempt, and since when its accelerators are idle; null: one of them is busy again." }),
+        .meta({
+          description: "[attempt, time since which its accelerators are idle]; null: one of them is busy again.",
+        }),
     }),
     fact("progressRecorded", {
       attemptId: z.string(),

@@ -33,10 +33,8 @@ export const fleet = z
 export const nodeHolder = z
   .object({
     accelerators: z.string().meta({ description: 'Indices as ranges: "0-3,6"; empty for a worker without any.' }),
-    slice: count
-      .optional()
-      .meta({ description: "First memory slice of its part of the accelerator; absent: it has none." }),
-    profile: z.string().optional().meta({ description: "The MIG profile of that part." }),
+    slice: count.optional().meta({ description: "First memory slice of its MIG slice; absent: it has no MIG slice." }),
+    profile: z.string().optional().meta({ description: "The MIG profile of the slice." }),
     attemptId: z.string(),
     worker: count.meta({ description: "Rank." }),
     workloadId: z.string(),
@@ -55,7 +53,7 @@ export const node = z
     acceleratorType: z.string(),
     acceleratorsChanged: z.literal(true).optional().meta({
       description:
-        "Other accelerators were found than it was recorded with: nothing new is placed here until it is empty and takes them over. Absent: as recorded.",
+        "Accelerators that were found and differ from the recorded ones: nothing new is placed on the node until it is empty and takes them over. Absent: as recorded.",
     }),
     acceleratorCount: count,
     freeAccelerators: z.string().meta({ description: "Free indices, as ranges." }),
@@ -92,7 +90,8 @@ export const nodeAccepted = z.object({ nodeId: z.string() }).meta({ id: "NodeAcc
 export const drainRequest = z
   .strictObject({
     running: z.enum(["wait", "requeue"]).default("wait").meta({
-      description: "`wait` lets what runs there finish; `requeue` stops it with its grace and queues it again.",
+      description:
+        "`wait`: running work finishes; `requeue`: running work is stopped with its grace period and queued again.",
     }),
   })
   .meta({ id: "DrainRequest" });
@@ -102,7 +101,7 @@ export const noticeRequest = z
     goneAtMs: integer(0, INSTANT_MS_MAX).optional().meta({ description: "The time at which the node leaves." }),
     inMs: integer(0, limits.DURATION_MS_MAX)
       .optional()
-      .meta({ description: "Instead of `goneAtMs`: this long after the control plane accepts the request." }),
+      .meta({ description: "Instead of `goneAtMs`: time from the acceptance of the request." }),
     reason: names.reason.optional(),
   })
   .refine(({ goneAtMs, inMs }) => (goneAtMs === undefined) !== (inMs === undefined), {

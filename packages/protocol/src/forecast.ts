@@ -9,11 +9,8 @@ import { policyChoice } from "./policy.ts";
 import { verdict } from "./verdict.ts";
 import { notices, workloadSummary } from "./workload.ts";
 
-const sentence = z.string().meta({ description: "The same as a sentence." });
-const group = z
-  .string()
-  .optional()
-  .meta({ description: "The task group of the gang that is meant; absent: the gang has none." });
+const sentence = z.string().meta({ description: "The change as a sentence." });
+const group = z.string().optional().meta({ description: "The task group of the gang; absent: the gang has none." });
 const fromTo = { from: count, to: count };
 
 export const change = z
@@ -106,7 +103,7 @@ export const change = z
       name: z.string(),
       window: z.enum(["maintenance", "reservation"]),
       fromMs: instantMs.meta({ description: "Its start." }),
-      toMs: instantMs.meta({ description: "Its new start; the duration stays." }),
+      toMs: instantMs.meta({ description: "New start of the window; the duration stays." }),
       sentence,
     }),
     z.object({ kind: z.literal("fewerHotSpares"), pool: z.string(), ...fromTo, sentence }),
@@ -119,7 +116,7 @@ export const change = z
     z.object({
       kind: z.literal("afterEnds"),
       count: count.meta({ description: "Running attempts, earliest expected end first." }),
-      workloadId: z.string().meta({ description: "The attempt that ends last of them." }),
+      workloadId: z.string().meta({ description: "The attempt with the latest end." }),
       expectedAtMs: instantMs,
       sentence,
     }),
@@ -153,7 +150,8 @@ export const startingChange = z.object({ change, start: wouldStart }).meta({ id:
 export const startingChanges = z
   .object({
     items: z.array(startingChange).meta({
-      description: "For each kind of change, the smallest that starts it now; the cheapest kind first. Each was tried.",
+      description:
+        "For each kind of change, the smallest that starts it now; the cheapest kind first. Each change was simulated.",
     }),
   })
   .meta({ id: "StartingChanges" });
@@ -182,9 +180,10 @@ export const startEstimate = z
           runningCount: count.meta({ description: "Number of running attempts." }),
           byProgressCount: count.meta({ description: "Those of them that report progress." }),
           unknownCount: count.meta({
-            description: "Of the others, those of a family and size without a completed run.",
+            description:
+              "Number of running attempts that report no progress and have no completed run of their family and size.",
           }),
-          byWalltimeCount: count.meta({ description: "Of these, those with a walltime." }),
+          byWalltimeCount: count.meta({ description: "Number of `unknownCount` attempts with a walltime." }),
           similarRunCount: count.meta({ description: "Completed runs of the families and sizes of running work." }),
         })
         .optional()
@@ -295,13 +294,13 @@ const timelineSample = z
     atMs: instantMs,
     heldAccelerators: z.number().meta({ description: "Allocated, on nodes that have not left." }),
     usableAccelerators: count.meta({
-      description: "Of schedulable nodes, and what is allocated on draining ones.",
+      description: "Accelerators of schedulable nodes, and the allocated ones of draining nodes.",
     }),
     waitingWorkloads: count,
     waitingTasks: count.meta({ description: "Number of tasks of arrays, plus 1 for each other workload." }),
     waitingAccelerators: z.number(),
     startedWorkloads: count.meta({
-      description: "Of the work that waited at the beginning: what has started by then, wholly or partly.",
+      description: "Number of workloads that waited at the beginning and have started by then, wholly or partly.",
     }),
     startedTasks: count,
     heldByTeam: z.record(z.string(), z.number()),
@@ -311,9 +310,9 @@ const timelineSample = z
 const timeline = z
   .object({
     samples: z.array(timelineSample),
-    evictions: count.meta({ description: "Attempts preempted, or shrunk, for others." }),
+    evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
     interruptions: count.meta({
-      description: "Workloads that ran at the beginning and are stopped or lost before their end, to run again.",
+      description: "Workloads that ran at the beginning, are stopped or lost before their end, and run again.",
     }),
     lostAcceleratorMs: z.number().meta({ description: "Repeated work in accelerator-time." }),
   })

@@ -5,23 +5,25 @@ import { evictionPlan } from "./event.ts";
 
 export const historyItem = z
   .object({
-    sequence: z.int().positive().meta({ description: "Of the event that records it." }),
+    sequence: z.int().positive().meta({ description: "Sequence number of the event." }),
     atMs: instantMs,
     sentence: z.string(),
     attemptIds: z
       .array(z.string())
-      .meta({ description: "Those of its attempts that it is about; none: the workload." }),
-    plan: evictionPlan.optional().meta({ description: "Whose place was taken for whom; absent: nobody's." }),
+      .meta({ description: "Attempts of the workload in the event; empty: the event is about the workload." }),
+    plan: evictionPlan
+      .optional()
+      .meta({ description: "The preempted workload and the workload that got its place; absent: no preemption." }),
   })
   .meta({ id: "HistoryItem" });
 
 export const workloadHistory = z
   .object({
-    items: z.array(historyItem).meta({ description: "In their order." }),
+    items: z.array(historyItem).meta({ description: "Oldest first." }),
     attempts: z
       .array(z.object({ id: z.string(), task: count, number: count }))
-      .meta({ description: "Its attempts that the events name." }),
-    isCut: z.boolean().meta({ description: "Its beginning is too long ago to be read." }),
+      .meta({ description: "Attempts of the workload that the events name." }),
+    isCut: z.boolean().meta({ description: "The oldest events of the workload are no longer available." }),
   })
   .meta({ id: "WorkloadHistory" });
 

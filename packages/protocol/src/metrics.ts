@@ -3,7 +3,7 @@ import { z } from "zod";
 import { pageOf, pageQuery, queryInteger } from "./page.ts";
 import { count, instantMs, names } from "@headroom/spec";
 
-const reports = count.meta({ description: "Reports that the point stands for; values are their means." });
+const reports = count.meta({ description: "Number of reports in this point; values are their means." });
 
 export const attemptMetrics = z
   .object({
@@ -16,7 +16,7 @@ export const attemptMetrics = z
           .array(
             z.object({
               problem: z.string(),
-              expected: z.string().meta({ description: "A line that would be accepted." }),
+              expected: z.string().meta({ description: "Example of a valid line." }),
               line: z.string().meta({ description: "The first such line, cut, without control characters." }),
               worker: count.nullable().meta({
                 description: "Rank of the worker; null: unknown, because the workers of a gang share the file.",
@@ -31,13 +31,13 @@ export const attemptMetrics = z
     progress: z
       .array(
         z.object({
-          atMs: instantMs.meta({ description: "Of the newest of its reports." }),
+          atMs: instantMs.meta({ description: "Time of the newest report." }),
           step: count,
           reports,
           metrics: z.record(z.string(), z.number()),
         }),
       )
-      .meta({ description: "Oldest first; the newest points are single reports, older ones stand for wider spans." }),
+      .meta({ description: "Oldest first; the newest points are single reports, older points cover longer periods." }),
     utilization: z.array(
       z.object({
         atMs: instantMs,
@@ -58,12 +58,14 @@ const METRICS_POINTS_MAX = 600;
 const INSTANT_MAX_MS = 253_402_300_799_999;
 
 export const metricsQuery = pageQuery.extend({
-  attempt: names.opaqueId.optional().meta({ description: "Of this attempt alone." }),
+  attempt: names.opaqueId.optional().meta({ description: "Only this attempt." }),
   fromMs: queryInteger(0, INSTANT_MAX_MS).optional(),
   toMs: queryInteger(0, INSTANT_MAX_MS).optional(),
   points: queryInteger(1, METRICS_POINTS_MAX)
     .optional()
-    .meta({ description: `The most points of a series, ${METRICS_POINTS_DEFAULT} by default; neighbours are merged.` }),
+    .meta({
+      description: `Maximum number of points in a series, ${METRICS_POINTS_DEFAULT} by default; neighbours are merged.`,
+    }),
 });
 
 /** Attempts in the order of their first reports. */

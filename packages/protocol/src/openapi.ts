@@ -153,7 +153,7 @@ function parameters(operation: Operation): Json[] {
     in: "header",
     required: false,
     description:
-      "For whom the request acts, with the token: whose limits, shares and reservations hold. Left out: `token`. A browser acts for whoever asked for its link.",
+      "The user of the request, for clients with the token: limits, shares and reservations of this user apply. Left out: `token`. A browser acts as the user who requested its link.",
     schema: userSchema,
   };
   return [
@@ -176,7 +176,7 @@ function answerOf(operation: Operation, components: Components): Json {
   const schema = components.reference(operation.response, "output");
   return operation.stream
     ? {
-        description: "A stream, one item a line.",
+        description: "A stream, one item on each line.",
         content: { "application/x-ndjson": { schema }, "text/event-stream": { schema } },
       }
     : { description: "Done.", content: { "application/json": { schema } } };

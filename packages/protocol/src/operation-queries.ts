@@ -13,8 +13,15 @@ export const queueQuery = pageQuery.extend({
 
 export const workloadQuery = queueQuery.extend({
   phase: workloadPhase.optional(),
-  actor: z.string().min(1).max(limits.SEARCH_CHARS_MAX).optional().meta({ description: "Who submitted it." }),
-  node: names.opaqueId.optional().meta({ description: "A node on which an attempt of it is or was, as far as kept." }),
+  actor: z
+    .string()
+    .min(1)
+    .max(limits.SEARCH_CHARS_MAX)
+    .optional()
+    .meta({ description: "User who submitted the workload." }),
+  node: names.opaqueId
+    .optional()
+    .meta({ description: "A node of its active attempts or of its ended attempts that are kept." }),
   submittedFromMs: queryInteger(0, 999_999_999_999_999).optional(),
   order: z.enum(["newest", "oldest"]).optional(),
 });
@@ -38,5 +45,5 @@ export const eventQuery = z.strictObject({
       queryInteger(1, 999_999_999_999_999),
     ])
     .optional()
-    .meta({ description: "First sequence wanted, default 1; `next`: only events that are yet to come." }),
+    .meta({ description: "First sequence number, default 1; `next`: only future events." }),
 });

@@ -162,7 +162,7 @@ export const operations = {
   }),
   rerunWorkload: operation(
     "POST /v1/workloads/{id}/rerun",
-    "Run the tasks of an ended workload again that did not succeed",
+    "Run the unsuccessful tasks of an ended workload again",
     workloadAccepted,
     {
       permission: "workloads.write",
@@ -181,25 +181,25 @@ export const operations = {
       ],
     },
   ),
-  explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why it waits, in numbers", verdict, {
+  explainWorkload: operation("GET /v1/workloads/{id}/verdict", "Why a workload waits, with numbers", verdict, {
     permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload"],
   }),
   startingChanges: operation(
     "GET /v1/workloads/{id}/changes",
-    "The smallest changes that would start it now, each one tried",
+    "The smallest changes that would start a workload now, each simulated",
     startingChanges,
     { permission: "workloads.read", params: byId, problems: ["unknownWorkload", "overloaded", "tookTooLong"] },
   ),
-  estimateStart: operation("GET /v1/workloads/{id}/estimate", "When it will start, as a range", startEstimate, {
+  estimateStart: operation("GET /v1/workloads/{id}/estimate", "When a workload will start, as a range", startEstimate, {
     permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload", "notWaiting", "overloaded", "tookTooLong"],
   }),
   expectedStarts: operation(
     "GET /v1/estimates",
-    "When everything that waits will start, as ranges, what is expected first foremost; all pages are of one instant",
+    "Predicted starts of all pending workloads, earliest first, as of one instant",
     expectedStartPage,
     {
       permission: "workloads.read",
@@ -209,25 +209,25 @@ export const operations = {
   ),
   forecastWorkload: operation(
     "POST /v1/workloads/explain",
-    "What would become of it if it were submitted now; nothing is recorded",
+    "Predicted start if submitted now; nothing is recorded",
     submissionForecast,
     { permission: "workloads.read", body: submittedSpec, problems: [...admission, "overloaded", "tookTooLong"] },
   ),
-  logs: operation("GET /v1/workloads/{id}/logs", "What its processes wrote, as a stream", logChunk, {
+  logs: operation("GET /v1/workloads/{id}/logs", "Output of a workload, as a stream", logChunk, {
     permission: "workloads.read",
     params: byId,
     query: logQuery,
     stream: true,
     problems: ["unknownWorkload", "unknownAttempt", "tooManyStreams"],
   }),
-  usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of its workers", workloadUsage, {
+  usage: operation("GET /v1/workloads/{id}/usage", "Processor time and memory of a workload", workloadUsage, {
     permission: "workloads.read",
     params: byId,
     problems: ["unknownWorkload"],
   }),
   metrics: operation(
     "GET /v1/workloads/{id}/metrics",
-    "What its attempts reported: progress and use of accelerators, rolled up by age",
+    "Progress and accelerator utilization that attempts reported, rolled up by age",
     metricsPage,
     {
       permission: "workloads.read",
@@ -238,7 +238,7 @@ export const operations = {
   ),
   declareModel: operation(
     "PUT /v1/workloads/{id}/model",
-    "Name the model that it trains, so that measured steps stand beside predictions",
+    "Name the model that a workload trains, for predictions",
     workloadAccepted,
     {
       permission: "workloads.write",
@@ -255,7 +255,7 @@ export const operations = {
   ),
   workloadHistory: operation(
     "GET /v1/workloads/{id}/history",
-    "What happened to it, and by what right; of one attempt alone",
+    "Events of a workload, with the grounds of preemptions",
     workloadHistory,
     {
       permission: "workloads.read",
@@ -264,10 +264,12 @@ export const operations = {
       problems: ["unknownWorkload", "unknownAttempt"],
     },
   ),
-  queue: operation("GET /v1/queue", "What waits, in the order of the policy, with reasons", queuePage, {
+  queue: operation("GET /v1/queue", "Pending workloads in queue order, with reasons", queuePage, {
     permission: "workloads.read",
     query: queueQuery.extend({
-      holdReason: queryBoolean.optional().meta({ description: "Count what waits and is not in the queue, too." }),
+      holdReason: queryBoolean
+        .optional()
+        .meta({ description: "Also count pending workloads that are not in the queue." }),
     }),
     problems: ["invalidCursor"],
   }),
@@ -277,7 +279,7 @@ export const operations = {
       dryRun: queryBoolean.optional(),
       forecast: queryBoolean
         .optional()
-        .meta({ description: "With `dryRun`: say what would become of the first workloads that it would create." }),
+        .meta({ description: "With `dryRun`: predict the starts of the first workloads that would be created." }),
     }),
     body: applyRequest,
     partPermissions: {
@@ -301,7 +303,7 @@ export const operations = {
   }),
   whatIf: operation(
     "POST /v1/what-if",
-    "The next hours beside what they would be without failure domains, or with other nodes, pools, sites, teams or another policy; nothing is recorded",
+    "Forecast of the next hours with and without a change: lost failure domains, other nodes, pools, sites, teams or policy; nothing is recorded",
     whatIfAnswer,
     {
       permission: "simulations.run",
@@ -319,7 +321,7 @@ export const operations = {
       ],
     },
   ),
-  snapshot: operation("GET /v1/snapshot", "The present state as bytes, to try things on elsewhere", snapshot, {
+  snapshot: operation("GET /v1/snapshot", "The current state as bytes, for simulations elsewhere", snapshot, {
     permission: "events.read",
     query: snapshotQuery,
     bytes: true,
@@ -327,7 +329,7 @@ export const operations = {
   }),
   startReplay: operation(
     "POST /v1/replays",
-    "Decide what was recorded again, under another policy or with other teams; nothing is recorded",
+    "Replay the record under another policy or with other teams",
     replayAccepted,
     {
       permission: "simulations.run",
@@ -336,23 +338,23 @@ export const operations = {
       problems: ["unknownPreset", "unknownTeam", "teamCycle", "tooManyReplays"],
     },
   ),
-  replay: operation("GET /v1/replays/{id}", "How far a replay is, or what came of it", replay, {
+  replay: operation("GET /v1/replays/{id}", "Progress or result of a replay", replay, {
     permission: "simulations.run",
     params: byId,
     problems: ["unknownReplay"],
   }),
-  cancelReplay: operation("DELETE /v1/replays/{id}", "Stop a replay and forget it", replayAccepted, {
+  cancelReplay: operation("DELETE /v1/replays/{id}", "Stop a replay and delete it", replayAccepted, {
     permission: "simulations.run",
     params: byId,
     problems: ["unknownReplay"],
   }),
-  waste: operation("GET /v1/waste", "What is held or asked for and not used, as far as was told", wasteList, {
+  waste: operation("GET /v1/waste", "Idle resources, as far as reported", wasteList, {
     permission: "workloads.read",
     query: z.strictObject({ workload: names.opaqueId.optional() }),
   }),
   defragmentation: operation(
     "GET /v1/defragmentation",
-    "What would be moved now to gather idle accelerators; nothing is",
+    "Migrations that would gather idle accelerators now",
     defragmentation,
     { permission: "fleet.read", problems: ["overloaded", "tookTooLong"] },
   ),
@@ -367,7 +369,7 @@ export const operations = {
       permission: "fleet.read",
     },
   ),
-  listNodes: operation("GET /v1/nodes", "Nodes with who holds their accelerators", nodePage, {
+  listNodes: operation("GET /v1/nodes", "Nodes, with the attempts on their accelerators", nodePage, {
     permission: "fleet.read",
     query: pageQuery,
     problems: ["invalidCursor"],
@@ -385,7 +387,7 @@ export const operations = {
   ),
   nodeTelemetry: operation(
     "GET /v1/nodes/{id}/accelerators",
-    "The same of one node, with its course as far as kept",
+    "Readings of the accelerators of one node, with their history as far as kept",
     nodeTelemetry,
     { permission: "fleet.read", params: byId, query: nodeTelemetryQuery, problems: ["unknownNode", "overloaded"] },
   ),
@@ -396,38 +398,38 @@ export const operations = {
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
-  resumeNode: operation("POST /v1/nodes/{id}/resume", "Let a drained node take work again", nodeAccepted, {
+  resumeNode: operation("POST /v1/nodes/{id}/resume", "Allow placement on a drained node again", nodeAccepted, {
     permission: "fleet.write",
     params: byId,
     status: 202,
     problems: ["unknownNode", ...commandProblems],
   }),
-  noticeNode: operation("POST /v1/nodes/{id}/notice", "Say when a node will be taken away", noticeAccepted, {
+  noticeNode: operation("POST /v1/nodes/{id}/notice", "Announce that a node will leave", noticeAccepted, {
     permission: "fleet.write",
     params: byId,
     body: noticeRequest,
     status: 202,
     problems: ["unknownNode", "nodeLost", "noticeOver", ...commandProblems],
   }),
-  withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Say that a node stays after all", nodeAccepted, {
+  withdrawNotice: operation("DELETE /v1/nodes/{id}/notice", "Withdraw a node's announcement", nodeAccepted, {
     permission: "fleet.write",
     params: byId,
     problems: ["unknownNode", ...commandProblems],
   }),
-  teams: operation("GET /v1/teams", "Teams with their limits and use", teamPage, {
+  teams: operation("GET /v1/teams", "Teams with their limits and usage", teamPage, {
     permission: "teams.read",
     query: pageQuery,
     problems: ["invalidCursor"],
   }),
-  removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team that nothing uses", teamRemoved, {
+  removeTeam: operation("DELETE /v1/teams/{name}", "Remove a team without workloads and subteams", teamRemoved, {
     permission: "teams.write",
     params: byTeam,
     problems: ["unknownTeamName", "teamInUse", ...commandProblems],
   }),
-  calendar: operation("GET /v1/calendar", "What is planned, the next first", calendarList, {
+  calendar: operation("GET /v1/calendar", "Calendar entries, the next first", calendarList, {
     permission: "calendar.read",
   }),
-  removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Take an entry out of the calendar", calendarRemoved, {
+  removeCalendarEntry: operation("DELETE /v1/calendar/{name}", "Remove a calendar entry", calendarRemoved, {
     permission: "calendar.write",
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownCalendarEntry", ...commandProblems],
@@ -435,13 +437,13 @@ export const operations = {
   schedules: operation("GET /v1/schedules", "Schedules, the next due first", scheduleList, {
     permission: "workloads.read",
   }),
-  removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs go on", scheduleRemoved, {
+  removeSchedule: operation("DELETE /v1/schedules/{name}", "Remove a schedule; its runs continue", scheduleRemoved, {
     permission: "workloads.write",
     params: z.strictObject({ name: names.calendarName }),
     problems: ["unknownSchedule", ...commandProblems],
   }),
-  policy: operation("GET /v1/policy", "The policy in force", policy, { permission: "policy.read" }),
-  setPolicy: operation("PUT /v1/policy", "Put a preset or a policy of your own in force", policySet, {
+  policy: operation("GET /v1/policy", "The active policy", policy, { permission: "policy.read" }),
+  setPolicy: operation("PUT /v1/policy", "Activate a preset or a policy of your own", policySet, {
     permission: "policy.write",
     body: policyChoice,
     problems: ["unknownPreset", ...commandProblems],
@@ -449,24 +451,24 @@ export const operations = {
   presets: operation("GET /v1/policy/presets", "The policies that ship with Headroom", presetList, {
     permission: "policy.read",
   }),
-  size: operation("POST /v1/sizing", "What it will take: a question to the performance model", sizingAnswer, {
+  size: operation("POST /v1/sizing", "Ask the performance model for time, memory and cost", sizingAnswer, {
     permission: "sizing.read",
     body: sizingQuestion,
   }),
   fleetPredictions: operation(
     "GET /v1/predictions",
-    "Predictions beside measured runs by accelerator type and model family, and the correction that follows",
+    "Predictions, measured runs and correction by accelerator type and family",
     fleetPredictions,
     { permission: "workloads.read", problems: ["overloaded"] },
   ),
-  events: operation("GET /v1/events", "Everything recorded, from a sequence on, as a stream", eventEnvelope, {
+  events: operation("GET /v1/events", "Recorded events from a sequence number on, as a stream", eventEnvelope, {
     permission: "events.read",
     query: eventQuery,
     stream: true,
     problems: ["tooManyStreams"],
   }),
-  status: operation("GET /v1/status", "How the control plane itself is doing", status, { permission: "status.read" }),
-  createLoginLink: operation("POST /v1/login-links", "A link that signs a browser in, once", loginLink, {
+  status: operation("GET /v1/status", "Health and figures of the control plane", status, { permission: "status.read" }),
+  createLoginLink: operation("POST /v1/login-links", "Create a one-time link to sign in a browser", loginLink, {
     permission: "sessions.write",
     status: 201,
   }),

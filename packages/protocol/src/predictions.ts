@@ -40,17 +40,17 @@ export const measuredRun = z
       .meta({ description: "The model has a profile of the accelerator: no correction applies." }),
     predicted: z
       .object({
-        seconds: seconds.meta({ description: "Of a step, corrected by the fleet's runs." }),
+        seconds: seconds.meta({ description: "Time of a step, corrected by the fleet's runs." }),
         uncorrectedSeconds: seconds,
         lowSeconds: seconds.meta({ description: "Ends of the 80% interval, corrected." }),
         highSeconds: seconds,
         parts: partSeconds,
       })
-      .meta({ description: "As the model predicts it now." }),
+      .meta({ description: "Current prediction of the model." }),
     measured: z
       .object({
         seconds: seconds.meta({ description: "Median step of what the attempt reported." }),
-        steps: count.meta({ description: "Steps behind it." }),
+        steps: count.meta({ description: "Number of measured steps." }),
         parts: z.object({ compute: knownSeconds, network: knownSeconds, storage: knownSeconds }).meta({
           description: "Reported by the attempt or inferred from the use of its accelerators; `null`: not known.",
         }),
@@ -60,7 +60,7 @@ export const measuredRun = z
       .meta({ description: "`null`: too few reports so far." }),
     slow: z
       .object({
-        expectedSeconds: seconds.meta({ description: "By the other runs of its kind." }),
+        expectedSeconds: seconds.meta({ description: "Time of a step expected from the other runs of its kind." }),
         excessShare: z.number(),
         responsible: part
           .nullable()
@@ -73,7 +73,7 @@ export const measuredRun = z
           .array(z.string())
           .readonly()
           .meta({ description: "Metrics of progress that the attempt would have to report." }),
-        otherRuns: count.meta({ description: "Other measured runs of its kind behind the expectation." }),
+        otherRuns: count.meta({ description: "Number of other measured runs of its kind that the expectation uses." }),
       })
       .nullable()
       .meta({ description: "`null`: not more than 15% slower than expected for its kind." }),
@@ -99,9 +99,9 @@ export const fleetPredictions = z
           acceleratorType: z.string(),
           family,
           runCount: count,
-          factor: z.number().meta({ description: "By which predictions of this kind are multiplied." }),
+          factor: z.number().meta({ description: "Factor by which predictions of this kind are multiplied." }),
           uncorrectedBias: z.number().meta({ description: "Mean of measured over predicted, less one." }),
-          correctedBias: z.number().meta({ description: "The same with each run judged by the others." }),
+          correctedBias: z.number().meta({ description: "Mean of measured over corrected prediction, less one; each run is corrected by the other runs." }),
           uncorrectedError: z.number().meta({ description: "Mean absolute error of predictions." }),
           correctedError: z.number(),
         }),

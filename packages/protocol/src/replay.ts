@@ -14,36 +14,43 @@ export const replayQuestion = z
       .min(replayPeriodMs.min)
       .max(replayPeriodMs.max)
       .default(WEEK_MS)
-      .meta({ description: "How far back from now; less, where less is recorded." }),
-    policy: policyChoice.optional().meta({ description: "Left out: those that were in force." }),
-    teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Teams as they would have been defined." }),
+      .meta({ description: "Length of the period up to now; shorter if the record is shorter." }),
+    policy: policyChoice.optional().meta({ description: "Absent: the policies that were active in the period." }),
+    teams: z.array(teamSpec).max(1000).default([]).meta({ description: "Changed definitions of teams." }),
   })
-  .meta({ id: "ReplayQuestion", description: "What would have been otherwise. Nothing of it is recorded." });
+  .meta({
+    id: "ReplayQuestion",
+    description: "Replays a period of the record under another policy or with other teams. Nothing is recorded.",
+  });
 
 export const replayAccepted = z.object({ id: z.string() }).meta({ id: "ReplayAccepted" });
 
 const figures = {
-  workloads: count.meta({ description: "That waited to start when the period began, or were submitted in it." }),
-  started: count.meta({ description: "Of them, those that started in it." }),
-  waitMeanMs: count.meta({ description: "From submission to first start, or to the end of the period." }),
+  workloads: count.meta({
+    description: "Workloads that waited to start when the period began, or were submitted in it.",
+  }),
+  started: count.meta({ description: "Number of these workloads that started in the period." }),
+  waitMeanMs: count.meta({ description: "Mean time from submission to first start, or to the end of the period." }),
   waitP50Ms: count,
   waitP95Ms: count,
   slowdown: z.number().nullable().meta({
     description:
-      "Mean time from submission to end over the shortest run of the same work in any of the courses (10 s at least), of what ended in all; null: none did.",
+      "Mean of (time from submission to end) ÷ (shortest run of the same workload in any timeline, at least 10 s), over workloads that ended in all timelines; null: there are none.",
   }),
-  acceleratorHours: z.number().meta({ description: "Held within the period." }),
-  lostAcceleratorHours: z.number().meta({ description: "Of them, undone by evictions." }),
-  evictions: count.meta({ description: "Attempts asked to leave, or to shrink, for others." }),
+  acceleratorHours: z.number().meta({ description: "Accelerator-hours allocated in the period." }),
+  lostAcceleratorHours: z.number().meta({ description: "Accelerator-hours of work lost by evictions." }),
+  evictions: count.meta({ description: "Attempts preempted or shrunk for other workloads." }),
 };
 const replayFigures = z.object(figures).meta({ id: "ReplayFigures" });
 
 const replaySummary = z
   .object({
     ...figures,
-    utilisation: z.number().meta({ description: "Accelerator time held over what the nodes that were up had." }),
+    utilisation: z
+      .number()
+      .meta({ description: "Allocated accelerator time ÷ accelerator time of the nodes that were up." }),
     endedCount: count,
-    makespanMs: count.meta({ description: "From the beginning of the period to the last end in it." }),
+    makespanMs: count.meta({ description: "Time from the beginning of the period to the last end in it." }),
     samples: z.array(
       z.object({
         atMs: instantMs,
@@ -62,26 +69,28 @@ const replayGroup = z
     control: replayFigures,
     changed: replayFigures,
     outcome: z.enum(["wins", "loses", "same"]).meta({
-      description: "By the mean waits, changed against control, of the work that waits in both.",
+      description: "Compares the mean waits of `changed` and `control`, over workloads that wait in both.",
     }),
   })
   .meta({ id: "ReplayGroup" });
 
 export const replayReport = z
   .object({
-    fromMs: instantMs.meta({ description: "Later than asked for where the inputs from before are no longer kept." }),
+    fromMs: instantMs.meta({ description: "Later than requested if earlier inputs are no longer kept." }),
     toMs: instantMs,
     stepMs: count,
-    recorded: replaySummary.meta({ description: "What really happened." }),
+    recorded: replaySummary.meta({ description: "The record." }),
     control: replaySummary.meta({
-      description: "The same, replayed: how far it lies from what happened is the error of replaying.",
+      description: "The replay without the change; its distance from the record is the error of the replay.",
     }),
     changed: replaySummary,
-    teams: z.array(replayGroup).meta({ description: "Who gains most waiting time in all goes first." }),
+    teams: z.array(replayGroup).meta({ description: "Largest total gain of waiting time first." }),
     users: z.array(replayGroup),
-    sizes: z.array(replayGroup).meta({ description: "By accelerators of the whole gang." }),
+    sizes: z.array(replayGroup).meta({ description: "By number of accelerators of the gang." }),
     sentence: z.string(),
-    notes: z.array(z.string()).meta({ description: "What could not be known, and how it was assumed." }),
+    notes: z
+      .array(z.string())
+      .meta({ description: "Assumptions of the replay about facts that the record does not hold." }),
   })
   .meta({ id: "ReplayReport" });
 

@@ -9,9 +9,11 @@ const scheduleRun = z
     atMs: instantMs.meta({
       description: "Time at which it was processed; later than due if the control plane did not run then.",
     }),
-    workloadId: z.string().nullable().meta({ description: "What was submitted; null: nothing." }),
+    workloadId: z.string().nullable().meta({ description: "Id of the workload that was submitted; null: none was." }),
     left: z.string().meta({ description: "Why nothing was submitted." }),
-    phase: workloadPhase.optional().meta({ description: "Of what was submitted; absent: it is not kept any more." }),
+    phase: workloadPhase
+      .optional()
+      .meta({ description: "Phase of the workload that was submitted; absent: the workload is no longer kept." }),
   })
   .meta({ id: "ScheduleRun" });
 
@@ -19,7 +21,7 @@ export const scheduleItem = z
   .object({
     schedule,
     cron: z.string(),
-    actor: z.string().meta({ description: "Who declared it: the runs are theirs." }),
+    actor: z.string().meta({ description: "User who declared the schedule and owns its runs." }),
     nextAtMs: instantMs.nullable(),
     nextAtsMs: z.array(instantMs).meta({ description: "The next times at which it is due, at most five." }),
     runs: z.array(scheduleRun).meta({ description: "The last times at which it was due, the newest first." }),

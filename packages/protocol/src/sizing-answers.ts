@@ -14,11 +14,14 @@ export const networkAnswer = z
       .readonly(),
     switchCount: count,
     cableCount: z.number(),
-    nodesBelow: z.array(z.number()).readonly().meta({ description: "Nodes whose traffic stays below each level." }),
+    nodesBelow: z
+      .array(z.number())
+      .readonly()
+      .meta({ description: "Number of nodes under one switch of each level; their traffic stays below that level." }),
     oversubscription: z
       .array(z.number())
       .readonly()
-      .meta({ description: "Of the way up from each level but the highest." }),
+      .meta({ description: "Downward ÷ upward bandwidth of each level except the highest." }),
     nodeCountMax: count,
     bisectionGbPerS: z.number(),
     wall: z
@@ -33,7 +36,10 @@ export const networkAnswer = z
         wall: z.object({ nodeCount: count, blame: z.enum(["oversubscription", "ports"]) }).optional(),
       })
       .optional()
-      .meta({ description: "Time that a mix of jobs waits for the network by size, and where that is too much." }),
+      .meta({
+        description:
+          "Share of time that a mix of jobs waits for the network, by size of the fleet, and the size at which it is too large.",
+      }),
   })
   .meta({ id: "NetworkAnswer" });
 
@@ -106,11 +112,11 @@ export const failureAnswer = z
 
 export const impossibleAnswer = z
   .object({ kind: z.literal("impossible"), reason: z.string(), nearest: z.string() })
-  .meta({ id: "ImpossibleAnswer", description: "What was asked for cannot be; `nearest` is what could." });
+  .meta({ id: "ImpossibleAnswer", description: "The request cannot be met; `nearest` is the closest one that can." });
 
 export const unknownAnswer = z
   .object({ kind: z.literal("unknown"), reasons: z.array(z.string()).readonly() })
-  .meta({ id: "UnknownAnswer", description: "The model has no ground to stand on here." });
+  .meta({ id: "UnknownAnswer", description: "No measurement supports a prediction here; the reason says why." });
 
 const plan = z
   .object({
@@ -166,7 +172,8 @@ export const trainingAnswer = z
     plan,
     isPlanGiven: z.boolean(),
     chosen: z.array(z.string()).readonly().meta({
-      description: "Choices of the plan that were not stated: made as users of the stack would, within memory.",
+      description:
+        "Choices of the plan that the question did not state: the usual choices of the stack that fit into memory.",
     }),
     precision: numbers("weightBytes", "gradientBytes", "optimizerBytes").meta({
       description: "Bytes per parameter of weights, gradients and optimizer.",
@@ -184,7 +191,7 @@ export const trainingAnswer = z
       .enum(["dense", "experts", "adapters"])
       .meta({ description: "Models whose prediction errors are alike: corrections hold for one family." }),
     correction: numbers("factor", "runCount", "typeRunCount").meta({
-      description: "What all times are multiplied by, as the fleet's own runs have shown; 1 without such runs.",
+      description: "Factor for all times, learned from the fleet's own runs; 1 without such runs.",
     }),
     tokensPerS: z.number(),
     tokensPerSPerAccelerator: z.number(),
@@ -200,7 +207,7 @@ export const trainingAnswer = z
     storage: storageAnswer.omit({ kind: true }),
     network: numbers("networkShare", "oversubscriptionShare").meta({
       description:
-        "Share of the time that the network between nodes takes, and the part of it that narrow levels cause.",
+        "Share of the step that the network between nodes takes, and the part of it that oversubscribed levels cause.",
     }),
     run: z
       .object({
@@ -218,7 +225,7 @@ export const trainingAnswer = z
         points: z
           .array(numbers("acceleratorCount", "globalBatch", "stepSeconds", "tokensPerS", "efficiency"))
           .readonly(),
-        withoutPlan: z.array(count).readonly().meta({ description: "Sizes at which nothing fits." }),
+        withoutPlan: z.array(count).readonly().meta({ description: "Sizes at which no plan fits into memory." }),
         wall: numbers("acceleratorCount", "nextCount", "gainPerDoubling").extend({ scarce: z.string() }).optional(),
       })
       .meta({ description: "Other sizes, each with the best plan of its own, and where doubling stops paying." }),
@@ -256,7 +263,7 @@ export const servingAnswer = z
         ).extend({ layout }),
       )
       .readonly()
-      .meta({ description: "From the cheapest." }),
+      .meta({ description: "Cheapest first." }),
     best: z.object({
       memory: numbers("weightBytes", "activationBytes", "runtimeBytes", "kvCacheBytes", "unusedBytes", "totalBytes"),
       batch: z.number(),
@@ -283,7 +290,9 @@ export const servingAnswer = z
         }),
         z.object({ kind: z.literal("impossible"), reason: z.string() }),
       ])
-      .meta({ description: "Workers for prompts and others for answers within the same promise." }),
+      .meta({
+        description: "Prefill and decode on separate workers (disaggregated), within the same latency targets.",
+      }),
     isCalibrated: z.boolean(),
   })
   .meta({ id: "ServingAnswer" });

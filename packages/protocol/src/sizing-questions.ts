@@ -25,7 +25,7 @@ export const storageTier = z
     clientCount: positive.optional(),
     source: z.string().max(500).default("as stated"),
   })
-  .meta({ id: "StorageTier", description: "What a storage tier offers, as bought. An axis left out is not judged." });
+  .meta({ id: "StorageTier", description: "Capacity and rates of a storage tier. An absent axis is not checked." });
 
 const dataset = z.strictObject({
   acceleratorCount: integer(1, 10_000_000),
@@ -96,7 +96,10 @@ export const failureQuestion = z
         .default([]),
     }),
   })
-  .meta({ id: "FailureQuestion", description: "How often a job fails, how often to save, what is left." });
+  .meta({
+    id: "FailureQuestion",
+    description: "Failure rate of a job, best checkpoint interval, and the remaining share of useful time.",
+  });
 
 const numberFormat = z.enum(["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4", "int4"]);
 
@@ -144,7 +147,7 @@ export const networkQuestion = z
 const profile = z
   .record(z.string().max(200), z.unknown())
   .optional()
-  .meta({ description: "What `headroom calibrate` wrote for this accelerator." });
+  .meta({ description: "Calibration profile that `headroom calibrate` wrote for this accelerator." });
 
 const catalogue = z
   .record(z.string().max(200), z.unknown())
@@ -191,7 +194,7 @@ export const fleetCorrection = z
   .meta({
     id: "FleetCorrection",
     description:
-      "What a fleet's own runs have shown: by accelerator type and model family the logarithm of measured over predicted time, shrunk towards none.",
+      "Correction learned from a fleet's own runs: logarithm of measured ÷ predicted time by accelerator type and model family, shrunk towards 0.",
   });
 
 export const trainingQuestion = z
@@ -213,7 +216,7 @@ export const trainingQuestion = z
           spineOversubscription: z.number().min(1).max(1000).optional(),
         })
         .optional()
-        .meta({ description: "The network between nodes; non-blocking where it is left out." }),
+        .meta({ description: "The network between nodes; absent: non-blocking." }),
       fabricName: label.optional().meta({ description: "A fabric of `catalogue` by its name, instead of `fabric`." }),
       sequenceLength: integer(1, 100_000_000),
       globalBatch: integer(1, 10_000_000).meta({ description: "Sequences per optimizer step." }),
@@ -228,14 +231,14 @@ export const trainingQuestion = z
       stack: z
         .enum(["fused", "eager", "compiled"])
         .optional()
-        .meta({ description: "Left out: compiled on TPUs, fused elsewhere." }),
+        .meta({ description: "Absent: `compiled` on TPUs, `fused` elsewhere." }),
       plan: parallelPlan
         .optional()
-        .meta({ description: "What is left out is chosen as users of the stack would, within memory." }),
+        .meta({ description: "Absent fields are chosen as users of the stack usually choose them, within memory." }),
       profile,
       correction: fleetCorrection
         .nullish()
-        .meta({ description: "Left out: that of this fleet's own measured runs. `null`: none." }),
+        .meta({ description: "Absent: the correction of this fleet's own measured runs. `null`: none." }),
       pricePerAcceleratorHour: amount.default(0),
       perThousandNodeDays: positive.optional(),
       restartSeconds: positive.default(300),
@@ -245,11 +248,11 @@ export const trainingQuestion = z
         .min(1)
         .max(SIZES_MAX)
         .optional()
-        .meta({ description: "Sizes to compare; left out: halvings and doublings of the size that was asked for." }),
+        .meta({ description: "Sizes to compare; absent: halvings and doublings of the requested size." }),
       alternatives: z
         .boolean()
         .default(false)
-        .meta({ description: "Whether plans that trade time for memory and cost are looked for too." }),
+        .meta({ description: "Whether to search also for plans that trade time for memory and cost." }),
       checkpointOverlapped: z.boolean().default(false),
       checkpointGbPerS: positive.default(100),
       tiers: z.array(storageTier).max(20).default([]),
@@ -284,7 +287,7 @@ export const servingQuestion = z
         .optional(),
       profile,
       weightsGbPerS: positive.default(5),
-      provisioningSeconds: amount.default(0).meta({ description: "Until a node is there for a starting replica." }),
+      provisioningSeconds: amount.default(0).meta({ description: "Time until a starting replica has a node." }),
       imageGb: amount.default(0).meta({ description: "Container image that a starting node lacks." }),
     }),
   })

@@ -21,7 +21,7 @@ export const snapshot = z.object({
 
 /** Headers that accompany the bytes: the sequence of the state's newest event, and the control plane's time. */
 export const snapshotHeaders = {
-  sequence: { name: "headroom-sequence", description: "The newest event that the state has taken in." },
+  sequence: { name: "headroom-sequence", description: "Sequence number of the newest event in the state." },
   nowMs: { name: "headroom-now-ms", description: "The control plane's time when it was taken, ms since 1970." },
 } as const;
 

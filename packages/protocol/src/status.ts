@@ -33,14 +33,17 @@ export const status = z
     nodes: z.object({ total: count, up: count, lost: count, draining: count }),
     accelerators: z.object({ total: count, held: count, free: count, unavailable: count }),
     workloads: z.object({
-      submitted: count.meta({ description: "Ever." }),
-      unfinished: count.meta({ description: "Not ended." }),
-      waiting: count.meta({ description: "With a task that could start now if there were room." }),
+      submitted: count.meta({ description: "Workloads submitted since the journal began." }),
+      unfinished: count.meta({ description: "Workloads that have not ended." }),
+      waiting: count.meta({ description: "Workloads with a task that could start now if capacity were free." }),
       ended: count,
     }),
     activeAttempts: count,
     waitingTasks: count,
-    waitingAccelerators: z.number().min(0).meta({ description: "A part of one counts as its part." }),
+    waitingAccelerators: z
+      .number()
+      .min(0)
+      .meta({ description: "A fraction of an accelerator counts as its fraction." }),
     journal: journalStatus.nullable().meta({ description: "null where there is no journal (the demo)." }),
   })
   .meta({ id: "Status" });

@@ -8,19 +8,19 @@ const paceForecast = {
   microUsdPerDay: z.number().nonnegative(),
   usedUpAtMs: instantMs.nullable().meta({
     description:
-      "When the first bound of the budget is used up at this pace; null: not before it begins anew, or never.",
+      "When the first bound of the budget is used up at this pace; null: not before the next period begins, or never.",
   }),
 };
 
 const budgetForecast = z
   .object({
-    now: z.object(paceForecast).meta({ description: "What runs goes on as it is; nothing else starts or ends." }),
+    now: z.object(paceForecast).meta({ description: "Pace of the work that runs now; nothing else starts or ends." }),
     lately: z
       .object({ sinceMs: instantMs, ...paceForecast })
       .nullable()
       .meta({
         description:
-          "At the mean since then: since the beginning of the day in UTC a week ago, or since it is counted; null: for less than an hour.",
+          "Mean pace since `sinceMs`: the beginning of the day (UTC) a week ago, or the time since which usage is counted; null: usage is counted for less than an hour.",
       }),
   })
   .meta({ id: "BudgetForecast", description: "When a budget will be used up, at two paces." });
@@ -35,27 +35,27 @@ export const team = teamSpec
         microUsd: z.number(),
         periodStartMs: count,
         renewsAtMs: count.nullable(),
-        isSpent: z.boolean().meta({ description: "It was recorded as used up." }),
-        atMs: instantMs.meta({ description: "All of this as of then." }),
-        forecast: budgetForecast.optional().meta({ description: "Absent: there is nothing left of it." }),
+        isSpent: z.boolean().meta({ description: "Whether the budget is recorded as used up." }),
+        atMs: instantMs.meta({ description: "Time of these figures." }),
+        forecast: budgetForecast.optional().meta({ description: "Absent: the budget is used up." }),
       })
       .optional()
-      .meta({ description: "What is used up of its budget in this period." }),
+      .meta({ description: "Usage of the team's budget in this period." }),
     held: held.meta({ description: "Accelerators held now by the team and all below it, by type." }),
     entitlement: held.optional().meta({
       description:
-        "What it may claim by what everybody asks for now, by resource: the larger of its guarantee and its fair share, within its limit. Absent: the policy compares no teams.",
+        "Current entitlement by resource: the larger of guarantee and fair share, within the limit. Absent: the policy compares no teams.",
     }),
     decayedUsage: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
       .optional()
       .meta({
         description:
-          "What they held on average lately, by the half-life of the policy; absent: past use does not count.",
+          "Usage history: average usage, decayed by the half-life of the policy; absent: usage history does not count.",
       }),
     heldInAll: z
       .object({ accelerators: z.number().nonnegative(), coresMilli: count, memoryMib: count })
-      .meta({ description: "The same in all, with cores and memory." }),
+      .meta({ description: "Resources held now by the team and all below it, in total." }),
   })
   .meta({ id: "Team" });
 

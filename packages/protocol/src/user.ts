@@ -41,6 +41,6 @@ export function checkedUser(given: string): string {
   }
   if (isUser(given)) return given;
   throw refuse("reservedName", `No user may be called ${given}: the control plane itself acts under that name.`, {
-    errors: [{ pointer: USER_HEADER, message: "is a name that is kept" }],
+    errors: [{ pointer: USER_HEADER, message: "is a reserved name" }],
   });
 }

@@ -5,20 +5,25 @@ import { prediction } from "./attempt.ts";
 import { pageOf } from "./page.ts";
 import { workloadSummary } from "./workload.ts";
 
-const sentence = z.string().meta({ description: "The same for people, in plain English." });
+const sentence = z.string().meta({ description: "The reason as a sentence." });
 
 const group = z
   .string()
   .optional()
-  .meta({ description: "The group of its gang that finds no room beside the others; left out: it has no groups." });
+  .meta({
+    description:
+      "The task group that does not fit beside the other groups of the gang; absent: the gang has no groups.",
+  });
 
 /** Number of accelerators; a fraction counts as its part. */
 const partial = z.number().min(0);
 
 const fleetLack = z
   .discriminatedUnion("of", [
-    z.object({ of: z.literal("type") }).meta({ description: "Nodes of a type that it accepts." }),
-    z.object({ of: z.literal("part"), profile: z.string() }).meta({ description: "A device with such a part." }),
+    z.object({ of: z.literal("type") }).meta({ description: "The fleet has no nodes of an accepted type." }),
+    z
+      .object({ of: z.literal("part"), profile: z.string() })
+      .meta({ description: "The fleet has no device with this MIG profile." }),
     z
       .object({
         of: z.enum(["accelerators", "acceleratorMemory", "cores", "memory", "networkGbps"]),
@@ -27,10 +32,10 @@ const fleetLack = z
       })
       .meta({
         description:
-          "An amount: what a worker needs, and the most that a node has which it accepts, in accelerators, thousandths of a core or MiB of memory.",
+          "A worker needs more than any accepted node has, in accelerators, thousandths of a core, MiB of memory or Gbit/s.",
       }),
     z.object({ of: z.enum(["nodeSelector", "spread", "fabric"]) }).meta({
-      description: "Nodes with the labels that it asks for, or room for its workers as they wish to lie to each other.",
+      description: "The placement constraint of this name cannot be met on the empty fleet.",
     }),
   ])
   .meta({ id: "FleetLack" });
@@ -44,15 +49,15 @@ export const blockedReason = z
         acceleratorTypes: z.array(z.string()),
         workers: count,
         placeableWorkers: count,
-        neededCount: partial.meta({ description: "Accelerators in sum; a part counts as its part." }),
-        fleetCount: count.meta({ description: "Of the type with most of them, on nodes that it accepts." }),
+        neededCount: partial.meta({ description: "Total number of accelerators; a fraction counts as its fraction." }),
+        fleetCount: count.meta({ description: "Accelerators of the most frequent accepted type, on accepted nodes." }),
         lack: fleetLack.optional().meta({
           description:
-            "What is missing; left out: a group would find room alone, or only all of what it wishes is too much.",
+            "Missing resource or constraint; absent: the group would fit alone, or only the constraints together cannot be met.",
         }),
         sentence,
       })
-      .meta({ description: "The fleet as it is up now could not hold the gang even if it were empty." }),
+      .meta({ description: "The gang would not fit on the nodes that are up now, even if they were empty." }),
     z
       .object({
         kind: z.literal("acceleratorShortfall"),
@@ -63,7 +68,7 @@ export const blockedReason = z
         fleetCount: count,
         sentence,
       })
-      .meta({ description: "Fewer accelerators are free than it needs on the nodes that it accepts." }),
+      .meta({ description: "Too few accelerators are free on accepted nodes." }),
     z
       .object({
         kind: z.literal("workerShortfall"),
@@ -72,67 +77,68 @@ export const blockedReason = z
         placeableWorkers: count,
         binding: z.enum(["accelerators", "cores", "memory", "networkGbps", "room", "spread", "fabric"]).meta({
           description:
-            "`room`: cores and memory, each elsewhere or together; `spread`, `fabric`: there is room, but not as its workers wish to lie.",
+            "`room`: cores and memory are each free, but not together on one node; `spread`, `fabric`: capacity is free, but the constraint is not met.",
         }),
         neededPerWorker: partial.meta({
           description: "Thousandths of a core or MiB of memory where `binding` is one of them, else accelerators.",
         }),
         freeCount: count.meta({
-          description: "Accelerators that are free as a whole, of the type with most room, on nodes that it accepts.",
+          description: "Wholly free accelerators of the accepted type with the most free capacity, on accepted nodes.",
         }),
         sentence,
       })
       .meta({
         description:
-          "Enough in sum, but too scattered, short of cores or memory beside them, or not as its workers wish to lie.",
+          "The total is enough, but the free accelerators are scattered, lack cores or memory beside them, or miss a placement constraint.",
       }),
     z
       .object({
         kind: z.literal("partShortfall"),
         group,
         profile: z.string(),
-        sliceCount: count.meta({ description: "Memory slices that a part of the profile takes." }),
+        sliceCount: count.meta({ description: "Memory slices of one MIG slice of the profile." }),
         workers: count,
         placeableWorkers: count,
         misalignedCount: count.meta({
-          description: "Accelerators with as many slices left, and not where the part may begin.",
+          description: "Accelerators with enough free slices in positions where the profile cannot start.",
         }),
         sentence,
       })
-      .meta({ description: "Too few accelerators have slices left where a part of the profile may begin." }),
+      .meta({ description: "Too few accelerators have free slices in positions where the profile can start." }),
     z.object({ kind: z.literal("minRuntime"), workloadId: z.string(), untilMs: instantMs, sentence }).meta({
-      description:
-        "Work that may be evicted for it, or the last of those that would have to be, was promised to run until then.",
+      description: "A victim is protected by its minimum runtime until then; with several victims, the last of them.",
     }),
     z
       .object({
         kind: z.literal("antiAffinity"),
-        workloadIds: z.array(z.string()).meta({ description: "Whom it would lie too near to, the first of them." }),
+        workloadIds: z.array(z.string()).meta({ description: "Workloads in conflict; the first ones only." }),
         workers: count,
         placeableWorkers: count,
         sentence,
       })
-      .meta({ description: "There would be room, but not far enough from others." }),
+      .meta({ description: "Capacity is free, but anti-affinity excludes it." }),
     z
       .object({
         kind: z.literal("dataRule"),
         rule: z.string(),
-        pools: z.array(z.string()).meta({ description: "Those that admit work under the rule." }),
+        pools: z.array(z.string()).meta({ description: "Pools that admit work under the rule." }),
         workers: count,
         placeableWorkers: count,
         sentence,
       })
-      .meta({ description: "There would be room, but not where work under this rule may run." }),
+      .meta({ description: "Capacity is free, but not in pools that admit the data rule." }),
     z.object({
       kind: z.literal("teamLimit"),
       bound: z.enum(["limit", "user", "guarantee", "borrowing", "budget"]).meta({
         description:
-          "What bounds the team: its limit; what it lets one user hold; its guarantee, which work that is not preemptible keeps to; what others would lend it; a budget.",
+          "The bound that is reached: the team's limit; its limit per user; its guarantee, for non-preemptible work; its borrowing limit; a budget.",
       }),
-      user: z.string().optional().meta({ description: "Whose work has come to what one user may hold." }),
+      user: z.string().optional().meta({ description: "The user at the limit per user." }),
       team: z.string(),
       acceleratorType: z.string(),
-      resource: z.string().meta({ description: "What is bounded: the type, or another resource that teams limit." }),
+      resource: z
+        .string()
+        .meta({ description: "The bounded resource: an accelerator type, or another resource that teams limit." }),
       limitCount: z.number(),
       usedCount: z.number(),
       neededCount: z.number(),
@@ -141,42 +147,54 @@ export const blockedReason = z
     z
       .object({
         kind: z.literal("reservedTopology"),
-        team: z.string().nullable().meta({ description: "Who owns the shapes; null: no team above it owns any." }),
+        team: z
+          .string()
+          .nullable()
+          .meta({ description: "The team that owns the reserved topology; null: no team above it owns any." }),
         neededCount: count,
         ownedCount: count,
         heldCount: count,
         sentence,
       })
-      .meta({ description: "It is guaranteed by shape, and none of the cells that its team has left holds it." }),
+      .meta({ description: "The workload uses its team's reserved topology, and it fits none of the free cells." }),
     z
       .object({ kind: z.literal("behindHead"), headWorkloadId: z.string(), aheadCount: count, sentence })
-      .meta({ description: "The policy starts nothing past the head of the queue, and the head does not fit." }),
+      .meta({ description: "The head of the queue does not fit, and the policy starts nothing behind it." }),
     z.object({ kind: z.literal("held"), sentence }),
     z.object({
       kind: z.literal("waitsFor"),
       workloadId: z.string(),
       on: z.enum(["ok", "failed", "any", "artifact"]),
-      artifact: z.string().optional().meta({ description: "What of it, where it is something that it produces." }),
-      othersCount: count.meta({ description: "How many more ends it waits for." }),
+      artifact: z.string().optional().meta({ description: "Name of the artifact, if the dependency is an artifact." }),
+      othersCount: count.meta({ description: "Number of further dependencies that are not met." }),
       sentence,
     }),
     z.object({ kind: z.literal("notBefore"), atMs: instantMs, sentence }),
     z
       .object({
         kind: z.literal("startWindow"),
-        microUsdPerKwh: z.int().nullable().meta({ description: "Now; null: no tariff says." }),
-        microUsdPerKwhMax: z.int().nullable().meta({ description: "null: it does not mind." }),
+        microUsdPerKwh: z.int().nullable().meta({ description: "Price now; null: no tariff states one." }),
+        microUsdPerKwhMax: z.int().nullable().meta({ description: "null: the workload states no limit." }),
         gramsPerKwh: count.nullable(),
         gramsPerKwhMax: count.nullable(),
         cheapestMs: count
           .optional()
-          .meta({ description: "It waits for the so much time of least price until it starts anyway." }),
-        cleanestMs: count.optional().meta({ description: "The same of least carbon." }),
-        opensAtMs: instantMs.nullable().meta({ description: "By the tariffs; null: they do not say." }),
-        latestStartAtMs: instantMs.nullable().meta({ description: "When it starts anyway; null: it does not." }),
+          .meta({ description: "Length of the cheapest time that the workload waits for, before its latest start." }),
+        cleanestMs: count
+          .optional()
+          .meta({
+            description:
+              "Length of the time with the least carbon that the workload waits for, before its latest start.",
+          }),
+        opensAtMs: instantMs
+          .nullable()
+          .meta({ description: "Next start window by the tariffs; null: the tariffs state none." }),
+        latestStartAtMs: instantMs
+          .nullable()
+          .meta({ description: "Time after which the workload starts at any price; null: none." }),
         sentence,
       })
-      .meta({ description: "Power is too dear or too dirty for it." }),
+      .meta({ description: "The price or the carbon intensity of power exceeds the workload's limit." }),
     z
       .object({
         kind: z.literal("reservation"),
@@ -186,13 +204,13 @@ export const blockedReason = z
         prediction: prediction.optional(),
         sentence,
       })
-      .meta({ description: "It would fit, and would then be in the way of a protected start." }),
+      .meta({ description: "The workload would fit, but would delay a protected start." }),
     z
       .object({
         kind: z.literal("budget"),
         team: z.string(),
         resource: z.enum(["gpuHours", "money"]),
-        limit: z.number().meta({ description: "Hours of an accelerator, or micro-dollars." }),
+        limit: z.number().meta({ description: "Accelerator-hours or micro-dollars." }),
         spent: z.number(),
         renewsAtMs: instantMs.nullable(),
         sentence,
@@ -208,7 +226,7 @@ export const blockedReason = z
         expectedEndMs: instantMs,
         sentence,
       })
-      .meta({ description: "It would fit, and might then run into a window of the calendar that is not for it." }),
+      .meta({ description: "The workload would fit, but could run into a calendar window that excludes it." }),
     z
       .object({
         kind: z.literal("hotSparesKept"),
@@ -217,13 +235,13 @@ export const blockedReason = z
         suffice: z
           .literal(false)
           .optional()
-          .meta({ description: "They alone would not do: what the reasons after it say holds as well." }),
+          .meta({ description: "false: the spares alone are not enough; the following reasons apply, too." }),
         sentence,
       })
-      .meta({ description: "It would fit if these nodes were not kept as spares for work that loses nodes." }),
+      .meta({ description: "The workload would fit if these nodes were not kept as hot spares." }),
     z
       .object({ kind: z.literal("nominated"), nodes: z.array(z.string()), sentence })
-      .meta({ description: "It has a place as soon as those who were asked to leave have left." }),
+      .meta({ description: "A place is nominated; the workload starts when the terminating work on it has ended." }),
     z.object({ kind: z.literal("backoff"), untilMs: instantMs, failures: count, sentence }),
   ])
   .meta({ id: "BlockedReason" });
@@ -236,9 +254,9 @@ export const verdict = z
       reasons: z.array(blockedReason).meta({ description: "The first one is the dominant one." }),
       deadline: z.object({ deadlineMs: instantMs, earliestEndMs: instantMs }).optional().meta({
         description:
-          "It will miss its deadline, even if it started as soon as it may and took its walltime, or has missed it.",
+          "The workload will miss or has missed its deadline, computed from its earliest start and its walltime.",
       }),
-      wakeOn: z.array(z.string()).meta({ description: "Kinds of event that could change this answer." }),
+      wakeOn: z.array(z.string()).meta({ description: "Event kinds that can change this answer." }),
     }),
     z.object({ kind: z.literal("placeable"), sentence }),
     z.object({ kind: z.literal("notWaiting"), sentence }),
@@ -247,7 +265,7 @@ export const verdict = z
 
 export const queueEntry = z
   .object({
-    position: count.meta({ description: "0 is considered first." }),
+    position: count.meta({ description: "Position in queue order; 0 is considered first." }),
     workload: workloadSummary,
     reason: blockedReason.nullable().meta({ description: "The dominant reason; null: it starts within a moment." }),
   })
@@ -256,22 +274,26 @@ export const queueEntry = z
 export const holdReason = z
   .object({
     held: count,
-    waitsFor: count.meta({ description: "For other work." }),
-    notBefore: count.meta({ description: "Its time has not come." }),
-    startWindow: count.meta({ description: "Power is too dear or too dirty for it." }),
-    backoff: count.meta({ description: "It failed and is tried again later." }),
-    nominated: count.meta({ description: "It has a place as soon as those who were asked to leave have left." }),
+    waitsFor: count.meta({ description: "Workloads with an unmet dependency." }),
+    notBefore: count.meta({ description: "Workloads before their `notBefore`." }),
+    startWindow: count.meta({
+      description: "Workloads with a limit on the price or carbon of power that is exceeded now.",
+    }),
+    backoff: count.meta({ description: "Workloads in back-off after a failure." }),
+    nominated: count.meta({
+      description: "A place is nominated; the workload starts when the terminating work on it has ended.",
+    }),
   })
-  .meta({ id: "HoldReason", description: "Workloads that wait and are not in the queue, by what keeps them from it." });
+  .meta({ id: "HoldReason", description: "Pending workloads that are not in the queue, by hold reason." });
 
 export const queuePage = pageOf(queueEntry, "QueueEntryPage")
   .extend({
     waiting: z
       .object({ workloads: count, tasks: count, accelerators: partial })
-      .meta({ description: "Totals over everything that waits, not only this page." }),
+      .meta({ description: "Totals over the whole queue, not only this page." }),
     holdReason: holdReason
       .optional()
-      .meta({ description: "Where it was asked for: what of the same filter is not in the queue." }),
+      .meta({ description: "If requested: pending workloads of the same filter that are not in the queue." }),
   })
   .meta({ id: "QueuePage" });
 

@@ -10,8 +10,8 @@ const common = {
   wastedAcceleratorMs: z
     .number()
     .nullable()
-    .meta({ description: "Accelerators times milliseconds that stood idle; null: not to be told in accelerators." }),
-  sentence: z.string().meta({ description: "The same for people, in plain English." }),
+    .meta({ description: "Idle accelerator-milliseconds; null: the waste is not of accelerators." }),
+  sentence: z.string().meta({ description: "The finding as a sentence." }),
 };
 const ofAttempt = { attemptId: z.string(), heldCount: count, forMs: count };
 
@@ -32,7 +32,7 @@ export const waste = z
       ...common,
       walltimeMs: count,
       longestMs: count,
-      runCount: count.meta({ description: "Runs of such work that ended well." }),
+      runCount: count.meta({ description: "Number of such runs that succeeded." }),
     }),
   ])
   .meta({ id: "Waste" });
@@ -41,7 +41,7 @@ export const wasteList = z
   .object({
     items: z.array(waste).meta({ description: "Most accelerator time first; at most 500." }),
     wastedAcceleratorMs: z.number(),
-    toldCount: count.meta({ description: "Running attempts whose work tells how busy its accelerators are." }),
+    toldCount: count.meta({ description: "Running attempts that report accelerator utilization." }),
     runningCount: count.meta({ description: "Running attempts that hold accelerators." }),
     sentence: z.string(),
   })

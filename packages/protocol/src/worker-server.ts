@@ -59,7 +59,7 @@ export function serveWorkerClient(port: MessageEndpoint, client: Partial<Headroo
     const { id, method, args } = request;
     try {
       const serve = methods[method];
-      if (serve === undefined) throw refuse("notSupported", `Nobody answers ${method} here.`);
+      if (serve === undefined) throw refuse("notSupported", `No handler answers ${method} here.`);
       const result = serve(...argsWithSignal(method, args, call.cancellation));
       if (!operations[method].stream) {
         send({ kind: "result", id, value: await result });

@@ -28,7 +28,7 @@ export const endReason = z
 const taskCounts = z
   .object({
     total: count,
-    waiting: count.meta({ description: "Not placed now: never tried yet, or waiting for a retry." }),
+    waiting: count.meta({ description: "Tasks without an attempt: not started yet, or waiting for a retry." }),
     active: count,
     succeeded: count,
     failed: count,
@@ -44,7 +44,7 @@ const summaryFields = {
   team: z.string(),
   kind: z.enum(workloadKinds),
   phase: workloadPhase,
-  actor: z.string().meta({ description: "Who submitted it." }),
+  actor: z.string().meta({ description: "User who submitted the workload." }),
   priority: z.int(),
   gang: gangSpec,
   acceleratorTypes: z.array(z.string()),
@@ -53,22 +53,23 @@ const summaryFields = {
   held: z
     .literal(true)
     .optional()
-    .meta({ description: "Nothing more of it starts until it is released; absent: it is not held." }),
+    .meta({ description: "The workload starts nothing until it is released; absent: it is not held." }),
   nodes: z.array(z.string()).meta({ description: `Nodes of its active attempts, at most ${SUMMARY_NODES_MAX}.` }),
   acceleratorMs: z.number().nonnegative().meta({
-    description:
-      "Accelerators times milliseconds since placement, of its active attempts and the ended ones that are kept.",
+    description: "Accelerator-milliseconds since placement, over its active attempts and its ended ones that are kept.",
   }),
   submittedAtMs: instantMs,
   firstStartedAtMs: instantMs.nullable(),
   endedAtMs: instantMs.nullable(),
   endReason: endReason.nullable(),
-  rerunnable: z.boolean().meta({ description: "It has ended, and tasks of it did not succeed: it can run again." }),
+  rerunnable: z
+    .boolean()
+    .meta({ description: "The workload has ended with tasks that did not succeed, so it can be rerun." }),
   rerun: z
     .object({ count, atMs: instantMs })
     .optional()
-    .meta({ description: "How often it was run again after an end, and when last; absent: never." }),
-  endSentence: z.string().nullable().meta({ description: "The end reason for people." }),
+    .meta({ description: "Number of reruns after an end, and time of the last; absent: none." }),
+  endSentence: z.string().nullable().meta({ description: "The end reason as a sentence." }),
   progress: progress.nullable().meta({ description: "The newest report of a running attempt." }),
 };
 
@@ -84,10 +85,10 @@ export const workload = z
     ...summaryFields,
     spec: workloadSpec,
     attempts: z.array(attempt).meta({
-      description: `The newest ended ones and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
+      description: `The newest ended attempts and at most ${ACTIVE_ATTEMPTS_SHOWN_MAX} active ones, oldest first.`,
     }),
     prediction: prediction.optional().meta({
-      description: "How long what waits of it is taken to run; absent: as its walltime says.",
+      description: "Predicted run time of its pending tasks; absent: its walltime is assumed.",
     }),
     retries: z
       .array(z.object({ task: count, notBeforeMs: instantMs, failures: count }))
@@ -96,24 +97,22 @@ export const workload = z
       .array(
         z.object({
           task: count,
-          growth: z
-            .boolean()
-            .meta({ description: "Further workers for an attempt that runs, not an attempt of its own." }),
+          growth: z.boolean().meta({ description: "The nomination is for further workers of a running attempt." }),
           acceleratorType: z.string(),
           workers: z.array(workerAllocation),
           atMs: instantMs,
         }),
       )
-      .meta({ description: "Places that are kept for it until those who hold them have left." }),
+      .meta({ description: "Places reserved for the workload until the terminating work on them has ended." }),
     checkpoint: checkpoint.nullable(),
     checkpointInterval: z
       .object({ everyMs: count, sentence: z.string().meta({ description: "The reasons." }) })
       .optional()
       .meta({
         description:
-          "With `checkpointEvery: auto`, until it ends: what is chosen now; an attempt keeps what was chosen at its start.",
+          "With `checkpointEvery: auto`: the interval chosen now; an attempt keeps the interval chosen at its start.",
       }),
-    artifacts: z.array(artifact).optional().meta({ description: "What it produced so far." }),
+    artifacts: z.array(artifact).optional().meta({ description: "Artifacts that the workload has produced so far." }),
   })
   .meta({ id: "Workload" });
 
@@ -133,7 +132,7 @@ export const submissionNotice = z
 export const notices = z
   .array(submissionNotice)
   .optional()
-  .meta({ description: "Known before it runs; it is accepted all the same. Absent: nothing." });
+  .meta({ description: "Notices about an accepted submission. Absent: nothing." });
 
 export const workloadSubmitted = workloadAccepted.extend({ notices }).meta({ id: "WorkloadSubmitted" });
 

@@ -279,7 +279,7 @@ export const tariffManifest = record(tariffFields, {
       .meta({
         id: "Tariff",
         description:
-          "What power costs or how clean it is at certain times; where several hold, the one that began last counts.",
+          "Price or carbon intensity of power at certain times; of several active tariffs, the one that began last counts.",
       }),
   toWire: (wire, written) => ({
     ...wire,

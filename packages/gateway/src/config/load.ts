@@ -151,7 +151,7 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
 function coordinatorProblems({ coordinator, coordinatorSecret }: GatewayConfig): readonly FoundProblem[] {
   if (coordinator === undefined || coordinatorSecret !== undefined) return [];
   const isLocal = coordinator.host === "127.0.0.1" || coordinator.host === "::1" || coordinator.host === "localhost";
-  return isLocal ? [] : [{ path: ["coordinator"], message: "is not on this machine: set coordinatorSecret as well" }];
+  return isLocal ? [] : [{ path: ["coordinator"], message: "is not on this machine: also set coordinatorSecret" }];
 }
 
 function repeated(entries: readonly (readonly [string, Path])[], message: string, found: FoundProblem[]): void {

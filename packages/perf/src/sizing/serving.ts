@@ -233,7 +233,7 @@ function nothingServes(
   rejected: ServingReport["rejected"],
   disaggregated: DisaggregatedAnswer,
 ): Impossible {
-  const what = `no layout on ${question.accelerator} serves this within the promise`;
+  const what = `no layout on ${question.accelerator} meets the latency targets`;
   if (disaggregated.kind === "plan") {
     const workers = `${disaggregated.prefillCount} workers for prompts and ${disaggregated.decodeCount} for answers`;
     return impossible(what, `${workers}, ${disaggregated.acceleratorCount} accelerators in all`);

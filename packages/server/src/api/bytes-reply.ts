@@ -17,7 +17,7 @@ export class ByteReplies {
 
   async send(reply: FastifyReply, take: () => Promise<Snapshot>): Promise<void> {
     if (this.#heldCount >= HELD_MAX)
-      throw refuse("overloaded", `${HELD_MAX} others are taking the state already; try again in a moment.`);
+      throw refuse("overloaded", `${HELD_MAX} clients are already reading the state; try again in a moment.`);
     // The client disconnected before the answer was computed.
     if (reply.raw.closed) return;
     this.#heldCount += 1;

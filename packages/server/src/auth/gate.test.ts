@@ -30,7 +30,7 @@ describe("for whom a request acts", () => {
     expect(gate.actor({ cookie: alice.replace(/\.alice$/, "") })).toBeNull();
     expect(gate.actor({ cookie: `${nobody}.alice` })).toBeNull();
     const other = { "headroom-user": "bob", cookie: alice };
-    expect(() => gate.actor(other)).toThrow("Headroom-User goes with the token");
+    expect(() => gate.actor(other)).toThrow("send Headroom-User only with the token");
     expect(gate.actor({ ...other, authorization })).toBe("bob");
   });
 

@@ -64,7 +64,7 @@ export class Gate {
       );
     }
     if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) {
-      return refuse("forbiddenOrigin", "Pages of other sites may not talk to the control plane.");
+      return refuse("forbiddenOrigin", "Requests from pages of other sites are refused.");
     }
     return null;
   }
@@ -86,9 +86,13 @@ export class Gate {
       return this.#bearerMatches(this.#token, authorization) ? (declaredUser(headers) ?? "token") : null;
     const actor = cookie === undefined ? null : this.#signedIn(cookie);
     if (actor === null || declaredUser(headers) === null) return actor;
-    throw refuse("invalidRequest", `A browser acts for whom it was signed in; ${USER_HEADER} goes with the token.`, {
-      errors: [{ pointer: USER_HEADER, message: "goes with the token" }],
-    });
+    throw refuse(
+      "invalidRequest",
+      `A browser acts for the user who signed in; send ${USER_HEADER} only with the token.`,
+      {
+        errors: [{ pointer: USER_HEADER, message: "goes with the token" }],
+      },
+    );
   }
 
   /** `asker`: the user who requested the link. The browser acts for this user, or as `console`. */

@@ -136,7 +136,10 @@ export class ForecastPool {
 
   #tooLong(): Error {
     const seconds = this.#options.answerMsMax / 1000;
-    return refuse("tookTooLong", `Looking ahead was given up after ${seconds} s. Try again later, or when less waits.`);
+    return refuse(
+      "tookTooLong",
+      `The forecast was cancelled after ${seconds} s. Try again later, or when fewer workloads wait.`,
+    );
   }
 
   /** The thread; one that ended is replaced for the next question. */

@@ -51,7 +51,7 @@ export class ForecastService {
 }
 
 function answerIn<Kind extends ForecastQuestion["kind"]>(outcome: ForecastOutcome): ForecastAnswers[Kind] {
-  if (outcome.kind === "failed") throw new Error(`looking ahead failed: ${outcome.message}`);
+  if (outcome.kind === "failed") throw new Error(`the forecast failed: ${outcome.message}`);
   // The thread answers each kind of question with the answer type of that kind.
   return outcome.answer as ForecastAnswers[Kind];
 }

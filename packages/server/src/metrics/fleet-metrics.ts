@@ -167,7 +167,7 @@ export class FleetMetrics {
     });
     this.#waits = new Histogram({
       name: "headroom_queue_wait_seconds",
-      help: "From submission to the first placement, of workloads placed since the start of the process.",
+      help: "Time from submission to the first placement, over workloads placed since the start of the process.",
       labelNames: ["team", "kind"],
       buckets: waitBoundsS,
       registers,

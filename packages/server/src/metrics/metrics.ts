@@ -40,7 +40,7 @@ export class Metrics {
     });
     const duration = new Histogram({
       name: "headroom_http_request_duration_seconds",
-      help: "From the first byte of a request's headers to its answer.",
+      help: "Time from the first byte of a request's headers to its answer.",
       labelNames: ["operation"] as const,
       buckets: latencyBoundsS,
       registers,
@@ -81,24 +81,24 @@ export class Metrics {
     this.#gauge("headroom_workloads_unfinished", "Workloads that have not ended.", workloads.unfinished);
     this.#gauge("headroom_workloads_waiting", "Workloads with a task that could start now.", workloads.waiting);
     this.#gauge("headroom_tasks_waiting", "Tasks that could start now.", status.waitingTasks);
-    const asked = "Accelerators that waiting tasks ask for.";
+    const asked = "Accelerators requested by waiting tasks.";
     this.#gauge("headroom_accelerators_waited_for", asked, status.waitingAccelerators);
     this.#gauge("headroom_attempts_active", "Attempts that have not ended.", status.activeAttempts);
     this.#gaugeByLabel("headroom_nodes", "Nodes by health.", "state", { up: nodes.up, lost: nodes.lost });
-    this.#gauge("headroom_nodes_draining", "Nodes that take nothing new.", nodes.draining);
+    this.#gauge("headroom_nodes_draining", "Nodes that accept no new work.", nodes.draining);
     const { held, free, unavailable } = accelerators;
     this.#gaugeByLabel("headroom_accelerators", "Accelerators by use.", "state", { held, free, unavailable });
   }
 
   #setDriver(driver: DriverStatus): void {
-    const groups = "Groups of events made durable since the start.";
+    const groups = "Batches of events made durable since the start.";
     this.#counter("headroom_journal_groups_total", groups, driver.groupCount);
     this.#counter("headroom_journal_syncs_total", "Syncs of the journal since the start.", driver.syncCount);
     this.#gauge("headroom_journal_bytes", "Size of the journal.", driver.journalBytes);
     this.#counter("headroom_commands_total", "Commands decided since the start.", driver.commandCount);
     this.#counter("headroom_commands_refused_total", "Commands refused for overload.", driver.rejectedOverloadCount);
     this.#counter("headroom_signals_dropped_total", "Signals dropped for overload.", driver.signalDroppedCount);
-    this.#gauge("headroom_inbox_length", "Commands and observations that wait to be decided.", driver.inboxLength);
+    this.#gauge("headroom_inbox_length", "Commands and observations that wait for a decision.", driver.inboxLength);
     this.#quantiles("headroom_journal_sync_seconds", "Duration of a sync.", driver.sync);
     this.#quantiles("headroom_decide_seconds", "Duration of the decision on a batch.", driver.decide);
     this.#quantiles("headroom_event_loop_delay_seconds", "Delay of the event loop.", driver.loopDelay);

@@ -14,7 +14,7 @@ const rule = z
   .strictObject({
     on: z.array(z.enum(notificationKinds)).min(1).meta({
       description:
-        "`ended`: however; `failed`: without success; `preempted`: for other work; `budget`: a part of it is used up; `slow`: a run is 15% slower than predicted for its kind.",
+        "`ended`: any end; `failed`: an end without success; `preempted`: stopped for other work; `budget`: a threshold of the budget is reached; `slow`: a run is 15% slower than predicted for its kind.",
     }),
     team: z.string().optional().meta({ description: "Only this team and the teams below it; default: all." }),
     user: z

@@ -60,7 +60,7 @@ export class ReplayService {
   #item(id: string): Item {
     const item = this.#items.get(id);
     if (item === undefined)
-      throw refuse("unknownReplay", `There is no replay ${id}; it was cancelled, or it is long ago.`);
+      throw refuse("unknownReplay", `There is no replay ${id}; it was cancelled or its result has expired.`);
     return item;
   }
 

@@ -238,7 +238,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "what is evicted is not asked to leave",
-    found: /asked of executors|is a victim and is not asked to leave|asked for a checkpoint and is not to stop/,
+    found: /asked of executors|is a victim and gets no stop request|asked for a checkpoint and is not to stop/,
     bendReady: (ready) =>
       withoutEvents(ready, (event) => event.kind === "attemptStopRequested" && isTaking(event.reason)),
   },
