@@ -2,7 +2,6 @@
 export const prosePending: readonly string[] = [
   "document ARCHITECTURE.md",
   "document docs/decisions/",
-  "document docs/explanation/",
   "document docs/glossary.md",
   "document docs/how-to/benchmark",
   "document docs/how-to/recover",

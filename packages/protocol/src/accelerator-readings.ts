@@ -30,13 +30,10 @@ export const acceleratorReading = z
 export const nodeReadings = z
   .object({
     node: z.string(),
-    source: z
-      .enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"])
-      .nullable()
-      .meta({
-        description:
-          "Name of the tool that reads the accelerators; null: the node has none, for example a node with declared slots.",
-      }),
+    source: z.enum(["nvidia-smi", "dcgmi", "rocm-smi", "simulated"]).nullable().meta({
+      description:
+        "Name of the tool that reads the accelerators; null: the node has none, for example a node with declared slots.",
+    }),
     atMs: instantMs.nullable().meta({ description: "Time of the last reading; null: none since the start." }),
     problem: z
       .string()

@@ -211,19 +211,15 @@ export const event = z
     fact("opportunisticJobRelabelled", { attemptId: z.string(), workloadId: z.string() }),
     fact("evictionPlanned", evictionPlan.shape),
     fact("progressEstimated", {
-      estimates: z
-        .array(z.tuple([z.string(), count, count]))
-        .meta({
-          description:
-            "[attempt, step, total steps] of each attempt with an expected end that moved by more than a tenth.",
-        }),
+      estimates: z.array(z.tuple([z.string(), count, count])).meta({
+        description:
+          "[attempt, step, total steps] of each attempt with an expected end that moved by more than a tenth.",
+      }),
     }),
     fact("idleChanged", {
-      changes: z
-        .array(z.tuple([z.string(), instantMs.nullable()]))
-        .meta({
-          description: "[attempt, time since which its accelerators are idle]; null: one of them is busy again.",
-        }),
+      changes: z.array(z.tuple([z.string(), instantMs.nullable()])).meta({
+        description: "[attempt, time since which its accelerators are idle]; null: one of them is busy again.",
+      }),
     }),
     fact("progressRecorded", {
       attemptId: z.string(),

@@ -7,13 +7,9 @@ import { workloadSummary } from "./workload.ts";
 
 const sentence = z.string().meta({ description: "The reason as a sentence." });
 
-const group = z
-  .string()
-  .optional()
-  .meta({
-    description:
-      "The task group that does not fit beside the other groups of the gang; absent: the gang has no groups.",
-  });
+const group = z.string().optional().meta({
+  description: "The task group that does not fit beside the other groups of the gang; absent: the gang has no groups.",
+});
 
 /** Number of accelerators; a fraction counts as its part. */
 const partial = z.number().min(0);
@@ -180,12 +176,9 @@ export const blockedReason = z
         cheapestMs: count
           .optional()
           .meta({ description: "Length of the cheapest time that the workload waits for, before its latest start." }),
-        cleanestMs: count
-          .optional()
-          .meta({
-            description:
-              "Length of the time with the least carbon that the workload waits for, before its latest start.",
-          }),
+        cleanestMs: count.optional().meta({
+          description: "Length of the time with the least carbon that the workload waits for, before its latest start.",
+        }),
         opensAtMs: instantMs
           .nullable()
           .meta({ description: "Next start window by the tariffs; null: the tariffs state none." }),

@@ -15,7 +15,7 @@ export const defragmentCommand = defineCommand<DefragmentCommandOptions>({
   name: "defragment",
   summary: "Show migrations that would gather idle accelerators, with their cost",
   details:
-    "Moves are made by the policy alone: by its phase `defragment`, within the bounds of its section `defragment` (docs/explanation/scheduling.md).\n" +
+    "Only the policy migrates work: in its phase `defragment`, within the bounds of its section `defragment` (docs/explanation/placement.md).\n" +
     "Example:\n  headroom defragment --dry-run",
   options: [
     { flags: "--dry-run", description: "list the migrations that are possible now, ignoring schedule and queue" },
