@@ -101,12 +101,10 @@ export const fleetPredictions = z
           runCount: count,
           factor: z.number().meta({ description: "Factor by which predictions of this kind are multiplied." }),
           uncorrectedBias: z.number().meta({ description: "Mean of measured over predicted, less one." }),
-          correctedBias: z
-            .number()
-            .meta({
-              description:
-                "Mean of measured over corrected prediction, less one; each run is corrected by the other runs.",
-            }),
+          correctedBias: z.number().meta({
+            description:
+              "Mean of measured over corrected prediction, less one; each run is corrected by the other runs.",
+          }),
           uncorrectedError: z.number().meta({ description: "Mean absolute error of predictions." }),
           correctedError: z.number(),
         }),
