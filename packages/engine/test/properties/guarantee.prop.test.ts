@@ -111,10 +111,10 @@ describe("a guarantee", () => {
   });
 
   it("made teams worse off where work that says nothing stays within it", () => {
-    const policy = {
+    const policy: Policy = {
       ...defaultPolicy,
-      eviction: { ...defaultPolicy.eviction, unstatedPreemptible: "never" },
-    } as Policy;
+      eviction: { preemptible: { belowPriority: 0, otherwise: "never" }, checkpointTimeoutMs: 120_000 },
+    };
     const worse = Array.from({ length: 40 }, (_, at) => at + 1).filter((seed) => {
       const { given } = lastRound(seed, null, policy);
       const { refused } = lastRound(seed, 1, policy);
