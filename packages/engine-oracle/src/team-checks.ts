@@ -1,5 +1,5 @@
 /** Recomputes each team's usage (total, non-preemptible, borrowable) and compares it with the index. */
-import { ACCELERATORS_AT, isEviction, isPreemptible, mayEvict } from "@headroom/engine/internals";
+import { ACCELERATORS_AT, isEviction, isPreemptible, mayEvict, preemptibilityOf } from "@headroom/engine/internals";
 import type { Findings, World } from "@headroom/engine/internals";
 import { growthAsked, heldByTeam, heldByUser } from "./held-by-team.ts";
 import { quotaView } from "./quota-recount.ts";
@@ -121,29 +121,42 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
   findings.expect(filed.size === 0, () => `${[...filed.keys()].join(", ")} would grow and does not run`);
 }
 
-/** Checks the index of preemptible work, and its upper bound for plans. */
+/** Checks the index of preemptible work, kept apart by who may evict it, and its upper bounds for plans. */
 export function checkEvictable(findings: Findings, { state, rules, evictable }: World): void {
   const counted = new Map<string, { accelerators: number; priorityMin: number; size: number }>();
   for (const attempt of state.attempts.values()) {
     const spec = state.workloads.get(attempt.workloadId)?.spec;
-    const isFiled = spec !== undefined && evictable.get(spec.team)?.has(attempt) === true;
-    if (spec === undefined || attempt.stop !== null || !isPreemptible(rules, spec) || !mayEvict(rules)) {
+    const work = spec === undefined ? undefined : evictable.get(spec.team);
+    const isFiled = work?.has(attempt) === true;
+    const preemptibility = spec === undefined ? "never" : preemptibilityOf(rules, spec);
+    if (spec === undefined || attempt.stop !== null || preemptibility === "never" || !mayEvict(rules)) {
       findings.expect(!isFiled, () => `${attempt.id} is filed as evictable and is not`);
       continue;
     }
-    findings.expect(isFiled, () => `${attempt.id} is evictable and is not filed so`);
-    const known = counted.get(spec.team) ?? { accelerators: 0, priorityMin: spec.priority, size: 0 };
+    const filed = preemptibility === "always" ? work?.always : work?.guarded;
+    findings.expect(filed?.has(attempt) === true, () => `${attempt.id} is evictable and is not filed so`);
+    const key = `${spec.team} ${preemptibility}`;
+    const known = counted.get(key) ?? { accelerators: 0, priorityMin: spec.priority, size: 0 };
     known.accelerators += attempt.workers.length * spec.gang.accelerators;
     known.priorityMin = Math.min(known.priorityMin, spec.priority);
     known.size++;
-    counted.set(spec.team, known);
+    counted.set(key, known);
   }
-  findings.expect(counted.size === evictable.size, () => "a team without evictable work is filed with some");
-  for (const [team, { size, accelerators, priorityMin }] of evictable) {
-    const known = counted.get(team);
-    findings.expect(
-      known?.size === size && known.accelerators === accelerators && known.priorityMin === priorityMin,
-      () => `${team}'s evictable work is filed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
-    );
+  for (const [team, work] of evictable) {
+    findings.expect(work.size > 0, () => `${team} has no evictable work and is filed with some`);
+    for (const [preemptibility, filed] of [
+      ["always", work.always] as const,
+      ["aboveGuarantee", work.guarded] as const,
+    ]) {
+      const known = counted.get(`${team} ${preemptibility}`);
+      const { size, accelerators, priorityMin } = filed;
+      findings.expect(
+        known === undefined
+          ? size === 0
+          : known.size === size && known.accelerators === accelerators && known.priorityMin === priorityMin,
+        () =>
+          `${team}'s evictable work (${preemptibility}) is filed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
+      );
+    }
   }
 }

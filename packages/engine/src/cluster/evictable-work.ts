@@ -1,5 +1,6 @@
 /**
- * A team's preemptible, non-terminating attempts in the order of placement, with sums that bound the yield of any plan.
+ * A team's preemptible, non-terminating attempts, with sums that bound the yield of any plan. Work that only a guarantee
+ * can reclaim is kept apart: plans for any other purpose cannot evict or migrate it, so they do not look at it.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { Attempt, WorkerAllocation, WorkloadSpec } from "../model/workload.ts";
@@ -10,7 +11,8 @@ interface CountedWork {
   readonly perWorker: number;
 }
 
-export class EvictableWork {
+/** Preemptible attempts in the order of placement. */
+class PreemptibleAttempts {
   readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
   #sum = 0;
@@ -76,6 +78,37 @@ export class EvictableWork {
   #count(counted: CountedWork, sign: 1 | -1): void {
     this.#sum += sign * counted.workers.length * counted.perWorker;
     if (this.#byNode !== null) addByNode(this.#byNode, counted, sign);
+  }
+}
+
+export class EvictableWork {
+  /** Work that any plan may evict (`preemptible: always`). */
+  readonly always: PreemptibleAttempts = new PreemptibleAttempts();
+  /** Work that only another team's guarantee can reclaim (`preemptible: aboveGuarantee`). */
+  readonly guarded: PreemptibleAttempts = new PreemptibleAttempts();
+
+  get size(): number {
+    return this.always.size + this.guarded.size;
+  }
+
+  /** Attempts that a plan may evict: for a team's own guarantee (`guarantee`), or for any other purpose. */
+  for(ground: "guarantee" | "any"): readonly PreemptibleAttempts[] {
+    return ground === "guarantee" ? [this.always, this.guarded] : [this.always];
+  }
+
+  *attempts(): Generator<Attempt> {
+    yield* this.always.attempts;
+    yield* this.guarded.attempts;
+  }
+
+  has(attempt: Attempt): boolean {
+    return this.always.has(attempt) || this.guarded.has(attempt);
+  }
+
+  /** Removes the attempt, if present. */
+  delete(attempt: Attempt, spec: WorkloadSpec): void {
+    this.always.delete(attempt, spec);
+    this.guarded.delete(attempt, spec);
   }
 }
 

@@ -9,7 +9,7 @@ import { growthCount } from "../model/slices.ts";
 import { growthSteps } from "../model/throughput.ts";
 import { isEviction, minWorkersOf } from "../model/workload.ts";
 import type { Attempt, Nomination, StopReason, Workload, WorkloadSpec } from "../model/workload.ts";
-import { isPreemptible } from "../policy/preemptible.ts";
+import { isPreemptible, preemptibilityOf } from "../policy/preemptible.ts";
 import { mayEvict } from "../policy/rules.ts";
 import { amountHeld } from "./amounts.ts";
 import type { Held } from "./amounts.ts";
@@ -53,11 +53,14 @@ export function holdAttempt(world: World, attempt: Attempt): void {
 
 /** Adds an attempt to the preemptible ones, or removes it. */
 function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
-  const isEvictable = attempt.stop === null && mayEvict(rules) && isPreemptible(rules, spec);
-  if (!isEvictable) return unfileEvictable(evictable, attempt, spec);
+  const preemptibility = attempt.stop === null && mayEvict(rules) ? preemptibilityOf(rules, spec) : "never";
+  if (preemptibility === "never") return unfileEvictable(evictable, attempt, spec);
   let known = evictable.get(spec.team);
   if (known === undefined) evictable.set(spec.team, (known = new EvictableWork()));
-  known.add(attempt, spec);
+  // A new policy may change who can evict it.
+  const [own, other] = preemptibility === "always" ? [known.always, known.guarded] : [known.guarded, known.always];
+  other.delete(attempt, spec);
+  own.add(attempt, spec);
 }
 
 function unfileEvictable(evictable: World["evictable"], attempt: Attempt, spec: WorkloadSpec): void {

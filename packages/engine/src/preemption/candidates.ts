@@ -18,7 +18,7 @@ import type { World } from "../cluster/world.ts";
 import { acceptableTypes } from "../cluster/request.ts";
 import { preemptibilityOf } from "../policy/preemptible.ts";
 import { evictionCost } from "./cost.ts";
-import { isWithinGuarantee, isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
+import { groundOf, isEvictable, isOnAny, mayPreempt } from "./eligibility.ts";
 import type { Ground } from "./eligibility.ts";
 import type { VictimUnit } from "./plan.ts";
 
@@ -70,7 +70,7 @@ const lastVictimCandidates = new Slot<VictimCandidates | null>(() => null, { sur
 
 const groupOf = (world: World, { preemptor, reason, donors }: VictimQuery): VictimGroup => ({
   reason,
-  ground: reason === "reclaimed" && isWithinGuarantee(world, preemptor) ? "guarantee" : "any",
+  ground: groundOf(world, preemptor, reason),
   teams: donors,
   types: acceptableTypes(world, preemptor.request).map(({ type }) => type),
   priority: reason === "preempted" ? (preemptor.waiting.first() as Workload).spec.priority : 0,
@@ -95,7 +95,8 @@ function gather(batch: Batch, { preemptor, reason }: VictimQuery, group: VictimG
   const hotSpare: VictimCandidate[] = [];
   const whole: VictimCandidate[] = [];
   for (const team of group.teams) {
-    for (const attempt of world.evictable.get(team)?.attempts ?? []) {
+    const work = world.evictable.get(team)?.for(group.ground) ?? [];
+    for (const attempt of work.flatMap(({ attempts }) => [...attempts])) {
       if (!isEvictable(batch, attempt, group.ground) || !isOnAny(world, attempt, types)) continue;
       const workload = workloadOf(world, attempt.workloadId);
       if (reason === "preempted" && !mayPreempt(head, workload)) continue;

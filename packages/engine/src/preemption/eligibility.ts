@@ -13,6 +13,12 @@ import { entitlementToKeep, entitlementToPreempt, teamSharesOf } from "../orderi
 import { acceptableTypes, amountCompared } from "../cluster/request.ts";
 import type { TeamShare, TeamShares } from "../ordering/team-share.ts";
 
+/** Whether plans that serve no guarantee could evict or migrate any running work. */
+export function isAnyAlwaysPreemptible({ evictable }: World): boolean {
+  for (const { always } of evictable.values()) if (always.size > 0) return true;
+  return false;
+}
+
 /** Purpose of an eviction: a team's own guarantee, or any other purpose that the policy names. */
 export type Ground = "guarantee" | "any";
 
@@ -83,7 +89,7 @@ export function firstBeyondEntitlement(
  * Whether the team stays within its own guarantee if the request starts. Accelerators and their types are compared; for
  * a request without accelerators, cores and memory. False if the team has no guarantee for the requested resources.
  */
-export function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
+function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean {
   const { teamUse } = world;
   const request = amountCompared(world, preemptor.request);
   const { used, guaranteed } = teamUse.node(preemptor.request.team);
@@ -94,6 +100,10 @@ export function isWithinGuarantee(world: World, preemptor: QueueBucket): boolean
     bounded.length > 0 && bounded.every((at) => (used[at] ?? 0) + amountAt(request, at) <= (guaranteed[at] as number))
   );
 }
+
+/** The ground on which the request may evict work for this reason. */
+export const groundOf = (world: World, preemptor: QueueBucket, reason: EvictionReason): Ground =>
+  reason === "reclaimed" && isWithinGuarantee(world, preemptor) ? "guarantee" : "any";
 
 /** Whether the team exceeds its own guarantee for a resource that the victim would give up. */
 const isAboveGuarantee = ({ used, guaranteed }: TeamNode, positions: readonly number[], given: Amount): boolean =>
@@ -234,17 +244,22 @@ export function roomAtMost(world: World, preemptor: QueueBucket, reason: "reclai
   const scope = reachOf(world, preemptor, reason);
   if (scope === null) return -1;
   const { priority } = (preemptor.waiting.first() as Workload).spec;
+  const ground = groundOf(world, preemptor, reason);
   let attempts = 0;
   let terminating = 0;
-  for (const [team, work] of world.evictable) {
+  for (const [team, evictable] of world.evictable) {
     if ((team === preemptor.request.team) !== (reason === "preempted")) continue;
+    const work = evictable.for(ground).filter(({ size }) => size > 0);
+    if (work.length === 0) continue;
     const gives =
       reason === "preempted"
-        ? work.priorityMin < priority
+        ? work.some(({ priorityMin }) => priorityMin < priority)
         : holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
     if (!gives) continue;
-    attempts += work.size;
-    terminating += work.accelerators;
+    for (const { size, accelerators } of work) {
+      attempts += size;
+      terminating += accelerators;
+    }
   }
   if (attempts === 0 && world.terminating.size === 0) return -1;
   return types.reduce((most, type) => Math.max(most, type.freeCount + type.releasingCount + terminating), -1);

@@ -37,8 +37,7 @@ export class OtherLowerBound {
     this.#ledger = new Ledger(world);
     this.#isEvicting = EVICTING.some((phase) => world.rules.phases.includes(phase));
     if (!this.#isEvicting) return;
-    for (const { attempts } of world.evictable.values())
-      for (const attempt of attempts) this.#ledger.vacate(attempt, 0);
+    for (const work of world.evictable.values()) for (const attempt of work.attempts()) this.#ledger.vacate(attempt, 0);
   }
 
   /** Ends the search and restores evicted work. */

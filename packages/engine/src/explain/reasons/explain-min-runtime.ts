@@ -55,7 +55,7 @@ export function explainMinRuntime(
 
 function victimCandidatesOf(world: World, request: PlacementRequest, head: Workload): readonly ProtectedVictim[] {
   const { rules, evictable } = world;
-  const work = evictable.get(request.team);
+  const work = evictable.get(request.team)?.always;
   if (work === undefined || work.size > EVICTABLE_MAX || work.priorityMin >= head.spec.priority) return [];
   if (!rules.phases.includes("preempt") || !byPriority.has(rules.eviction.search)) return [];
   const types = new Set(acceptableTypes(world, request).map(({ type }) => type));

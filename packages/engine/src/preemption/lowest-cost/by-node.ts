@@ -125,9 +125,9 @@ function strangersFor(batch: Batch, { preemptor, donors }: CostSearch): VictimCa
   const own = preemptor.waiting.first();
   const types = new Set(acceptableTypes(world, preemptor.request).map(({ type }) => type));
   const found: VictimCandidate[] = [];
-  for (const [team, { attempts }] of world.evictable) {
+  for (const [team, { always }] of world.evictable) {
     if (donors.has(team)) continue;
-    for (const attempt of attempts) {
+    for (const attempt of always.attempts) {
       const workload = workloadOf(world, attempt.workloadId);
       const { spec } = workload;
       const timeoutMs = checkpointTimeoutOf(world.rules, spec);

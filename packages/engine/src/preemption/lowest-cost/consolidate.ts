@@ -214,10 +214,11 @@ function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: D
     known.costOf === costOf
   )
     return known.list;
-  const evictable = evictableByNode(batch.world);
-  const list = type.slots
-    .filter((slot) => mayBeCleared(accelerators, slot, evictable.get(slot.node.id) ?? 0))
-    .flatMap((slot) => drainCandidate(accelerators, slot, movableOn(batch, slot, costOf)) ?? [])
+  const { capacity } = batch.world;
+  const list = [...evictableByNode(batch.world)]
+    .map(([node, count]) => ({ slot: capacity.slot(node), count }))
+    .filter(({ slot, count }) => slot.node.acceleratorType === type.type && mayBeCleared(accelerators, slot, count))
+    .flatMap(({ slot }) => drainCandidate(accelerators, slot, movableOn(batch, slot, costOf)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
   batch.scratch.set(lastDrainCandidates, { type, costOf, accelerators, eventCount, list });
   return list;
@@ -226,8 +227,8 @@ function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: D
 /** Upper bound on the accelerators that evictable work would free on each node. */
 function evictableByNode({ evictable }: World): ReadonlyMap<NodeId, number> {
   const sums = new Map<NodeId, number>();
-  for (const { byNode } of evictable.values())
-    for (const [node, count] of byNode) sums.set(node, (sums.get(node) ?? 0) + count);
+  for (const { always } of evictable.values())
+    for (const [node, count] of always.byNode) sums.set(node, (sums.get(node) ?? 0) + count);
   return sums;
 }
 
@@ -238,8 +239,8 @@ const mayBeCleared = (accelerators: number, { usable, totalCount, freeCount }: N
 /** Number of workers of the largest evictable gang. */
 function widestOf({ evictable }: World): number {
   let widest = 0;
-  for (const { attempts } of evictable.values())
-    for (const { workers } of attempts) widest = Math.max(widest, workers.length);
+  for (const { always } of evictable.values())
+    for (const { workers } of always.attempts) widest = Math.max(widest, workers.length);
   return widest;
 }
 

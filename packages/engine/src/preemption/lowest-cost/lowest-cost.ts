@@ -7,6 +7,7 @@ import type { Batch } from "../../batch/batch.ts";
 import type { TeamName } from "../../model/ids.ts";
 import type { EvictionReason, Workload } from "../../model/workload.ts";
 import { workloadOf } from "../../cluster/entities.ts";
+import type { EvictableWork } from "../../cluster/evictable-work.ts";
 import { Ledger } from "../../cluster/ledger.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
@@ -18,7 +19,15 @@ import type { Placement } from "../../cluster/request.ts";
 import { ReleasingRoom, couldSuffice } from "../../placement/releasing-room.ts";
 import { victimCandidatesFor } from "../candidates.ts";
 import type { VictimCandidate } from "../candidates.ts";
-import { holdsAboveEntitlement, isInScope, mayPreempt, reachOf, roomAtMost } from "../eligibility.ts";
+import {
+  groundOf,
+  holdsAboveEntitlement,
+  isAnyAlwaysPreemptible,
+  isInScope,
+  mayPreempt,
+  reachOf,
+  roomAtMost,
+} from "../eligibility.ts";
 import type { PreemptionScope } from "../eligibility.ts";
 import { acceleratorsOfUnit, victimsOf } from "../plan.ts";
 import type { Plan } from "../plan.ts";
@@ -36,6 +45,7 @@ export const lowestCost: PreemptionStrategy<Plan> = {
     if (reason === "incomplete" || world.evictable.size === 0) return false;
     const needed = wholeNeeded(preemptor.request);
     if (reason !== "moved") return roomAtMost(world, preemptor, reason) >= needed;
+    if (!isAnyAlwaysPreemptible(world)) return false;
     return acceptableTypes(world, preemptor.request).some(
       (type) => type.freeCount >= needed && quotaReached(world, preemptor.request, type.type) === null,
     );
@@ -58,9 +68,11 @@ function* evictions(batch: Batch, preemptor: QueueBucket, reason: EvictionReason
       : null;
   const donors = donorsTo(world, { preemptor, reason, scope }, teamShares);
   const mayMove = reason === "reclaimed" && mayStrangersMove(world, preemptor);
-  const held = (
-    mayMove ? [...world.evictable.values()] : donors.flatMap((team) => world.evictable.get(team) ?? [])
-  ).map(({ byNode: onNodes }) => onNodes);
+  const ground = groundOf(world, preemptor, reason);
+  const held = donors
+    .flatMap((team) => world.evictable.get(team)?.for(ground) ?? [])
+    .concat(mayMove ? strangersOf(world, donors) : [])
+    .map(({ byNode: onNodes }) => onNodes);
   // Sums rule most requests out before any candidates are sorted.
   if (donors.length === 0 || !couldSuffice(world, preemptor.request, held)) return null;
   const { steady, cheapest, givenBy } = victimCandidatesFor(batch, { preemptor, reason, donors });
@@ -104,6 +116,10 @@ function donorsTo(world: World, { preemptor, reason, scope }: Reach, teamShares:
   const isOver = (team: TeamName): boolean => holdsAboveEntitlement(world, { preemptor, teamShares, scope }, team);
   return [...world.evictable.keys()].filter((team) => team !== preemptor.request.team && isOver(team));
 }
+
+/** Work of other teams that may migrate. */
+const strangersOf = (world: World, donors: readonly TeamName[]): readonly EvictableWork["always"][] =>
+  [...world.evictable].flatMap(([team, { always }]) => (donors.includes(team) ? [] : [always]));
 
 /**
  * Whether releasing capacity is reserved for the preemptor: only if the preemptor could evict the work that left it.
