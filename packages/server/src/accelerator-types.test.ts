@@ -145,7 +145,26 @@ describe("accelerator types", () => {
     const team = { name: "research", parent: null, limit: { "H100-80GB-HBM3": 2 } };
     const names = ["H100", "H100-SXM", "H100-80GB-HBM3", "NVIDIA H100 80GB HBM3"];
     const workloads = names.map((name, at) => train(`t${at}`, name, { team: "research" }));
-    const documents = { teams: [team], workloads };
+    const upTo = (first: number, last: number): number[] =>
+      Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    const days = { daysOfMonth: upTo(1, 31), months: upTo(1, 12), daysOfWeek: upTo(0, 6) };
+    const nightly = {
+      name: "nightly",
+      times: { minutes: [0], hours: [3], ...days },
+      concurrency: "forbid" as const,
+      spec: train("nightly-run", "NVIDIA H100 80GB HBM3"),
+    };
+    const soonMs = Date.now() + 86_400_000;
+    const kept = {
+      kind: "reservation" as const,
+      name: "kept",
+      team: "research",
+      accelerators: 1,
+      acceleratorType: "H100-SXM",
+      startMs: soonMs,
+      endMs: soonMs + 3_600_000,
+    };
+    const documents = { teams: [team], workloads, schedules: [nightly], calendar: [kept] };
     const created = await client.apply(documents);
     expect(new Set(created.changes.map(({ action }) => action))).toEqual(new Set(["created"]));
     // A journal from before the catalogue holds the driver's name.
@@ -162,7 +181,7 @@ describe("accelerator types", () => {
     for (const dryRun of [true, false]) {
       const { changes } = await client.apply(again, { dryRun });
       expect(changes.map(({ name, action }) => [name, action])).toEqual(
-        [team.name, ...again.workloads.map(({ name }) => name)].map((name) => [name, "unchanged"]),
+        [team.name, "kept", "nightly", ...again.workloads.map(({ name }) => name)].map((name) => [name, "unchanged"]),
       );
     }
     const { items } = await client.listWorkloads();

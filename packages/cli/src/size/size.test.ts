@@ -214,6 +214,19 @@ describe("size train and finetune", () => {
   });
 });
 
+describe("an option that does not exist", () => {
+  it.each([
+    [["train", "--on", "x"], "headroom size train --help"],
+    [["serve", "--on", "x"], "headroom size serve --help"],
+    [["--on", "x"], "headroom size --help"],
+  ])("of %j is answered with the help of that command", async (args, help) => {
+    const { code, stderr } = await size(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`(${help} says more)`)]);
+    const said = await headroom(help.split(" ").slice(1), { workingDirectory: folder });
+    expect([said.code, said.stdout]).toEqual([0, expect.stringContaining("Usage: headroom size")]);
+  });
+});
+
 describe("what a question leaves out", () => {
   interface Completed extends TrainingReport {
     readonly recipe: { readonly source: string; readonly globalBatch: { readonly usual: number } };

@@ -1,8 +1,10 @@
 import { accountOf, attemptId, teamName } from "@headroom/engine";
+import type { WorkloadId } from "@headroom/engine";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { redecideJournal, verifyJournal } from "@headroom/journal/internals";
+import type { SequencedEvent } from "./driver.ts";
 import { BATCH_INPUTS_MAX, INBOX_COMMANDS_MAX } from "./inbox.ts";
 import {
   journalDirectory,
@@ -145,6 +147,35 @@ describe("the driver", () => {
       if (sequence === total) abort.abort();
     }
     expect(expected).toBe(total + 1);
+  });
+
+  it("reads the groups that mention a workload without reading the others", async () => {
+    const { driver } = await opened();
+    const total = 6_000;
+    for (let done = 0; done < total; done += 1_000) {
+      const batch = Array.from({ length: 1_000 }, (_, index) => driver.command(submit(testSpec(`w-${done + index}`))));
+      await Promise.all(batch);
+    }
+    const wanted = submittedId(await driver.command(submit(testSpec("wanted"))));
+    await driver.command({
+      kind: "stopWorkload",
+      actor: "test",
+      idempotencyKey: null,
+      workloadId: wanted as WorkloadId,
+    });
+    const all: SequencedEvent[] = [];
+    const head = driver.status().sequence;
+    for await (const each of driver.events(1, new AbortController().signal)) {
+      all.push(each);
+      if (each.sequence === head) break;
+    }
+    const mentioned: SequencedEvent[] = [];
+    for await (const each of driver.mentions(1, `"${wanted}"`)) mentioned.push(each);
+    const names = (events: readonly SequencedEvent[]): SequencedEvent[] =>
+      events.filter(({ event }) => JSON.stringify(event).includes(`"${wanted}"`));
+    expect(names(mentioned)).toEqual(names(all));
+    expect(names(mentioned).length).toBeGreaterThan(1);
+    expect(mentioned.length).toBeLessThan(all.length / 2);
   });
 
   it("ends event streams when it closes and refuses commands from then on", async () => {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { poolName, siteName } from "@headroom/engine";
 import { createHttpClient } from "@headroom/protocol";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { removeHome, startLive, temporaryHome } from "../api/testing/live-control-plane.ts";
@@ -82,6 +83,28 @@ it("runs a command with the message on its input, and gives up on one that fails
   await expect.poll(() => complaints, { timeout: 20_000 }).toEqual([expect.stringContaining("code 7")]);
   expect(JSON.parse(readFileSync(path.join(home, "told.json"), "utf8"))).toMatchObject({ workload: { name: "one" } });
   expect(received).toEqual([]);
+});
+
+it("tells of work that is preempted and of a budget that is used up", async () => {
+  const { client } = await start({ on: ["preempted", "budget"], webhook: url });
+  const pool = { name: poolName("local"), site: siteName("local"), executor: "local", acceleratorType: "slot" };
+  const microUsdPerHour = 1_000_000_000_000;
+  const budget = { microUsd: 1_000_000, period: "total", over: "warn" } as const;
+  await client.apply({
+    pools: [{ ...pool, priceMicroUsdPerHour: microUsdPerHour }],
+    teams: [{ name: "spends", parent: null, budget }],
+  });
+  const gang = { accelerators: 2, coresMilli: 0 };
+  const low = { ...work("low", "sleep 600"), gang, team: "spends", priority: -100, preemptible: true };
+  const { workloadId } = await client.submitWorkload(low);
+  await expect.poll(async () => (await client.getWorkload(workloadId)).phase).toBe("running");
+  await expect.poll(() => received.map(({ message }) => message.kinds[0]), { timeout: 20_000 }).toContain("budget");
+  expect(received[0]?.message).toMatchObject({ kinds: ["budget"], team: "spends", workload: null });
+  await client.submitWorkload({ ...work("high", "true"), gang, team: "spends", priority: 100 });
+  await expect
+    .poll(() => received.map(({ message }) => [message.kinds[0], message.workload?.name]), { timeout: 20_000 })
+    .toContainEqual(["preempted", "low"]);
+  await client.stopWorkload(workloadId);
 });
 
 it("sends to a user's rule what that user submitted", async () => {
