@@ -125,7 +125,7 @@ describe.skipIf(chromiumPath === null)("the demo", () => {
     const page = await open("/workloads/new");
     await page.getByLabel("Name").fill("far too large");
     await page.getByRole("button", { name: "Submit" }).click();
-    await expectShown(page.getByText("must be at most 100"));
+    await expectShown(page.locator("#submit-name-error").getByText("must be at most 100"));
     await page.getByLabel("Name").fill("everything-at-once");
     await page.getByLabel("Workers").fill("64");
     await page.getByLabel("Accelerators per worker").fill("8");

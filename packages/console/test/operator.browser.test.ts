@@ -85,6 +85,7 @@ describe.skipIf(chromiumPath === null)("the operator's pages", () => {
     const dryRun = page.getByRole("region", { name: "Dry run" });
     await expectShown(dryRun.getByText(/^(Starts now|Waits)$/));
     await page.getByLabel("Memory per worker").fill("much");
+    await expectShown(dryRun.getByText(/^memory: write memory like /));
     await page.getByRole("button", { name: "Submit" }).click();
     await expectShown(page.locator("#submit-memory-error"));
     await page.getByLabel("Memory per worker").fill("4GiB");

@@ -20,8 +20,14 @@ function useSettled<T>(value: T): T {
   return settled;
 }
 
-/** `spec`: `null` while the form is not complete. */
-export function DryRun({ spec }: { readonly spec: WorkloadSpec | null }): ReactElement {
+interface DryRunProps {
+  /** `null`: the form is not complete, or a field is wrong. */
+  readonly spec: WorkloadSpec | null;
+  /** Wrong values, one sentence each; empty while only required fields are missing. */
+  readonly problems: readonly string[];
+}
+
+export function DryRun({ spec, problems }: DryRunProps): ReactElement {
   const client = useClient();
   const text = useSettled(spec === null ? null : JSON.stringify(spec));
   const { data, error, isFetching } = useQuery({
@@ -35,7 +41,7 @@ export function DryRun({ spec }: { readonly spec: WorkloadSpec | null }): ReactE
     <Panel title="Dry run" aside={<span className="text-xs text-ink-3">Nothing is submitted yet</span>}>
       <div className="flex flex-col gap-2 px-4 py-3" aria-live="polite" aria-busy={isFetching}>
         {spec === null ? (
-          <p className="text-ink-2">Fill in the required fields. The result appears here.</p>
+          <Incomplete problems={problems} />
         ) : error !== null ? (
           <>
             <p>
@@ -50,6 +56,20 @@ export function DryRun({ spec }: { readonly spec: WorkloadSpec | null }): ReactE
         )}
       </div>
     </Panel>
+  );
+}
+
+function Incomplete({ problems }: Pick<DryRunProps, "problems">): ReactElement {
+  if (problems.length === 0) return <p className="text-ink-2">Fill in the required fields. The result appears here.</p>;
+  return (
+    <>
+      <p className="text-ink-2">Correct these first:</p>
+      <ul className="list-disc pl-5">
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </>
   );
 }
 

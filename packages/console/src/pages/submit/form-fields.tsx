@@ -58,9 +58,9 @@ export function FormFields({ manifest, errors, minutes, onMinutes, onManifest }:
         {isBatch ? text("tasks", "Tasks", "Each gets its number in HEADROOM_TASK_INDEX.") : null}
         {text("workers", isBatch ? "Workers per task" : "Workers")}
         {text("accelerators", "Accelerators per worker")}
-        <AcceleratorTypes manifest={manifest} errors={errors} onManifest={onManifest} />
         {text("cores", "Cores per worker", "1 if empty.")}
         {text("memory", "Memory per worker", "For example 64GiB; none set aside if empty.")}
+        <AcceleratorTypes manifest={manifest} errors={errors} onManifest={onManifest} />
       </div>
       <div className="grid gap-4 sm:grid-cols-3">
         {minutes === null ? null : (
@@ -155,7 +155,7 @@ function AcceleratorTypes({ manifest, errors, onManifest }: ChoicesProps): React
   // A comma at the end is not in the manifest yet.
   const isCurrent = fieldText(withField(manifest, "acceleratorType", typed), "acceleratorType") === inManifest;
   return (
-    <div className="flex flex-col gap-1.5">
+    <div className="flex flex-col gap-1.5 sm:col-span-2">
       <TextField
         id="submit-acceleratorType"
         label="Accelerator"

@@ -56,6 +56,8 @@ describe("the form of a manifest", () => {
     expect(wrong("workers", "0")).toEqual(["workers"]);
     expect(wrong("walltime", "soon")).toEqual(["walltime"]);
     expect(wrong("memory", "much")).toEqual(["memory"]);
+    const blank = readManifest(blankManifest, null);
+    expect(blank.kind === "wrong" ? blank.errors : {}).toEqual({ name: "is required", run: "is required" });
     const reading = readManifest({ ...manifest, colour: "red" }, null);
     expect(reading.kind === "wrong" ? reading.others.join() : "").toMatch(/^colour: /);
   });

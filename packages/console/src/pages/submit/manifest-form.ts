@@ -63,11 +63,14 @@ function writtenValue(field: FieldName, text: string): unknown {
   return field === "acceleratorType" ? typesIn(text) : valueOf(text.trim());
 }
 
+/** Every workload has them. */
+const isRequired = (field: FieldName): boolean => field === "name" || field === "run";
+
 /** The manifest with another value of a field; empty text takes the key away, except where every workload has it. */
 export function withField(manifest: Manifest, field: FieldName, text: string): Manifest {
   const [outer, inner] = fieldPaths[field] as readonly [string, string?];
   const value = writtenValue(field, text);
-  const isKept = value !== "" || field === "name" || field === "run";
+  const isKept = value !== "" || isRequired(field);
   if (inner === undefined) return isKept ? { ...manifest, [outer]: value } : without(manifest, outer);
   const part = asRecord(manifest[outer]);
   const next = isKept ? { ...part, [inner]: value } : without(part, inner);
@@ -106,7 +109,7 @@ export function readManifest(manifest: Manifest, simulatedMinutes: string | null
     const place = path.join(".");
     const field = (Object.keys(fieldPaths) as FieldName[]).find((name) => fieldPaths[name].join(".") === place);
     if (field === undefined) others.push(place === "" ? message : `${place}: ${message}`);
-    else errors[field] ??= message;
+    else errors[field] ??= isRequired(field) && fieldText(manifest, field) === "" ? "is required" : message;
   }
   return { kind: "wrong", errors, others };
 }

@@ -110,11 +110,20 @@ function NewWorkload({ start }: { readonly start: Manifest }): ReactElement {
             </Button>
           </div>
         </form>
-        <DryRun spec={reading.kind === "ready" ? reading.spec : null} />
+        <div className="xl:sticky xl:top-4">
+          <DryRun
+            spec={reading.kind === "ready" ? reading.spec : null}
+            problems={reading.kind === "ready" ? [] : wrongValues(reading)}
+          />
+        </div>
       </div>
     </Page>
   );
 }
+
+/** Without required fields that are still empty. */
+const wrongValues = (reading: Extract<ReturnType<typeof readManifest>, { kind: "wrong" }>): readonly string[] =>
+  allProblems(reading).filter((problem) => !problem.endsWith(": is required"));
 
 const allProblems = ({
   errors,

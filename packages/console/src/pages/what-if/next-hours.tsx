@@ -175,8 +175,8 @@ function Outcome({ title, teams, none }: OutcomeProps): ReactElement {
       <dt className="text-xs font-medium text-ink-3">{title}</dt>
       {teams.length === 0 ? <dd className="text-ink-2">{none}</dd> : null}
       {teams.map(({ team, sentence }) => (
-        <dd key={team} className="flex flex-wrap gap-x-3">
-          <span className="w-40 font-medium">{team}</span>
+        <dd key={team} className="grid gap-x-3 sm:grid-cols-[10rem_minmax(0,1fr)]">
+          <span className="truncate font-medium">{team}</span>
           <span className={title === "Gains" ? "text-good" : "text-bad"}>{sentence}</span>
         </dd>
       ))}
