@@ -1,8 +1,10 @@
 import {
   batchLimit,
   closedLoop,
+  closedRun,
   decodeStep,
   disaggregatedLoop,
+  finiteRun,
   ignorance,
   meanContext,
   obstacles,
@@ -129,7 +131,12 @@ function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | u
  * above what the replica takes fills it.
  */
 function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: number): Prediction {
-  const { request } = setting;
+  const { request, requests } = setting;
+  if (requests !== undefined) {
+    // Each rank is an engine with a limit of its own.
+    const run = { requestsPerS: rate, requests, most: most * replica.layout.attentionData };
+    return (k) => outcomeOf(finiteRun(replica, request, run, k));
+  }
   return (k) => {
     const state = openLoop(replica, request, rate, k);
     if (state.kind === "overloaded" || state.batch > most) return outcomeOf(closedLoop(replica, request, most, k));
@@ -150,7 +157,10 @@ function online(row: Row, replica: BuiltReplica, setting: Setting): Prediction |
   const rate = numberIn(row, "request_rate_rps");
   if (rate !== undefined) return arriving(replica, setting, rate, concurrency ?? usualRequests);
   if (concurrency === undefined) return "load is not stated";
-  return (k) => outcomeOf(closedLoop(replica, setting.request, concurrency, k));
+  const { request, requests } = setting;
+  if (requests === undefined) return (k) => outcomeOf(closedLoop(replica, request, concurrency, k));
+  const firstWave = Math.min(1, concurrency / requests);
+  return (k) => outcomeOf(closedRun(replica, request, { concurrency, firstWave }, k));
 }
 
 function predictionOf(row: Row, setting: Setting): Prediction | string {

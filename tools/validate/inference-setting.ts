@@ -3,6 +3,7 @@ import {
   currentEngine,
   findAccelerator,
   numberFormats,
+  powerLimited,
   servingFormats,
 } from "../../packages/perf/src/index.ts";
 import type {
@@ -28,6 +29,8 @@ export interface Setting {
   readonly model: ModelArchitecture;
   readonly replica: (layout: ServingLayout) => BuiltReplica;
   readonly request: RequestShape;
+  /** Requests of the whole run, where the row's notes state them ("300 ShareGPT requests"). */
+  readonly requests: number | undefined;
 }
 
 export function numberIn(row: Row, column: string): number | undefined {
@@ -36,9 +39,20 @@ export function numberIn(row: Row, column: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** "H100-SXM (power cap)" is an H100 whose clocks are limited: decoding is bound by memory and hardly notices. */
+/**
+ * "H100-SXM (power cap)" is an H100 with limited clocks; without a figure the cap is half of its power, as in Splitwise
+ * (arXiv 2311.18677 §5).
+ */
 function acceleratorOf(row: Row): Accelerator | undefined {
-  return findAccelerator((row["gpu"] ?? "").replace(/ \(.*\)$/, ""));
+  const [, name = "", isCapped] = /^(.*?)( \(power cap\)| \(.*\))?$/.exec(row["gpu"] ?? "") ?? [];
+  const accelerator = findAccelerator(name);
+  if (isCapped !== " (power cap)" || accelerator?.powerWatts === undefined) return accelerator;
+  return powerLimited(accelerator, accelerator.powerWatts / 2);
+}
+
+function requestsOf(row: Row): number | undefined {
+  const stated = /\b(\d+) (?:\w+ )?requests\b/.exec(row["notes"] ?? "")?.[1];
+  return stated === undefined ? undefined : Number(stated);
 }
 
 /** Other words for formats: what NVIDIA's tools call FP4, and the names of weight-only four-bit methods. */
@@ -78,6 +92,7 @@ function engineOf(row: Row): ServingEngine {
     isGraphCaptured: !isEager(engine, row["engine_version"] ?? ""),
     isKernelFused: /tensorrt|trt/.test(engine),
     isPromptMixed: !engine.includes("sglang"),
+    isRelayed: /sglang|tensorrt|trt/.test(engine),
   };
 }
 
@@ -110,5 +125,6 @@ export function settingOf(row: Row, models: KnownModels): Setting | string {
   const engine = engineOf(row);
   const replica = (layout: ServingLayout): BuiltReplica =>
     buildReplica({ model, accelerator, formats, layout, engine });
-  return { accelerator, model, replica, request: { promptTokens, outputTokens: outputTokens ?? 1, prefixHitShare: 0 } };
+  const request = { promptTokens, outputTokens: outputTokens ?? 1, prefixHitShare: 0 };
+  return { accelerator, model, replica, request, requests: requestsOf(row) };
 }

@@ -16,6 +16,7 @@ export * from "./catalogue/recipes.ts";
 export * from "./catalogue/node.ts";
 export * from "./catalogue/nodes.ts";
 export * from "./catalogue/number-format.ts";
+export * from "./catalogue/power-limit.ts";
 export { otherModelReason } from "./catalogue/other-models.ts";
 export * from "./catalogue/user-entries.ts";
 export * from "./constants.ts";

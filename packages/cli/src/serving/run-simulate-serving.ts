@@ -73,7 +73,7 @@ export async function runSimulateServing(
   const loaded = loadTraffic(sim, options.serving, { workingDirectory, skipBroken: options.skipBroken === true });
   const trace = speed === 1 ? loaded.trace : sim.sped(loaded.trace, speed);
   const isImages = options.serving.startsWith("genai:");
-  const setting = { perf, trace, isImages, slo, seed, frontEndMs: perf.fittedInference.frontEndMs };
+  const setting = { perf, trace, isImages, slo, seed, frontEndMs: perf.frontEndMs };
   const variants = await Promise.all(chosen.map(({ name, choices }) => servingVariant(name, choices, setting)));
   const progress = new ProgressLine(context.terminal.stderr);
   const reports: ServingSimulationReport[] = [];

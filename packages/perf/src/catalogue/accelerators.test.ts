@@ -3,6 +3,7 @@ import { accelerators, findAccelerator } from "./accelerators.ts";
 import { oversubscriptionAcross } from "./fabric.ts";
 import { links } from "./links.ts";
 import { usualCluster } from "./nodes.ts";
+import { powerLimited } from "./power-limit.ts";
 import { readCatalogueEntries } from "./user-entries.ts";
 
 describe("the catalogue", () => {
@@ -23,6 +24,16 @@ describe("the catalogue", () => {
       expect(one.memoryGbPerS / one.scaleUp.gbPerS).toBeGreaterThan(1);
     }
     expect(links.every(({ gbPerS, source }) => gbPerS > 0 && source !== "")).toBe(true);
+  });
+
+  it("lowers the clocks of the matrix units with the cube root of a power limit, and no memory rate", () => {
+    const h100 = findAccelerator("H100");
+    if (h100 === undefined) throw new Error("no H100");
+    const half = powerLimited(h100, 350);
+    expect((half.denseTflops.bf16 ?? 0) / (h100.denseTflops.bf16 ?? 1)).toBeCloseTo(0.794, 3);
+    expect((half.bestMatmulTflops?.bf16 ?? 0) / (h100.bestMatmulTflops?.bf16 ?? 1)).toBeCloseTo(0.794, 3);
+    expect([half.memoryGbPerS, half.powerWatts]).toEqual([h100.memoryGbPerS, 350]);
+    expect(powerLimited(h100, 900)).toBe(h100);
   });
 
   it("puts accelerators into the servers they are sold in", () => {

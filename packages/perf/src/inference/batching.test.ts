@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fittedInference as k } from "../constants-inference.ts";
-import { batchLimit, closedLoop, decodeStep, meanContext, promptMs, staticBatch } from "./batching.ts";
+import { batchLimit, closedLoop, closedRun, decodeStep, meanContext, promptMs, staticBatch } from "./batching.ts";
 import { disaggregatedLoop } from "./disaggregation.ts";
 import { layout, replicaOf } from "./testing/replicas.ts";
 
@@ -47,6 +47,22 @@ describe("a closed loop", () => {
     expect(promptMs(h200, hit, k)).toBeLessThan(0.2 * promptMs(h200, request, k));
     expect(closedLoop(h200, hit, 32, k).tpotMs).toBeLessThan(closedLoop(h200, request, 32, k).tpotMs);
     expect(promptMs(h200, { ...request, prefixHitShare: 1 }, k)).toBe(0);
+  });
+
+  it("waits for more prompts where requests start together", () => {
+    const queueMs = (firstWave: number): number =>
+      closedRun(h200, request, { concurrency: 24, firstWave }, k).firstToken.queueMs;
+    expect(queueMs(0.5)).toBeGreaterThan(queueMs(0.1));
+    expect(queueMs(0.1)).toBeGreaterThan(queueMs(0));
+    const stopping = { ...h200, engine: { ...h200.engine, isPromptMixed: false } };
+    expect(closedLoop(stopping, request, 24, k).firstToken.queueMs).toBeGreaterThan(queueMs(0.5));
+  });
+
+  it("takes longer to the first token on a server that relays tokens, and as long for every later one", () => {
+    const relayed = { ...h200, engine: { ...h200.engine, isRelayed: true } };
+    const [own, through] = [h200, relayed].map((replica) => closedLoop(replica, request, 8, k));
+    expect(through?.ttftMs).toBeGreaterThan(own?.ttftMs ?? Infinity);
+    expect(through?.tpotMs).toBe(own?.tpotMs);
   });
 
   it("one request alone waits for nobody's prompts", () => {

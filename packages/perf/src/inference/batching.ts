@@ -1,8 +1,8 @@
-import type { InferenceConstants } from "../constants-inference.ts";
+import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
 import { stepTime } from "./forward.ts";
 import type { StepTime } from "./forward.ts";
 import { sequencesThatFit } from "./kv-cache.ts";
-import type { BuiltReplica } from "./replica.ts";
+import type { BuiltReplica, Replica } from "./replica.ts";
 
 /** Lengths of a request, tokens. */
 export interface RequestShape {
@@ -125,27 +125,52 @@ function promptWaitShare(replica: BuiltReplica): number {
  */
 export const firstWaveShare = 0.1;
 
-/**
- * Share of running requests that wait for each other's prompts: if decoding stops for prompts, requests that started
- * together also end and return together.
- */
-function promptClump(replica: BuiltReplica): number {
-  return replica.engine.isPromptMixed ? firstWaveShare : 1;
-}
-
-/** Wait of a closed loop's request, in ms, for the step of its prompt and for earlier prompts. */
-function promptQueueMs(stepsMs: number, promptsBeforeMs: number, k: InferenceConstants): number {
-  return k.firstTokenSteps * stepsMs + promptsBeforeMs / 2;
+/** Steps that pass before a request's prompt begins and until its token is sent. */
+export function firstTokenSteps({ engine }: Replica, k: InferenceConstants): number {
+  return k.firstTokenSteps * (engine.isRelayed ? k.relayedStepFactor : 1);
 }
 
 /**
- * Keeps `concurrency` requests in flight; the next one follows when one ends. A running request waits for the prompts
- * of all requests that start during its life: (batch - 1) prompts.
+ * Mean wait in ms for earlier prompts by M/D/1 (Pollaczek and Khinchine). `ownMs`: time of a prompt; `busyShare`: share
+ * of time that the engine is busy with prompts.
  */
+export function promptWaitMs(ownMs: number, busyShare: number): number {
+  return (busyShare * ownMs) / (2 * (1 - busyShare));
+}
+
+/**
+ * Wait of a closed loop's request for earlier prompts, ms. Requests that start together wait for half of all others' prompts; if
+ * decoding stops for prompts, they also end and return together. Later ones queue as in an open loop.
+ */
+function promptQueueMs(
+  { engine }: Replica,
+  firstWave: number,
+  loop: { readonly batch: number; readonly ownMs: number; readonly perRequestMs: number },
+): number {
+  const othersMs = (loop.batch - 1) * loop.ownMs;
+  const together = engine.isPromptMixed ? firstWave : 1;
+  const busyShare = Math.min(0.99, othersMs / loop.perRequestMs);
+  return (together * othersMs) / 2 + (1 - together) * Math.min(othersMs / 2, promptWaitMs(loop.ownMs, busyShare));
+}
+
+/** Keeps `concurrency` requests in flight for long; the next one follows when one ends. */
 export function closedLoop(
   replica: BuiltReplica,
   request: RequestShape,
   concurrency: number,
+  k: InferenceConstants,
+): SteadyState {
+  return closedRun(replica, request, { concurrency, firstWave: firstWaveShare }, k);
+}
+
+/**
+ * A closed loop of which `firstWave` is the share of requests that start together. Every running request waits for the
+ * prompts of those that start meanwhile: (batch - 1) prompts per lifetime of a request.
+ */
+export function closedRun(
+  replica: BuiltReplica,
+  request: RequestShape,
+  { concurrency, firstWave }: { readonly concurrency: number; readonly firstWave: number },
   k: InferenceConstants,
 ): SteadyState {
   const batch = Math.max(1, Math.min(concurrency, batchLimit(replica, request)));
@@ -156,9 +181,10 @@ export function closedLoop(
   const perRequestMs = own + request.outputTokens * tpotMs;
   const waiting = Math.max(0, concurrency - batch);
   const firstToken = firstTokenOf({
-    frontEndMs: k.frontEndMs,
+    frontEndMs,
     admissionMs: (waiting * perRequestMs) / batch,
-    queueMs: promptQueueMs(step, promptClump(replica) * (batch - 1) * own, k),
+    queueMs:
+      firstTokenSteps(replica, k) * step + promptQueueMs(replica, firstWave, { batch, ownMs: own, perRequestMs }),
     promptMs: promptLatencyMs(replica, request, replica.engine.isPromptMixed ? batch - 1 : 0, k),
   });
   return {

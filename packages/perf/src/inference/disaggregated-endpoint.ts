@@ -1,9 +1,9 @@
-import type { InferenceConstants } from "../constants-inference.ts";
-import { promptLatencyMs, promptMs } from "./batching.ts";
+import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
+import { promptLatencyMs, promptMs, promptWaitMs } from "./batching.ts";
 import { kvTransferMs } from "./disaggregation.ts";
 import { usualLayouts, type EndpointQuestion } from "./endpoint.ts";
 import { obstacles } from "./feasibility.ts";
-import { latencyQuantile, promptWaitMs, waitingTail } from "./queueing.ts";
+import { latencyQuantile, waitingTail } from "./queueing.ts";
 import type { LatencyQuantile } from "./queueing.ts";
 import { acceleratorCount, buildReplica } from "./replica.ts";
 import type { BuiltReplica, ServingLayout } from "./replica.ts";
@@ -58,7 +58,7 @@ function firstTokenMs(prefill: BuiltReplica, question: EndpointQuestion, count: 
   const busyShare = (requestsPerS * promptMs(prefill, request, k)) / 1000 / count;
   if (busyShare >= 1) return Number.POSITIVE_INFINITY;
   const waiting = promptWaitMs(own, busyShare) * waitingTail(objective.share);
-  return k.frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
+  return frontEndMs + own + waiting + kvTransferMs(prefill, request, k);
 }
 
 /** Latency of decoding only: for a decode worker, every prompt is already cached. */

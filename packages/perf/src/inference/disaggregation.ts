@@ -1,8 +1,9 @@
-import type { InferenceConstants } from "../constants-inference.ts";
+import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
 import {
   batchLimit,
   decodeStep,
   firstTokenOf,
+  firstTokenSteps,
   firstWaveShare,
   meanContext,
   promptLatencyMs,
@@ -66,10 +67,13 @@ export function disaggregatedLoop(
   const waiting = Math.max(0, concurrency - inFlight);
   const alone = promptLatencyMs(group.prefill, request, 0, k) + kvTransferMs(group.prefill, request, k);
   const firstToken = firstTokenOf({
-    frontEndMs: k.frontEndMs,
+    frontEndMs,
     // Little's law over both stages: requests in flight that do not decode are waiting for their first token.
     admissionMs: Math.max(0, waiting / requestsPerMs - alone),
-    queueMs: k.firstTokenSteps * tpotMs + (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
+    // Two engines, each with its own queue and scheduler.
+    queueMs:
+      2 * firstTokenSteps(group.decode, k) * tpotMs +
+      (firstWaveShare * (inFlight / group.prefillCount) * perPromptMs) / 2,
     promptMs: alone,
   });
   return {

@@ -1,6 +1,16 @@
-import type { InferenceConstants } from "../constants-inference.ts";
-import { batchLimit, decodeStep, firstTokenOf, meanContext, promptLatencyMs, promptMs } from "./batching.ts";
-import type { FirstToken, RequestShape } from "./batching.ts";
+import { frontEndMs, type InferenceConstants } from "../constants-inference.ts";
+import {
+  batchLimit,
+  closedRun,
+  decodeStep,
+  firstTokenOf,
+  firstTokenSteps,
+  meanContext,
+  promptLatencyMs,
+  promptMs,
+  promptWaitMs,
+} from "./batching.ts";
+import type { FirstToken, RequestShape, SteadyState } from "./batching.ts";
 import type { BuiltReplica } from "./replica.ts";
 
 /** An engine under requests that arrive at random (Poisson) at a given rate. */
@@ -64,14 +74,6 @@ function waitingForPlace(places: number, busy: number): number {
 }
 
 /**
- * Mean wait in ms for earlier prompts by M/D/1 (Pollaczek and Khinchine). `ownMs`: time of a prompt; `busyShare`: share
- * of time that the engine is busy with prompts.
- */
-export function promptWaitMs(ownMs: number, busyShare: number): number {
-  return (busyShare * ownMs) / (2 * (1 - busyShare));
-}
-
-/**
  * Wait of a promised share of requests, as a multiple of the mean wait, for exponential waits (Kleinrock, Queueing
  * Systems I, 1975, §5).
  */
@@ -105,17 +107,53 @@ export function openLoop(
   const tpotMs = tokenMs(replica, request, { batch, promptShare }, k);
   const own = promptLatencyMs(replica, request, batch, k);
   const stepMs = decodeStep(replica, batch, meanContext(request), k).totalMs;
-  const queueMs = promptWaitMs(own, promptShare) + k.firstTokenSteps * stepMs;
+  const queueMs = promptWaitMs(own, promptShare) + firstTokenSteps(replica, k) * stepMs;
   const admissionMs = (1000 * waitingForPlace(limit, batch)) / requestsPerS;
   return {
     kind: "steady",
     batch,
     batchLimit: limit,
     utilisation: requestsPerS / most,
-    firstToken: firstTokenOf({ frontEndMs: k.frontEndMs, admissionMs, queueMs, promptMs: own }),
+    firstToken: firstTokenOf({ frontEndMs, admissionMs, queueMs, promptMs: own }),
     tpotMs,
     outputTokensPerS: requestsPerS * request.outputTokens,
   };
+}
+
+/**
+ * A run of `requests` requests that arrive at a rate, at most `most` of them running at a time. The running number is the mean from the first
+ * arrival to the last end (Little's law); if more would run than there are places, later requests wait in a fluid queue that
+ * grows with the rate's excess.
+ */
+export function finiteRun(
+  replica: BuiltReplica,
+  request: RequestShape,
+  run: { readonly requestsPerS: number; readonly requests: number; readonly most: number },
+  k: InferenceConstants,
+): SteadyState {
+  const { requests } = run;
+  const arrivalsMs = (1000 * requests) / run.requestsPerS;
+  const places = Math.max(1, Math.min(run.most, batchLimit(replica, request)));
+  const at = (batch: number): SteadyState => closedRun(replica, request, { concurrency: batch, firstWave: 0 }, k);
+  const lifeMs = ({ batch, outputTokensPerS }: SteadyState): number =>
+    (1000 * batch * request.outputTokens) / outputTokensPerS;
+  const running = (life: number): number => (requests * life) / (arrivalsMs + life);
+  const full = at(places);
+  if (running(lifeMs(full)) >= places) {
+    const growthMs = Math.max(0, lifeMs(full) / places - arrivalsMs / requests);
+    const admissionMs = (Math.max(0, requests - places) ** 2 / (2 * requests)) * growthMs;
+    const firstToken = firstTokenOf({ ...full.firstToken, admissionMs });
+    return { ...full, firstToken, ttftMs: firstToken.totalMs };
+  }
+  let [low, high] = [Math.min(1, places), places];
+  for (let index = 0; index < searchSteps; index += 1) {
+    const middle = (low + high) / 2;
+    if (running(lifeMs(at(middle))) > middle) low = middle;
+    else high = middle;
+  }
+  const state = at(high);
+  const outputTokensPerS = (1000 * requests * request.outputTokens) / (arrivalsMs + lifeMs(state));
+  return { ...state, outputTokensPerS };
 }
 
 /** Latencies that a `share` of the requests stays below. */

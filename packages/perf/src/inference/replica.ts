@@ -25,6 +25,8 @@ export interface ServingEngine {
   readonly isKernelFused: boolean;
   /** True: prompt tokens share decoding steps. False: decoding stops while prompts are computed. */
   readonly isPromptMixed: boolean;
+  /** True: requests and tokens pass further processes beside the engine's (SGLang's detokenizer, TensorRT-LLM's proxy). */
+  readonly isRelayed: boolean;
   /** Maximum number of prompt tokens of one step (chunked prefill). */
   readonly stepTokensMax: number;
   /** Maximum number of sequences that an engine runs at once, over all of its ranks. */
@@ -41,6 +43,7 @@ export const currentEngine: ServingEngine = {
   isGraphCaptured: true,
   isKernelFused: false,
   isPromptMixed: true,
+  isRelayed: false,
   stepTokensMax: 8192,
   sequencesMax: 2048,
   memoryShare: 0.9,
