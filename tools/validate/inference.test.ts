@@ -137,13 +137,13 @@ describe.skipIf(!existsSync(file))(`${path.basename(file)}, rows with score 1`, 
     expect(read.report.macroMape).toBeLessThan(0.11);
   });
 
-  it("have their first token predicted within a macro average of 40% (in-sample)", () => {
+  it("have their first token predicted within a macro average of 30% (in-sample)", () => {
     const { cases } = read;
     const firstTokens = reportOf(
       observe(cases, groupNames(cases), fittedInference, { wanted: ["ttft"] }),
       (one) => one.group,
     );
-    expect(firstTokens.macroMape).toBeLessThan(0.4);
+    expect(firstTokens.macroMape).toBeLessThan(0.3);
   });
 
   it("are of the kinds that count as evidence", () => {

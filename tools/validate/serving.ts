@@ -1,8 +1,9 @@
 /**
- * `npm run validate:serving -- DIR [--json] [--share 0.5]`: measured runs of engines (ACCELERATOR_MODEL.jsonl), simulated from
+ * `npm run validate:serving -- DIR [--json] [--share 0.5] [--rows FILE]`: measured runs of engines (ACCELERATOR_MODEL.jsonl), simulated from
  * their arrivals. Nine constants are fitted to the first half of each run's requests (`serving-fit.ts`), the rest is
- * scored. Ends with 1 where the rest misses 10% of the mean time to the first token or 5% of the mean time per token.
+ * scored; `--rows` writes every request with its measured and simulated times as CSV. Ends with 1 where the rest misses 10% of the mean time to the first token or 5% of the mean time per token.
  */
+import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { fitRun, simulate, uncorrected } from "./serving-fit.ts";
@@ -53,6 +54,12 @@ function meansOf(run: MeasuredRun, times: SimulatedTimes, from: number, to: numb
   };
 }
 
+interface ScoredRun {
+  readonly report: Report;
+  /** Requests as cells of `rowColumns`. */
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
 interface Report {
   readonly run: string;
   readonly isKnown: boolean;
@@ -63,7 +70,41 @@ interface Report {
   readonly isWithinBounds: boolean;
 }
 
-function reportOf(run: MeasuredRun, share: number): Report {
+const rowColumns = [
+  "run",
+  "request",
+  "part",
+  "prompt_tokens",
+  "output_tokens",
+  "arrival_ms",
+  "measured_ttft_ms",
+  "predicted_ttft_ms",
+  "measured_tpot_ms",
+  "predicted_tpot_ms",
+];
+
+/** Requests of a single output token have no time per further token. */
+function rowsOf(run: MeasuredRun, times: SimulatedTimes, fittedCount: number): readonly (string | number)[][] {
+  const rounded = (value: number): number => Number(value.toPrecision(6));
+  const perToken = (ms: number, tokens: number): number | string => (tokens > 1 ? rounded(ms / (tokens - 1)) : "");
+  return run.requests.map(({ arrivalMs, firstTokenMs, endMs, promptTokens, outputTokens }, id) => {
+    const simulatedFirstMs = times.firstTokenMs[id] ?? Number.NaN;
+    return [
+      run.name,
+      id,
+      id < fittedCount ? "fitted" : "scored",
+      promptTokens,
+      outputTokens,
+      rounded(arrivalMs),
+      rounded(firstTokenMs - arrivalMs),
+      rounded(simulatedFirstMs - arrivalMs),
+      perToken(endMs - firstTokenMs, outputTokens),
+      perToken((times.endMs[id] ?? Number.NaN) - simulatedFirstMs, outputTokens),
+    ];
+  });
+}
+
+function scoredRun(run: MeasuredRun, share: number): ScoredRun {
   const count = Math.floor(run.requests.length * share);
   const total = run.requests.length;
   const fit = fitRun(run, count);
@@ -71,7 +112,7 @@ function reportOf(run: MeasuredRun, share: number): Report {
   if (times === undefined) throw new Error(`${run.name}: the fitted cache holds no request`);
   const rest = meansOf(run, times, count, total);
   const bare = uncorrected(run, fit.setup);
-  return {
+  const report = {
     run: run.name,
     isKnown: run.isKnown,
     fit,
@@ -80,6 +121,7 @@ function reportOf(run: MeasuredRun, share: number): Report {
     datasheetRest: bare === undefined ? undefined : meansOf(run, bare, count, total),
     isWithinBounds: Math.abs(rest.ttftError) <= ttftBound && Math.abs(rest.tpotError) <= tpotBound,
   };
+  return { report, rows: rowsOf(run, times, count) };
 }
 
 const percent = (value: number): string => `${value < 0 ? "" : "+"}${(100 * value).toFixed(1)}%`;
@@ -113,19 +155,28 @@ function textOf({ run, isKnown, fit, fitted, rest, datasheetRest, isWithinBounds
 function main(): void {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { json: { type: "boolean", default: false }, share: { type: "string", default: "0.5" } },
+    options: {
+      json: { type: "boolean", default: false },
+      share: { type: "string", default: "0.5" },
+      rows: { type: "string" },
+    },
   });
   const folder = positionals[0];
   const share = Number(values.share);
   if (folder === undefined || !(share >= 0.1 && share <= 0.9)) {
-    process.stderr.write("usage: npm run validate:serving -- DIR [--json] [--share 0.1..0.9]\n");
+    process.stderr.write("usage: npm run validate:serving -- DIR [--json] [--share 0.1..0.9] [--rows FILE]\n");
     process.exitCode = 2;
     return;
   }
-  const reports = readRuns(folder).map((run) => {
+  const scored = readRuns(folder).map((run) => {
     process.stderr.write(`fitting ${run.name} …\n`);
-    return reportOf(run, share);
+    return scoredRun(run, share);
   });
+  if (values.rows !== undefined) {
+    const lines = [rowColumns, ...scored.flatMap(({ rows }) => rows)];
+    writeFileSync(values.rows, `${lines.map((cells) => cells.join(",")).join("\n")}\n`);
+  }
+  const reports = scored.map(({ report }) => report);
   process.stdout.write(
     values.json ? `${JSON.stringify(reports, undefined, 1)}\n` : `${reports.map(textOf).join("\n\n")}\n`,
   );

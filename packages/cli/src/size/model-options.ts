@@ -9,8 +9,9 @@ import type { CommandContext } from "../command.ts";
 export async function modelChoice(context: CommandContext, given: string | undefined): Promise<ModelChoice> {
   const model = needed(given, "--model", "llama-3-8b");
   if (!model.endsWith(".json")) return model;
+  const file = path.basename(model, ".json");
   const folder = path.basename(path.dirname(path.resolve(context.terminal.workingDirectory, model)));
-  return { name: folder, config: await jsonFile(context, model) };
+  return { name: file === "config" ? folder : file, config: await jsonFile(context, model) };
 }
 
 /** A YAML or JSON file with further accelerators. */

@@ -45,7 +45,7 @@ export async function runSizeServing(context: CommandContext, options: ServingOp
   if (options.json !== true) {
     context.note(
       answer.kind === "unknown"
-        ? `The model does not know: ${answer.reasons.join("; ")}.`
+        ? `Not sized: ${answer.reasons.join("; ")}.`
         : `${answer.reason}. Nearest: ${answer.nearest}.`,
     );
   }
@@ -83,7 +83,7 @@ function comparisonLines(all: readonly ServingOnAccelerator[], { terminal, paint
   return [
     ...(rows.length === 0 ? [] : tableLines(columns, rows, terminal.stdout, paint)),
     ...(none.length === 0 ? [] : ["", `Nothing meets the objective on: ${none.join(", ")}.`]),
-    ...(unknown.length === 0 ? [] : ["", `The model does not know: ${unknown.join(", ")}.`]),
+    ...(unknown.length === 0 ? [] : ["", `Not sized: ${unknown.join(", ")}.`]),
     "",
     "With --accelerator NAME: all layouts, memory, the interval and the cold start.",
   ];

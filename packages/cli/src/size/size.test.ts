@@ -132,6 +132,10 @@ describe("size train and finetune", () => {
       "there is no model preset llama-3-8g. Nearest that works: llama-3-8b",
     ],
     [["--model", "llama-3-8b", "--accelerator", "H10"], "the catalogue has no accelerator H10"],
+    [
+      ["--model", "deepseek-v3", "--accelerator", "A100-40GB"],
+      "GiB on each of 64 A100-SXM-40GB, which have 40 GiB. Nearest that works: 256 accelerators",
+    ],
     [["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=3"], "do not divide 64 accelerators"],
     [
       ["--model", "llama-3-8b", "--accelerator", "H100", "--plan", "tp=64,mb=1"],
@@ -249,6 +253,14 @@ describe("what a question leaves out", () => {
     expect((await size(...job, "--plan", "tp=2,mb=2")).stdout).toMatch(
       /torchrun .*pretrain_gpt\.py --tensor-model-parallel-size 2 .*--micro-batch-size 2 /,
     );
+    const experts = ["train", "--model", "deepseek-v3", "--accelerator", "B200", "--gpus", "256", "--batch", "4096"];
+    const command = (await size(...experts, "--plan", "pp=16,ep=8,mb=1,vpp=1")).stdout;
+    for (const part of [
+      "--multi-latent-attention --q-lora-rank 1536 --kv-lora-rank 512 --qk-head-dim 128 --qk-pos-emb-head-dim 64 --v-head-dim 128",
+      "--moe-shared-expert-intermediate-size 2048 --moe-layer-freq '([0]*3+[1]*58)'",
+      "--pipeline-model-parallel-size 16 --decoder-last-pipeline-num-layers 1 ",
+    ])
+      expect(command).toContain(part);
     expect((await size(...job, "--stack", "eager")).stdout).toMatch(
       /torchrun .*torchtitan\.train .*--parallelism\.data_parallel_shard_degree \d/,
     );
@@ -334,7 +346,10 @@ describe("size serve", () => {
   it("says what it does not know", async () => {
     const tpu = ["--model", "llama-3-8b", "--accelerator", "TPU v5p", "--requests", "1"];
     const { code, stderr } = await size("serve", ...tpu);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("The model does not know")]);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining("Not sized: no serving run of TPU-v5p or an accelerator like it was measured"),
+    ]);
   });
 });
 

@@ -201,6 +201,9 @@ function sorted<Name extends string>(parts: Readonly<Record<Name, number>>): [Na
   return entries.filter(([, amount]) => amount > 0).toSorted((a, b) => b[1] - a[1]);
 }
 
+/** Efficiencies above this are explained: the first row's plan is not the best, only the best that fits. */
+const SUPERLINEAR = 1.02;
+
 function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandContext): string[] {
   const right = (title: string): { title: string; align: "right" } => ({ title, align: "right" });
   const columns = [right("ACCELERATORS"), right("BATCH"), right("STEP"), right("TOKENS/S"), right("EFFICIENCY")];
@@ -211,7 +214,12 @@ function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandC
     significant(tokensPerS),
     percentText(efficiency),
   ]);
-  return [...tableLines(columns, rows, terminal.stdout, paint), wallLine(scaling.wall)];
+  const isSuperlinear = scaling.points.some(({ efficiency }) => efficiency > SUPERLINEAR);
+  return [
+    ...tableLines(columns, rows, terminal.stdout, paint),
+    wallLine(scaling.wall),
+    ...(isSuperlinear ? ["Above 100%: on the fewest accelerators only slower plans fit into memory."] : []),
+  ];
 }
 
 function wallLine(wall: TrainingReport["scaling"]["wall"]): string {

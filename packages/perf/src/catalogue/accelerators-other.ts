@@ -208,7 +208,7 @@ export const otherAccelerators: readonly Accelerator[] = [
   },
   {
     name: "TPU-v7x",
-    aliases: ["TPUv7x", "Ironwood"],
+    aliases: ["TPUv7x", "TPU-v7", "Ironwood"],
     vendor: "Google",
     architecture: "TPU v7",
     year: 2025,

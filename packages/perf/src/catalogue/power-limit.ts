@@ -16,8 +16,8 @@ export function powerLimited(accelerator: Accelerator, watts: number): Accelerat
   };
 }
 
-type Rates = Accelerator["denseTflops"];
+type MatrixRates = Accelerator["denseTflops"];
 
-function scaled(rates: Rates, share: number): Rates {
+function scaled(rates: MatrixRates, share: number): MatrixRates {
   return Object.fromEntries(Object.entries(rates).map(([format, rate]) => [format, rate * share]));
 }

@@ -20,7 +20,7 @@ export function ignorance(replica: Replica): readonly Ignorance[] {
   const unknown: Ignorance[] = [];
   if (!kernelVendors.includes(accelerator.vendor)) {
     const known = kernelVendors.join(" and ");
-    const message = `no serving measurement of ${accelerator.name} or its like has been seen: what is known of kernels is of ${known} alone`;
+    const message = `no serving run of ${accelerator.name} or an accelerator like it was measured; times of kernels are known for ${known} only`;
     unknown.push({ kind: "accelerator", message });
   }
   if (accelerator.denseTflops.bf16 === undefined) {
@@ -28,7 +28,7 @@ export function ignorance(replica: Replica): readonly Ignorance[] {
   }
   const widest = [formats.linear, formats.experts].find((format) => matrixClassOf(format) === "fp32");
   if (widest !== undefined) {
-    unknown.push({ kind: "format", message: `no measurement of ${widest} weights has been seen` });
+    unknown.push({ kind: "format", message: `no run with ${widest} weights was measured` });
   }
   return unknown;
 }

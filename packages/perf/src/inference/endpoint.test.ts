@@ -66,7 +66,7 @@ describe("an endpoint", () => {
     if (impossible.kind !== "impossible") return;
     const reasons = impossible.rejected.map(({ reason }) => reason).join("\n");
     expect(reasons).toMatch(/an idle replica reaches \d+ ms and \d+\.\d ms/);
-    expect(reasons).toMatch(/weights per accelerator leave no room for a cache/);
+    expect(reasons).toMatch(/weights take .* GiB per accelerator and leave no room for a cache/);
   });
 });
 
@@ -137,7 +137,7 @@ describe("what cannot run says why, and what would", () => {
     expect(obstacle?.kind).toBe("weights");
     expect(obstacle?.nearest).toEqual({ tensor: 2 });
     expect(at("llama-3-70b", "H100", layout(2))).toEqual([]);
-    expect(at("glm-5", "RTX-4090", layout(1))[0]?.message).toMatch(/no width up to 64 does/);
+    expect(at("glm-5", "RTX-4090", layout(1))[0]?.message).toMatch(/no tensor width up to 64 fits/);
   });
 
   it("a request longer than the model's positions is refused", () => {
@@ -148,7 +148,7 @@ describe("what cannot run says why, and what would", () => {
   it("an accelerator of which nothing is known is not guessed at", () => {
     const answer = serve(replicaOf("llama-3-8b", "TPU v5p", layout(1)), request, { kind: "concurrency", requests: 4 });
     expect(answer.kind).toBe("unknown");
-    if (answer.kind === "unknown") expect(answer.reasons[0]?.message).toMatch(/no serving measurement of TPU-v5p/);
+    if (answer.kind === "unknown") expect(answer.reasons[0]?.message).toMatch(/no serving run of TPU-v5p/);
   });
 
   it("a batch that does not fit, and a load that is none", () => {

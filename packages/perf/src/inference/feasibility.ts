@@ -90,14 +90,14 @@ function memoryObstacle(replica: BuiltReplica, request: RequestShape): Obstacle 
   const needed = sequenceKvBytes(replica, tokens);
   if (memory.kvCacheBytes >= needed) return undefined;
   const tensor = nearestFitting(replica, tokens);
-  const change = tensor === undefined ? "no width up to 64 does" : `tensor ${tensor} does`;
+  const change = tensor === undefined ? "no tensor width up to 64 fits" : `tensor ${tensor} fits`;
   const weights = weightBytesPerAccelerator(replica);
-  const share = `of ${inGib(memory.totalBytes)}, of which the engine fills ${(100 * replica.engine.memoryShare).toFixed(0)}%`;
+  const share = `the engine fills ${(100 * replica.engine.memoryShare).toFixed(0)}% of ${inGib(memory.totalBytes)}`;
   const bits = (8 * bytesPerElement(replica.formats.linear)).toFixed(0);
   const isWeights = memory.kvCacheBytes === 0;
   const message = isWeights
-    ? `${inGib(weights)} of ${bits}-bit weights per accelerator leave no room for a cache ${share}; ${change}`
-    : `a request of ${tokens} tokens keeps ${inGib(needed)} and ${inGib(memory.kvCacheBytes)} are free ${share}; ${change}`;
+    ? `${bits}-bit weights take ${inGib(weights)} per accelerator and leave no room for a cache: ${share}; ${change}`
+    : `a request of ${tokens} tokens needs ${inGib(needed)} of cache and ${inGib(memory.kvCacheBytes)} are free: ${share}; ${change}`;
   const kind = isWeights ? "weights" : "cache";
   return tensor === undefined ? { kind, message } : { kind, message, nearest: { tensor } };
 }

@@ -2,7 +2,7 @@
  * The command that starts a plan: torchrun with Megatron-LM's arguments (megatron/training/arguments.py), or with
  * torchtitan's (torchtitan/config) if PyTorch modules run under FSDP. The variables are those that every worker gets.
  */
-import type { ModelArchitecture } from "../catalogue/model.ts";
+import type { Experts, ModelArchitecture } from "../catalogue/model.ts";
 import type { ParallelPlan, TrainingJob } from "../training/job.ts";
 
 type Argument = readonly [flag: string, value?: number | string];
@@ -27,11 +27,13 @@ function written(program: string, all: readonly Argument[]): string {
 
 function megatronPlan(job: TrainingJob, plan: ParallelPlan): readonly Argument[] {
   const when = (isSaid: boolean, ...argument: Argument): readonly Argument[] => (isSaid ? [argument] : []);
+  const lastLayers = plan.virtualStages === 1 ? lastStageLayers(job.model.layerCount, plan.pipeline) : null;
   const chunkLayers = Math.floor(job.model.layerCount / (plan.pipeline * plan.virtualStages));
   return [
     ["--tensor-model-parallel-size", plan.tensor],
     ["--pipeline-model-parallel-size", plan.pipeline],
     ...when(plan.virtualStages > 1, "--num-layers-per-virtual-pipeline-stage", chunkLayers),
+    ...when(lastLayers !== null, "--decoder-last-pipeline-num-layers", lastLayers ?? 0),
     ...when(plan.context > 1, "--context-parallel-size", plan.context),
     ...when(plan.expert > 1, "--expert-model-parallel-size", plan.expert),
     ...when(plan.sequenceParallel, "--sequence-parallel"),
@@ -44,6 +46,12 @@ function megatronPlan(job: TrainingJob, plan: ParallelPlan): readonly Argument[]
     ...when(job.precision.linear.includes("fp8"), "--fp8-format", "hybrid"),
     ...recomputation(plan, chunkLayers),
   ];
+}
+
+/** Layers of the last stage where the others hold more; `null`: all hold as many, or no such number is left. */
+function lastStageLayers(layerCount: number, stages: number): number | null {
+  const last = layerCount - (stages - 1) * Math.ceil(layerCount / stages);
+  return layerCount % stages === 0 || last < 1 ? null : last;
 }
 
 function recomputation({ recomputation: kind }: ParallelPlan, chunkLayers: number): readonly Argument[] {
@@ -67,13 +75,36 @@ function megatronModel(model: ModelArchitecture, { sequenceLength }: TrainingJob
     ...(kvHeads < attention.headCount ? ([["--group-query-attention"], ["--num-query-groups", kvHeads]] as const) : []),
     ["--max-position-embeddings", Math.max(sequenceLength, model.learnedPositions)],
     ...(model.isFfnGated ? [["--swiglu"] as const] : []),
-    ...(experts === undefined
-      ? []
-      : ([
-          ["--num-experts", experts.count],
-          ["--moe-router-topk", experts.perToken],
-          ["--moe-ffn-hidden-size", experts.ffnHidden],
-        ] as const)),
+    ...(model.learnedPositions === 0 ? ([["--position-embedding-type", "rope"]] as const) : []),
+    ...(model.hasTiedEmbeddings ? [] : ([["--untie-embeddings-and-output-weights"]] as const)),
+    ...megatronAttention(attention),
+    ...(experts === undefined ? [] : megatronExperts(experts, model.layerCount)),
+  ];
+}
+
+function megatronAttention(attention: ModelArchitecture["attention"]): readonly Argument[] {
+  if (attention.kind !== "latent") return [["--kv-channels", attention.headDim]];
+  return [
+    ["--multi-latent-attention"],
+    ...(attention.queryRank > 0 ? ([["--q-lora-rank", attention.queryRank]] as const) : []),
+    ["--kv-lora-rank", attention.kvRank],
+    ["--qk-head-dim", attention.nopeHeadDim],
+    ["--qk-pos-emb-head-dim", attention.ropeHeadDim],
+    ["--v-head-dim", attention.valueHeadDim],
+  ];
+}
+
+function megatronExperts(experts: Experts, layerCount: number): readonly Argument[] {
+  const { count, perToken, ffnHidden, sharedFfnHidden, denseLayerCount } = experts;
+  return [
+    ["--num-experts", count],
+    ["--moe-router-topk", perToken],
+    ["--moe-ffn-hidden-size", ffnHidden],
+    ...(sharedFfnHidden > 0 ? ([["--moe-shared-expert-intermediate-size", sharedFfnHidden]] as const) : []),
+    // Quoted: a shell would take the brackets for a pattern.
+    ...(denseLayerCount > 0
+      ? ([["--moe-layer-freq", `'([0]*${denseLayerCount}+[1]*${layerCount - denseLayerCount})'`]] as const)
+      : []),
   ];
 }
 

@@ -105,7 +105,9 @@ function nothingFits({ question, job, system }: TrainingSetting, least: MemoryNe
     count === undefined ? "a smaller model, or less to keep: a shorter sequence, adapters" : `${count} accelerators`;
   const { name, memoryGib } = system.cluster.node.accelerator;
   const needed = least.neededGib.toFixed(1);
-  const where = acceleratorCount === 1 ? `one ${name}` : `each of ${acceleratorCount} ${name}`;
-  const what = `${job.model.name} needs at least ${needed} GiB on ${where}`;
-  return impossible(`${what}, too close to the ${memoryGib} there are, or above them`, nearest);
+  const [where, which, its] =
+    acceleratorCount === 1 ? [`one ${name}`, "has", "its"] : [`each of ${acceleratorCount} ${name}`, "have", "their"];
+  const limit =
+    least.neededGib > memoryGib ? `which ${which} ${memoryGib} GiB` : `too close to ${its} ${memoryGib} GiB`;
+  return impossible(`${job.model.name} needs at least ${needed} GiB on ${where}, ${limit}`, nearest);
 }

@@ -72,7 +72,8 @@ export function resolveFabric(name: string, entries?: unknown): Fabric | Impossi
 
 export function unknownAccelerator(name: string, known: readonly Accelerator[]): Impossible {
   const names = known.map((one) => one.name);
-  return impossible(`the catalogue has no accelerator ${name}`, nearestNames(name, names));
+  const nearest = `${nearestNames(name, names)}, or an entry with its datasheet in a catalogue file`;
+  return impossible(`the catalogue has no accelerator ${name}`, nearest);
 }
 
 /**
