@@ -87,7 +87,7 @@ export class BatchApi {
   #create({ body, caller, nowMs }: BatchRequest): Answer | ApiError {
     let input: { input_file_id?: unknown; endpoint?: unknown; completion_window?: unknown; metadata?: unknown };
     try {
-      input = JSON.parse(body.toString("utf8")) as typeof input;
+      input = (JSON.parse(body.toString("utf8")) ?? {}) as typeof input;
     } catch {
       return { kind: "badRequest", message: "The body is not valid JSON." };
     }

@@ -1,7 +1,11 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { MockUpstream } from "../testing/mock-upstream.ts";
 import { testGateway } from "../testing/test-gateway.ts";
-import type { Batch } from "./store.ts";
+import { BatchRunner } from "./runner.ts";
+import { BatchStore, type Batch } from "./store.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -54,5 +58,56 @@ describe("the Batch API", () => {
     expect(rows[0]?.response).toMatchObject({ status_code: 200, body: { usage: { completion_tokens: 2 } } });
     expect(mock.requestCount).toBe(30);
     expect((await fetch(`${gateway.url}/v1/files/file-../../etc/content`)).status).toBe(404);
+  });
+
+  it("outlives input that is gone and answers that are no JSON", async () => {
+    const mock = new MockUpstream({ everyMs: 1 });
+    await mock.start();
+    cleanups.push(() => mock.kill());
+    const html = createServer((_, response) => response.end("<html>"));
+    await new Promise<void>((resolve) => html.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise((resolve) => html.close(() => resolve())));
+    const { port } = html.address() as AddressInfo;
+    const gateway = await testGateway(
+      `access: open\npools: [{ name: p, replicas: ["http://127.0.0.1:${port}"] }]\nmodels: [{ name: m, pools: [p] }]\n`,
+    );
+    cleanups.push(() => gateway.stop());
+    const line = JSON.stringify({ custom_id: "a", url: "/v1/embeddings", body: { model: "m", input: "x" } });
+    const form = new FormData();
+    form.set("purpose", "batch");
+    form.set("file", new File([line], "in.jsonl"));
+    const file = (await (await fetch(`${gateway.url}/v1/files`, { method: "POST", body: form })).json()) as {
+      id: string;
+    };
+    const create = async (): Promise<Batch> =>
+      (await (
+        await fetch(`${gateway.url}/v1/batches`, {
+          method: "POST",
+          body: JSON.stringify({ input_file_id: file.id, endpoint: "/v1/embeddings", completion_window: "24h" }),
+        })
+      ).json()) as Batch;
+    const read = async ({ id }: Batch): Promise<Batch> =>
+      (await (await fetch(`${gateway.url}/v1/batches/${id}`)).json()) as Batch;
+    const odd = await create();
+    await expect.poll(async () => (await read(odd)).status).toBe("completed");
+    const store = new BatchStore(path.join(gateway.state, "gateway", "batches"));
+    const lost = store.addBatch("", {
+      endpoint: "/v1/embeddings",
+      inputFileId: file.id,
+      window: "24h",
+      metadata: null,
+      nowMs: Date.now(),
+    })!;
+    await fetch(`${gateway.url}/v1/files/${file.id}`, { method: "DELETE" });
+    const runner = new BatchRunner({
+      store,
+      concurrency: 1,
+      now: Date.now,
+      callerOf: () => undefined,
+      run: () => Promise.reject(new Error("not called")),
+    });
+    runner.resume();
+    await expect.poll(async () => (await read(lost)).status).toBe("failed");
+    expect((await read(lost)).errors?.data[0]?.code).toBe("input_file_missing");
   });
 });

@@ -1,6 +1,5 @@
 /** Works through batches: each line is a request of the team like any other, held to its limits, a few at a time. */
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync } from "node:fs";
-import { createReadStream } from "node:fs";
+import { appendFileSync, closeSync, createReadStream, existsSync, openSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Caller } from "../access/teams.ts";
 import type { Batch, BatchStore } from "./store.ts";
@@ -54,17 +53,23 @@ export class BatchRunner {
     if (this.#running.has(batch.id)) return;
     this.#running.add(batch.id);
     void this.#work(team, batch)
-      .catch((error: unknown) => {
-        batch.status = "failed";
-        batch.errors = {
-          object: "list",
-          data: [
-            { code: "internal_error", message: error instanceof Error ? error.message : String(error), line: null },
-          ],
-        };
-        this.#parts.store.saveBatch(team, batch);
-      })
+      .catch((error: unknown) => this.#fail(team, batch, error))
       .finally(() => this.#running.delete(batch.id));
+  }
+
+  #fail(team: string, batch: Batch, error: unknown): void {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const message = isMissing ? "The input file was deleted." : "The files of the batch cannot be read or written.";
+    batch.status = "failed";
+    batch.errors = {
+      object: "list",
+      data: [{ code: isMissing ? "input_file_missing" : "internal_error", message, line: null }],
+    };
+    try {
+      this.#parts.store.saveBatch(team, batch);
+    } catch {
+      // The disk takes nothing: the batch goes on at the next start.
+    }
   }
 
   cancel(team: string, batch: Batch): Batch {
@@ -87,9 +92,11 @@ export class BatchRunner {
     batch.request_counts = { total: 0, completed: answeredIn(output).length, failed: answeredIn(errors).length };
     const active = new Set<Promise<void>>();
     let lineNumber = 0;
-    for await (const text of createInterface({
-      input: createReadStream(store.contentPath(team, batch.input_file_id)),
-    })) {
+    let failure: unknown;
+    // Opened here, because a stream's failure to open is an event that `createInterface` does not hear.
+    const fd = openSync(store.contentPath(team, batch.input_file_id), "r");
+    for await (const text of createInterface({ input: createReadStream("", { fd }) })) {
+      if (failure !== undefined) break;
       lineNumber++;
       if (text.trim() === "") continue;
       batch.request_counts.total++;
@@ -97,12 +104,13 @@ export class BatchRunner {
       if (typeof line?.custom_id === "string" && done.has(line.custom_id)) continue;
       if (this.#isOver(batch)) continue;
       while (active.size >= this.#parts.concurrency) await Promise.race(active);
-      const task: Promise<void> = this.#answer(team, batch, { line, lineNumber, output, errors }).finally(() =>
-        active.delete(task),
-      );
+      const task: Promise<void> = this.#answer(team, batch, { line, lineNumber, output, errors })
+        .catch((error: unknown) => (failure ??= error))
+        .then(() => void active.delete(task));
       active.add(task);
     }
     await Promise.all(active);
+    if (failure !== undefined) throw failure;
     if (!this.#isStopping) this.#finish(team, batch, { output, errors });
   }
 
@@ -148,7 +156,7 @@ export class BatchRunner {
       const row = {
         id: result.id,
         custom_id: customId,
-        response: { status_code: result.status, request_id: result.id, body: JSON.parse(result.body) as unknown },
+        response: { status_code: result.status, request_id: result.id, body: bodyOf(result.body) },
         error: null,
       };
       appendFileSync(isGood ? output : errors, `${JSON.stringify(row)}\n`);
@@ -192,6 +200,15 @@ export class BatchRunner {
     this.#cancelled.delete(batch.id);
     closeSync(openSync(output, "a"));
     store.saveBatch(team, batch);
+  }
+}
+
+/** A replica's answer may be no JSON: then it is its text. */
+function bodyOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }
 

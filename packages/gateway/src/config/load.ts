@@ -1,5 +1,6 @@
 /** gateway.yaml from text to a checked configuration. Every problem has its file, line and column. */
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type Pair } from "yaml";
+import { replicaIdOf } from "../replicas/replica.ts";
 import { gatewaySchema, type GatewayConfig } from "./schema.ts";
 
 export interface ConfigProblem {
@@ -111,6 +112,13 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
     "is the key of another entry",
     found,
   );
+  for (const [at, pool] of config.pools.entries()) {
+    repeated(
+      pool.replicas.map((each, index): [string, Path] => [replicaIdOf(each), ["pools", at, "replicas", index]]),
+      "is a replica of this pool twice; give each an `id` of its own",
+      found,
+    );
+  }
   const models: [string, Path][] = [];
   for (const [at, model] of config.models.entries()) {
     models.push([model.name, ["models", at, "name"]]);

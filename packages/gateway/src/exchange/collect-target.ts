@@ -7,11 +7,15 @@ export interface Collected {
   readonly body: Buffer;
 }
 
+/** A larger answer is refused. */
+const BYTES_MAX = 64 * 1024 * 1024;
+
 export class CollectTarget implements ResponseTarget {
   readonly #done: (response: Collected) => void;
   #status = 0;
   #headers = "";
   #parts: Buffer[] = [];
+  #bytes = 0;
 
   constructor(done: (response: Collected) => void) {
     this.#done = done;
@@ -24,17 +28,21 @@ export class CollectTarget implements ResponseTarget {
   begin(status: number, headers: string, first: Buffer): boolean {
     this.#status = status;
     this.#headers = headers;
-    this.#parts = [first];
-    return true;
+    this.#parts = [];
+    this.#bytes = 0;
+    return this.write(first);
   }
 
   write(bytes: Buffer): boolean {
-    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes <= BYTES_MAX) this.#parts.push(bytes);
+    else this.#parts.length = 0;
     return true;
   }
 
   end(): void {
-    this.#done({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) });
+    if (this.#bytes > BYTES_MAX) this.abort();
+    else this.#done({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#parts) });
   }
 
   abort(): void {

@@ -19,11 +19,6 @@ export class ExchangeList<Each extends Listed> {
     return this.#all.length;
   }
 
-  /** Requests of clients; the others are the gateway's own. */
-  get clientCount(): number {
-    return this.#all.reduce((count, each) => (each.connection === undefined ? count : count + 1), 0);
-  }
-
   add(each: Each, connection: ClientConnection | undefined): void {
     each.listIndex = this.#all.length;
     each.connection = connection;

@@ -34,10 +34,13 @@ export function headersOf(head: ResponseHead, id: string): string {
   return `${head.forwarded}x-request-id: ${id}\r\n`;
 }
 
-export function refusalHeaders(id: string, { retryAfterMs }: ApiError): string {
-  const own = `content-type: application/json\r\nx-request-id: ${id}\r\n`;
-  if (retryAfterMs === undefined) return own;
-  return `${own}retry-after: ${Math.ceil(retryAfterMs / 1000)}\r\nretry-after-ms: ${retryAfterMs}\r\n`;
+export function refusalHeaders(id: string, error: ApiError): string {
+  return `content-type: application/json\r\nx-request-id: ${id}\r\n${retryHeaders(error)}`;
+}
+
+export function retryHeaders({ retryAfterMs }: ApiError): string {
+  if (retryAfterMs === undefined) return "";
+  return `retry-after: ${Math.ceil(retryAfterMs / 1000)}\r\nretry-after-ms: ${retryAfterMs}\r\n`;
 }
 
 export interface Outcome {

@@ -26,6 +26,7 @@ import type { AccessLog } from "../telemetry/access-log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/tracer.ts";
 import type { UsageLog } from "../usage/usage-log.ts";
+import { retryHeaders } from "../exchange/settlement.ts";
 import { translate } from "../translation/translate.ts";
 import { RetryAllowance } from "./retry-budget.ts";
 
@@ -58,6 +59,11 @@ const aloneHead: RequestHead = {
   session: "",
   own: undefined,
   forwarded: "content-type: application/json\r\n",
+};
+const usageFails: ApiError = {
+  kind: "overloaded",
+  message: "The gateway cannot record usage now and takes no requests. Try again later.",
+  retryAfterMs: 5000,
 };
 const noPeek: RequestPeek = {
   model: "",
@@ -117,11 +123,12 @@ export class Gateway implements ClientPort, Runtime {
     return this.#config.bounds.responseBuffer;
   }
 
+  /** Throws before anything has changed, where a credential of a replica cannot be read. */
   apply(config: GatewayConfig): void {
+    this.#parts.fleet.apply(config, this.now());
     this.#config = config;
     this.#teams = new Teams(config.teams);
     this.bounds = clientLimits(config);
-    this.#parts.fleet.apply(config, this.now());
   }
 
   now(): number {
@@ -236,6 +243,10 @@ export class Gateway implements ClientPort, Runtime {
     message: { head: RequestHead; body: Buffer; caller: Caller; endpoint: Endpoint; peek: RequestPeek; path: string },
   ): void {
     const { head, body, caller, peek } = message;
+    if (this.usage.isFailing) {
+      this.#answerError(connection, head, usageFails);
+      return;
+    }
     const model = this.#parts.fleet.model(peek.model);
     const isAllowed = caller.models === undefined || (model !== undefined && caller.models.has(model.name));
     if (model === undefined || !isAllowed) {
@@ -313,7 +324,7 @@ export class Gateway implements ClientPort, Runtime {
       path,
       caller,
       fleet: this.#parts.fleet,
-      isDraining: this.isDraining,
+      isDraining: this.isDraining || this.usage.isFailing,
       nowMs: this.now(),
     });
     this.#answer(connection, head, answer);
@@ -326,6 +337,10 @@ export class Gateway implements ClientPort, Runtime {
 
   /** A request that the gateway makes itself, such as a line of a batch. */
   #runAlone(caller: Caller, path: string, body: Buffer): Promise<BatchResult> {
+    if (this.usage.isFailing) {
+      const { retryAfterMs } = usageFails;
+      return Promise.resolve({ status: 503, id: "", body: errorBody("openai", usageFails), retryAfterMs });
+    }
     const endpoint = endpointAt(path);
     const peek = peekRequest(body);
     const model = "problem" in peek ? undefined : this.#parts.fleet.model(peek.model);
@@ -424,7 +439,7 @@ export class Gateway implements ClientPort, Runtime {
   #answerError(connection: ClientConnection, head: RequestHead, error: ApiError): void {
     this.#parts.metrics.refused(error.kind);
     const body = Buffer.from(errorBody(dialectOf(pathOf(head.target)), error));
-    new HttpTarget(connection, head.minorVersion).respond(statusOf(error), jsonHeader, body);
+    new HttpTarget(connection, head.minorVersion).respond(statusOf(error), jsonHeader + retryHeaders(error), body);
   }
 
   #refuse(connection: ClientConnection, path: string, error: ApiError): void {

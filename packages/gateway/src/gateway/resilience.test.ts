@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../config/load.ts";
@@ -39,7 +40,7 @@ describe("a pool at zero", () => {
     );
     const statuses = await Promise.all(Array.from({ length: 300 }, async () => (await chat(gateway.url, {})).status));
     expect(new Set(statuses)).toEqual(new Set([200]));
-    const { readFileSync, rmSync } = await import("node:fs");
+    const { readFileSync } = await import("node:fs");
     expect(readFileSync(runs, "utf8")).toBe("x");
     rmSync(runs);
   });
@@ -204,5 +205,37 @@ teams:
     expect("problems" in named && named.problems).toEqual([
       { line: 3, column: 29, message: "models[0].pools[0] names the pool b, which is not defined" },
     ]);
+  });
+});
+
+describe("a configuration that cannot be applied whole", () => {
+  it("changes nothing", async () => {
+    const [old, other] = [await upstream(), await upstream()];
+    const gateway = await start(openTo([old]));
+    const broken = `access: open\npools: [{ name: p, engine: vllm, replicas: [${other.url}] }, { name: q, replicas: [${other.url}], key: { env: HEADROOM_NO_SUCH_KEY } }]\nmodels: [{ name: m, pools: [q] }]\n`;
+    expect(() => gateway.reload(broken)).toThrow("HEADROOM_NO_SUCH_KEY");
+    expect((await chat(gateway.url, {})).status).toBe(200);
+    expect([old.requestCount, other.requestCount]).toEqual([1, 0]);
+  });
+
+  it("is refused where a pool has a replica twice", () => {
+    const loaded = loadConfig(
+      `access: open\npools: [{ name: p, replicas: ["http://a:1", "http://a:1/v1"] }]\n${model}`,
+    );
+    expect(loaded).toMatchObject({ problems: [{ line: 2, message: expect.stringContaining("twice") as string }] });
+  });
+});
+
+describe("a gateway that stops", () => {
+  it("bills what it cuts off", async () => {
+    const mock = await upstream({ delayMs: 60_000 });
+    const gateway = await testGateway(`bounds: { shutdownTimeout: 1ms }\n${openTo([mock])}`);
+    const request = chat(gateway.url, {}).catch(() => undefined);
+    await expect.poll(() => mock.requestCount).toBe(1);
+    await gateway.close();
+    await request;
+    const { records } = settleUsage(path.join(gateway.state, "gateway", "usage"), usageStart);
+    expect(records).toMatchObject([{ outcome: "aborted", team: "", isPromptEstimated: true }]);
+    rmSync(gateway.state, { recursive: true });
   });
 });

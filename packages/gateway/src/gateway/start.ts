@@ -62,6 +62,7 @@ export async function startGateway(config: GatewayConfig, options: StartOptions)
     directory: usageDirectory,
     segmentBytes: config.usage.segment,
     sync: config.usage.sync,
+    log: options.log,
   });
   const metrics = new GatewayMetrics();
   const waker = new Waker(now, (line) => options.log(line));
@@ -173,10 +174,11 @@ function survivesAcceptErrors(server: Server, log: StartOptions["log"]): void {
   });
 }
 
-/** Requests whose clients were cut off are settled before the usage file closes. */
+/** Requests that are cut off, those of batches too, are settled before the usage file closes. */
 async function settled(gateway: Gateway): Promise<void> {
+  gateway.exchanges.forEach((exchange) => exchange.clientGone());
   const untilMs = performance.now() + SETTLE_TIMEOUT_MS;
-  while (gateway.exchanges.clientCount > 0 && performance.now() < untilMs) {
+  while (gateway.exchanges.size > 0 && performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -191,7 +193,8 @@ async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
       const mayCome = connection.requestCount === 0 && elapsedMs < FIRST_REQUEST_MS;
       if (connection.isIdle && !mayCome) connection.destroy();
     }
-    if (gateway.connections.size === 0 || elapsedMs > timeoutMs) return;
+    const isDone = gateway.connections.size === 0 && gateway.exchanges.size === 0;
+    if (isDone || elapsedMs > timeoutMs) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

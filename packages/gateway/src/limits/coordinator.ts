@@ -104,6 +104,7 @@ export class Coordinator {
       !isTrusted ||
       typeof hello.member !== "string" ||
       !Array.isArray(hello.used) ||
+      !hello.used.every((each) => isCountedUse(each)) ||
       this.#members.size >= MEMBERS_MAX
     ) {
       socket.destroy();
@@ -156,9 +157,42 @@ function countMoney(member: Member, definition: LimitDefinition, amount: number)
 
 function isValid(message: MemberMessage): boolean {
   if (message.t === "hello") return true;
-  const { definition } = message;
-  if (typeof definition !== "object" || typeof definition.id !== "string" || !(definition.limit >= 0)) return false;
-  return message.t === "ask" ? message.need >= 0 && message.want >= 0 : message.amount >= 0;
+  if (!isDefinition(message.definition)) return false;
+  switch (message.t) {
+    case "ask":
+      return isAmount(message.need) && isAmount(message.want);
+    case "give":
+      return isAmount(message.amount) && Number.isSafeInteger(message.slot);
+    case "charge":
+      return isAmount(message.amount);
+  }
+}
+
+function isDefinition(definition: LimitDefinition): boolean {
+  if (typeof definition !== "object" || definition === null) return false;
+  const { id, kind, limit, period } = definition;
+  const isKind = kind === "requests" || kind === "tokens" || kind === "money";
+  return (
+    typeof id === "string" &&
+    isKind &&
+    isAmount(limit) &&
+    (period === undefined || period === "day" || period === "month")
+  );
+}
+
+function isCountedUse(use: CountedUse): boolean {
+  return (
+    typeof use === "object" &&
+    use !== null &&
+    isDefinition(use.definition) &&
+    Array.isArray(use.ages) &&
+    use.ages.every((each) => Array.isArray(each) && Number.isSafeInteger(each[0]) && isAmount(each[1]))
+  );
+}
+
+/** JSON can express infinity (`1e999`). */
+function isAmount(amount: number): boolean {
+  return Number.isFinite(amount) && amount >= 0;
 }
 
 function sameText(a: string, b: string): boolean {

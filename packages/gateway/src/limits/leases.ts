@@ -17,6 +17,8 @@ const TICK_MS = 225;
 const DENIAL_MS = 25;
 const WAITING_MAX = 20_000;
 const RECONNECT_MS = 100;
+/** A coordinator that is silent for so long counts as lost, because requests wait for it. */
+const ANSWER_MS = 2000;
 /** Weight of the newest tick in the mean demand. */
 const DEMAND_WEIGHT = 0.3;
 
@@ -61,6 +63,8 @@ export class LeasedLimits implements LimitSource {
   #memberCount = 0;
   #asked = new Map<number, { lease: Lease; sentAtMs: number; need: number }>();
   #askCount = 0;
+  /** Taken without the coordinator since the connection to it was lost. */
+  readonly #uncounted = new Map<string, { definition: LimitDefinition; amount: number }>();
   #output = "";
   #waitingCount = 0;
   #isClosed = false;
@@ -166,6 +170,8 @@ export class LeasedLimits implements LimitSource {
       return;
     }
     this.#own.charge(definition, amount, nowMs);
+    const uncounted = this.#uncounted.get(definition.id);
+    this.#uncounted.set(definition.id, { definition, amount: amount + (uncounted?.amount ?? 0) });
     // No ledger has this slot; the next one gets it with the hello message.
     done({ kind: "taken", slot: -1, amount });
   }
@@ -187,6 +193,12 @@ export class LeasedLimits implements LimitSource {
     switch (message.t) {
       case "welcome":
         this.#isWelcome = true;
+        // A new ledger has the whole count from the hello message, the same one has only what it granted.
+        if (message.ledger === this.#ledgerId) {
+          for (const { definition, amount } of this.#uncounted.values())
+            this.#send({ t: "charge", definition, amount });
+        }
+        this.#uncounted.clear();
         this.#ledgerId = message.ledger;
         this.#memberCount = message.members;
         for (const lease of this.#leases.values()) if (!lease.isAsking) this.#ask(lease);
@@ -249,6 +261,8 @@ export class LeasedLimits implements LimitSource {
       lease.usedInTick = 0;
       if (nowMs >= lease.expiresAtMs && !lease.isAsking) this.#return(lease);
     }
+    const oldest = this.#asked.values().next().value;
+    if (oldest !== undefined && nowMs - oldest.sentAtMs > ANSWER_MS) this.#socket?.destroy();
   }
 
   #send(message: MemberMessage): void {

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { LeasedLimits } from "./leases.ts";
@@ -137,6 +137,46 @@ describe("limits over four gateways", () => {
     await new Promise((resolve) => setTimeout(resolve, 600));
     const after = await taken(rest, definition, 500);
     expect(before + after).toBeLessThanOrEqual(404);
+  });
+
+  it("keep to a share when the gateway that holds them hangs", async () => {
+    const port = await freePort();
+    // Welcomes its members and never answers again.
+    const hung = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.write('{"t":"welcome","ledger":"x","members":2}\n'));
+    });
+    await new Promise<void>((resolve) => hung.listen(port, "127.0.0.1", resolve));
+    const sockets = new Set<Socket>();
+    hung.on("connection", (socket) => sockets.add(socket));
+    closers.push(() => {
+      for (const socket of sockets) socket.destroy();
+      hung.close();
+    });
+    const [limits] = await members(1, port);
+    expect((await take(limits!, requests(10), 1)).kind).toBe("taken");
+  });
+
+  it("survive members that send anything", async () => {
+    const port = await freePort();
+    const [holder] = await members(1, port);
+    const definition = requests(5);
+    const hello = { t: "hello", secret: "s", member: "evil", life: 1, ledger: "", used: [] };
+    for (const messages of [
+      [{ ...hello, used: [{}] }],
+      [{ ...hello, used: [{ definition, ages: [[0, "x"]] }] }],
+      [hello, { t: "give", definition, slot: null, amount: 1 }],
+      [hello, { t: "ask", n: 1, definition: null, need: 1, want: 1 }],
+      [hello, { t: "charge", definition: { ...definition, kind: "wishes" }, amount: 1 }],
+    ]) {
+      const socket = connect(port, "127.0.0.1");
+      const closed = new Promise((resolve) => socket.once("close", resolve));
+      socket.on("error", () => undefined);
+      socket.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
+      socket.resume();
+      await closed;
+    }
+    expect(await taken([holder!], definition, 20)).toBe(5);
   });
 
   it("refuse a gateway that does not know the secret", async () => {

@@ -33,12 +33,15 @@ export class Fleet {
     return this.#models.get(name);
   }
 
+  /** Throws before anything has changed, where a credential cannot be read. */
   apply(config: GatewayConfig, nowMs: number): void {
+    const credentials = new Map(config.pools.map((each) => [each.name, credentialLinesOf(each)]));
     for (const pool of this.#pools.values()) {
       const next = config.pools.find((each) => each.name === pool.name);
       const isSame = next?.engine === pool.config.engine && next.routing === pool.config.routing;
       // Old replicas leave before new ones come, so that the capacity need not hold both.
-      const isKept = isSame && next.replicas.length <= pool.capacity;
+      const discovered = [...pool.replicas.values()].filter((each) => each.isDiscovered).length;
+      const isKept = isSame && next.replicas.length + discovered <= pool.capacity;
       if (isKept) continue;
       for (const replica of pool.replicas.values()) this.#release(pool, replica, nowMs);
       this.#pools.delete(pool.name);
@@ -47,7 +50,7 @@ export class Fleet {
       const pool = this.#pools.get(each.name);
       if (pool === undefined) this.#pools.set(each.name, new Pool(each, this.#seed));
       else this.#reconcile(pool, each, nowMs);
-      this.#pools.get(each.name)!.credentialLines = credentialLinesOf(each);
+      this.#pools.get(each.name)!.credentialLines = credentials.get(each.name)!;
     }
     const models = new Map<string, ModelRoute>();
     this.#listed = config.models.map((each) => {
@@ -83,7 +86,7 @@ export class Fleet {
     const fresh = new Map(next.replicas.map((each) => new Replica(each, next)).map((each) => [each.id, each]));
     for (const replica of pool.replicas.values()) {
       const same = fresh.get(replica.id);
-      const isSame = same !== undefined && JSON.stringify(same.config) === JSON.stringify(replica.config);
+      const isSame = same?.settings === replica.settings;
       if (isSame) fresh.delete(replica.id);
       else if (!replica.isDiscovered) this.#release(pool, replica, nowMs);
     }

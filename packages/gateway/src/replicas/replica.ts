@@ -21,6 +21,10 @@ const IDLE_CONNECTIONS_MAX = 1024;
 /** Recent successes and failures, for outlier ejection: halved every ten seconds. */
 const FADE_MS = 10_000;
 
+export function replicaIdOf(config: ReplicaConfig): string {
+  return ("id" in config ? config.id : undefined) ?? `${config.url.host}:${config.url.port}${config.url.basePath}`;
+}
+
 export class Replica {
   readonly id: string;
   readonly url: UpstreamUrl;
@@ -28,6 +32,8 @@ export class Replica {
   readonly weight: number;
   readonly config: ReplicaConfig;
   readonly connections: UpstreamPool;
+  /** Everything that a new configuration changes only by replacing the replica. */
+  readonly settings: string;
   readonly breaker: Breaker;
   /** `Host` header line. */
   readonly hostLine: string;
@@ -47,8 +53,9 @@ export class Replica {
 
   constructor(config: ReplicaConfig, pool: PoolConfig) {
     this.config = config;
+    this.settings = JSON.stringify([config, pool.connectTimeout, pool.breaker]);
     this.url = config.url;
-    this.id = ("id" in config ? config.id : undefined) ?? `${config.url.host}:${config.url.port}${config.url.basePath}`;
+    this.id = replicaIdOf(config);
     this.zone = ("zone" in config ? config.zone : undefined) ?? "";
     this.weight = ("weight" in config ? config.weight : undefined) ?? 1;
     this.isDraining = "isDraining" in config && config.isDraining === true;

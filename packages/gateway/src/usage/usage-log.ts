@@ -2,7 +2,7 @@
  * The durable usage file of one gateway. Records are written to the kernel before the client sees the end of its response, so a
  * killed gateway has a record of every response that was complete. One write serves all requests that end in one turn of the loop.
  */
-import { closeSync, fdatasync, fdatasyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { RecordLines, type UsageRecord } from "./record.ts";
 import { segmentName, segmentsOf } from "./segments.ts";
@@ -17,13 +17,19 @@ export interface UsageLogOptions {
   readonly segmentBytes: number;
   /** `always`: synced to the disk before a response ends; `interval`: once a second. */
   readonly sync: "always" | "interval";
+  /** Lines for the operator. */
+  readonly log?: (line: string) => void;
 }
 
 const SYNC_INTERVAL_MS = 1000;
+/** Between tries of a write that the disk refused. */
+const RETRY_MS = 250;
 
 export class UsageLog {
   readonly #options: UsageLogOptions;
   #fd: number;
+  /** What the disk did not take of the last write, because it is full for example. */
+  #refused: Buffer | undefined;
   #bytes = 0;
   #nextSeq: number;
   readonly #lines = new RecordLines();
@@ -50,6 +56,7 @@ export class UsageLog {
 
   /** Takes the record; the writer hears in this turn of the event loop that the kernel has it. */
   append(record: Omit<UsageRecord, "seq">, writer: UsageWriter | undefined): void {
+    if (this.isFailing && record.outcome === "open") return;
     this.#lines.add(record, this.#nextSeq);
     this.#nextSeq++;
     if (writer !== undefined) this.#waiting.push(writer);
@@ -60,13 +67,13 @@ export class UsageLog {
 
   flush(): void {
     this.#isScheduled = false;
-    if (this.#lines.isEmpty || this.#isClosed) return;
-    const bytes = this.#lines.take();
-    let at = 0;
-    while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
-    if (this.#options.sync === "always") fdatasyncSync(this.#fd);
-    else this.#isDirty = true;
-    this.#bytes += bytes.length;
+    if (this.#isClosed || (this.#lines.isEmpty && this.#refused === undefined)) return;
+    const lines = this.#lines.take();
+    if (!this.#write(this.#refused === undefined ? lines : Buffer.concat([this.#refused, lines]))) {
+      this.#isScheduled = true;
+      setTimeout(this.#flush, RETRY_MS);
+      return;
+    }
     if (this.#bytes >= this.#options.segmentBytes) this.#rotate();
     const waiting = this.#waiting;
     // Two lists take turns: a writer may append again.
@@ -76,19 +83,59 @@ export class UsageLog {
     waiting.length = 0;
   }
 
+  /** True while the disk takes no records: requests that have ended wait, and no further ones should begin. */
+  get isFailing(): boolean {
+    return this.#refused !== undefined;
+  }
+
   close(): void {
     if (this.#isClosed) return;
     this.flush();
     clearInterval(this.#timer);
-    fdatasyncSync(this.#fd);
-    closeSync(this.#fd);
     this.#isClosed = true;
+    this.#closeFile();
+  }
+
+  /** False: the disk took a part at most, the rest is kept. A line that was torn is continued by the next try. */
+  #write(bytes: Buffer): boolean {
+    let at = 0;
+    try {
+      while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
+      if (this.#options.sync === "always") fdatasyncSync(this.#fd);
+      else this.#isDirty = true;
+    } catch (error) {
+      if (this.#refused === undefined)
+        this.#report("usage cannot be written, requests are refused until it can", error);
+      this.#bytes += at;
+      this.#refused = Buffer.from(bytes.subarray(at));
+      return false;
+    }
+    this.#bytes += at;
+    if (this.#refused !== undefined) this.#options.log?.("usage is written again");
+    this.#refused = undefined;
+    return true;
+  }
+
+  #report(what: string, error: unknown): void {
+    const detail = error instanceof Error ? error.message : String(error);
+    this.#options.log?.(`${what}: ${this.#options.directory}: ${detail}`);
+  }
+
+  #closeFile(): void {
+    try {
+      fdatasyncSync(this.#fd);
+    } catch (error) {
+      this.#report("usage may not have reached the disk", error);
+    }
+    closeSync(this.#fd);
   }
 
   #open(): number {
+    mkdirSync(this.#options.directory, { recursive: true, mode: 0o700 });
     return openSync(path.join(this.#options.directory, segmentName(this.#nextSeq, this.life)), "a", 0o600);
   }
 
+  /** Without room for another segment this one goes on. */
   #rotate(): void {
     let next: number;
     try {
@@ -97,13 +144,22 @@ export class UsageLog {
       // No file descriptor or inode is free: the segment goes on, and the next write tries again.
       return;
     }
-    fdatasyncSync(this.#fd);
-    closeSync(this.#fd);
+    this.#closeFile();
     this.#bytes = 0;
     this.#fd = next;
   }
 
+  /** Writes into a file that was deleted succeed and are lost: the next records go to a new one. */
+  #leaveDeletedFile(): void {
+    if (!this.#lines.isEmpty || this.isFailing || fstatSync(this.#fd).nlink > 0) return;
+    this.#options.log?.(
+      `the usage file was deleted while it was written, its last second may be lost: ${this.#options.directory}`,
+    );
+    this.#rotate();
+  }
+
   #sync(): void {
+    this.#leaveDeletedFile();
     if (!this.#isDirty || this.#isSyncing) return;
     this.#isDirty = false;
     this.#isSyncing = true;

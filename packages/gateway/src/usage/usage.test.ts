@@ -1,9 +1,10 @@
-import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { settleUsage, spentSince, usageStart } from "./reader.ts";
 import type { UsageRecord } from "./record.ts";
+import { segmentName } from "./segments.ts";
 import { UsageLog } from "./usage-log.ts";
 
 const directories: string[] = [];
@@ -87,5 +88,38 @@ describe("usage files", () => {
     expect(spentSince(directory, 0).get('te"am')).toBe(21);
     first.close();
     second.close();
+  });
+});
+
+describe("a disk that fails", () => {
+  it("by deleting the file that is written loses no later record", async () => {
+    const directory = folder();
+    const log = logIn(directory);
+    await append(log, "before");
+    rmSync(directory, { recursive: true });
+    // The file is looked at once a second.
+    await expect
+      .poll(() => readdirSync(path.dirname(directory)).includes(path.basename(directory)), { timeout: 5000 })
+      .toBe(true);
+    await append(log, "after");
+    log.close();
+    const { records, cursor } = settleUsage(directory, usageStart);
+    expect(records.map(({ id }) => id)).toEqual(["after"]);
+    expect(cursor.missingCount).toBe(1);
+  });
+
+  it("by being full holds what has ended, and says so", async () => {
+    const directory = folder();
+    const lines: string[] = [];
+    const log = new UsageLog({ directory, segmentBytes: 1, sync: "interval", log: (line) => lines.push(line) });
+    symlinkSync("/dev/full", path.join(directory, segmentName(2, 1)));
+    await append(log, "one");
+    let isWritten = false;
+    void append(log, "two").then(() => (isWritten = true));
+    await expect.poll(() => log.isFailing).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(isWritten).toBe(false);
+    expect(lines).toEqual([expect.stringContaining("ENOSPC")]);
+    log.close();
   });
 });
