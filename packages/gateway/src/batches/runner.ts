@@ -92,7 +92,7 @@ export class BatchRunner {
     batch.request_counts = { total: 0, completed: answeredIn(output).length, failed: answeredIn(errors).length };
     const active = new Set<Promise<void>>();
     let lineNumber = 0;
-    let failure: unknown;
+    let failure: Error | undefined;
     // Opened here, because a stream's failure to open is an event that `createInterface` does not hear.
     const fd = openSync(store.contentPath(team, batch.input_file_id), "r");
     for await (const text of createInterface({ input: createReadStream("", { fd }) })) {
@@ -105,7 +105,9 @@ export class BatchRunner {
       if (this.#isOver(batch)) continue;
       while (active.size >= this.#parts.concurrency) await Promise.race(active);
       const task: Promise<void> = this.#answer(team, batch, { line, lineNumber, output, errors })
-        .catch((error: unknown) => (failure ??= error))
+        .catch((error: unknown) => {
+          failure ??= error instanceof Error ? error : new Error(String(error));
+        })
         .then(() => void active.delete(task));
       active.add(task);
     }

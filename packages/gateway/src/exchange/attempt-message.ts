@@ -6,6 +6,7 @@ import { asksForUsage } from "./buffered-response.ts";
 import type { PoolRoute } from "./model-route.ts";
 import type { Continuation } from "./resume.ts";
 import type { ExchangeRequest } from "./runtime.ts";
+import { inferPathOf } from "../protocols/endpoints.ts";
 import { bodyEdits, upstreamMessage, type UpstreamMessage } from "./upstream-request.ts";
 
 /** The place that was chosen for an attempt, and the request by which it was chosen. */
@@ -30,7 +31,7 @@ export function attemptMessage(
   return upstreamMessage(
     {
       method,
-      path,
+      path: endpoint.operation === "infer" ? inferPathOf(path, route.upstreamModel) : path,
       forwarded: head.forwarded,
       requestId: id,
       traceparent,

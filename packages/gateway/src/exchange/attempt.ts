@@ -121,6 +121,11 @@ export class Attempt implements ResponseReader {
   }
 
   responseHead(head: ResponseHead): void {
+    // The credentials are the gateway's own: the client's key was valid, and the message may hold a part of them.
+    if (head.status === 401 && this.pool.config.key !== undefined) {
+      this.#connection?.failRefused(this, "the replica refused the gateway's credentials");
+      return;
+    }
     this.head = head;
     this.#owner.attemptHead(this, head);
   }

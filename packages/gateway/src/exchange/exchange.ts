@@ -108,7 +108,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     const count = this.#tap?.outputCount ?? 0;
     if (this.#phase !== "streaming" || nowMs < this.#checkpointAtMs || count === this.#checkpointCount) return;
     [this.#checkpointAtMs, this.#checkpointCount] = [nowMs + this.#runtime.checkpointMs, count];
-    this.#runtime.usage.append(this.#usageRecord("open", 200), undefined);
+    const record = this.#usageRecord("open", 200);
+    this.#reservation?.advance({ tokens: record.promptTokens + record.completionTokens, nanoUsd: record.nanoUsd });
+    this.#runtime.usage.append(record, undefined);
   }
 
   #admitted(outcome: Reservation | Denial): void {
@@ -124,13 +126,14 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#refuse(limitError(outcome, this.#runtime.now()));
   }
 
-  /** Sends the request to the first pool that can take it. */
+  /** Sends the request to the first pool that can take it. `when` limits what comes from other pools, not a pool's own retries. */
   #dispatch(): void {
     const { routes } = this.request.model;
     const nowMs = this.#runtime.now();
     for (; this.#routeIndex < routes.length; this.#routeIndex++, this.#tried = [], this.#attemptCount = 0) {
       const route = routes[this.#routeIndex]!;
-      if (this.#reason !== undefined && !route.when.includes(this.#reason)) continue;
+      if (this.#tried.length === 0 && this.#reason !== undefined && !route.when.includes(this.#reason)) continue;
+      if (this.#attemptCount >= route.pool.config.attempts) continue;
       if (route.pool.requestCount >= route.pool.config.concurrencyMax) {
         this.#reason = "overloaded";
         continue;
@@ -215,13 +218,14 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
       return;
     }
     const reason: FallbackReason = head.status === 429 || head.status === 503 ? "overloaded" : "failed";
-    if (isRetryable(head.status) && this.#attempts.length === 1 && this.#hasAlternative(attempt, reason, nowMs)) {
+    const isHedged = this.#attempts.length > 1;
+    if (isRetryable(head.status) && (isHedged || this.#hasAlternative(attempt, reason, nowMs))) {
       this.#drop(attempt);
       this.#reason = reason;
       // A refusal for load is an answer: the replica works.
       attempt.discard(head.status === 429 ? "completed" : "failed", nowMs);
       this.#tried.push(attempt.replica.id);
-      this.#dispatch();
+      if (!isHedged) this.#dispatch();
       return;
     }
     this.#commit(attempt, nowMs);
@@ -294,12 +298,8 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#tried.push(attempt.replica.id);
     const mayRetry = this.#attemptCount < attempt.pool.config.attempts && this.#runtime.retries.take();
     this.#reason = "failed";
-    if (!mayRetry) {
-      this.#routeIndex++;
-      this.#tried = [];
-      this.#attemptCount = 0;
-    }
-    if (mayRetry || this.#routeIndex < this.request.model.routes.length) {
+    if (!mayRetry) this.#attemptCount = attempt.pool.config.attempts;
+    if (mayRetry || this.#routeIndex + 1 < this.request.model.routes.length) {
       this.#dispatch();
       return;
     }
@@ -407,8 +407,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #hasAlternative(attempt: Attempt, reason: FallbackReason, nowMs: number): boolean {
     if (this.#attemptCount < attempt.pool.config.attempts) {
       const request = { ...this.#routingRequest(attempt.route), excluded: [...this.#tried, attempt.replica.id] };
-      if (attempt.pool.choose(request, nowMs) !== undefined) return this.#runtime.retries.take();
+      if (attempt.pool.choose(request, nowMs) !== undefined && this.#runtime.retries.take()) return true;
     }
+    this.#attemptCount = attempt.pool.config.attempts;
     return hasFallback(this.request.model.routes.slice(this.#routeIndex + 1), reason, nowMs);
   }
 

@@ -65,7 +65,8 @@ export class ModelRoute {
 
   learn(bytes: number, promptTokens: number): void {
     if (bytes < 16 || promptTokens < 1) return;
-    const ratio = promptTokens / bytes;
+    // A text has no more tokens than bytes. More come from images, and must not count against the texts of other teams.
+    const ratio = Math.min(1, promptTokens / bytes);
     if (!this.#isMeasured) {
       this.#isMeasured = true;
       this.#ratio = ratio;

@@ -1,5 +1,6 @@
-import { connect } from "node:net";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadConfig } from "../config/load.ts";
@@ -40,7 +41,6 @@ describe("a pool at zero", () => {
     );
     const statuses = await Promise.all(Array.from({ length: 300 }, async () => (await chat(gateway.url, {})).status));
     expect(new Set(statuses)).toEqual(new Set([200]));
-    const { readFileSync } = await import("node:fs");
     expect(readFileSync(runs, "utf8")).toBe("x");
     rmSync(runs);
   });
@@ -115,6 +115,112 @@ describe("replicas that come and go", () => {
     const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await chat(gateway.url, {})).status));
     expect(statuses).toEqual([200, 200, 200, 200]);
     await expect.poll(() => slow.cancelledCount).toBe(slow.requestCount);
+  });
+});
+
+describe("attempts", () => {
+  it("of a hedged request: a refusal does not beat an answer", async () => {
+    const slow = await upstream({ delayMs: 300 });
+    const refusing = await upstream({ status: 503 });
+    const gateway = await start(
+      openTo([slow, refusing], ", routing: round-robin, hedgeAfter: 50ms, breaker: { failures: 1000 }"),
+    );
+    const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await chat(gateway.url, {})).status));
+    expect(statuses).toEqual([200, 200, 200, 200]);
+  });
+
+  it("in one pool are bounded, also on the way to the next pool", async () => {
+    const full = await Promise.all(Array.from({ length: 6 }, () => upstream({ status: 429 })));
+    const provider = await upstream();
+    const gateway = await start(
+      `access: open\npools: [{ name: p, engine: vllm, attempts: 2, replicas: [${full.map(({ url }) => url).join(", ")}] }, { name: q, replicas: [${provider.url}] }]\n` +
+        "models: [{ name: m, pools: [p, q] }]\n",
+    );
+    expect((await chat(gateway.url, {})).status).toBe(200);
+    expect(full.reduce((sum, { requestCount }) => sum + requestCount, 0)).toBe(2);
+  });
+
+  it("go on in a pool that was reached for another reason", async () => {
+    const [gone, good] = [await upstream(), await upstream()];
+    const asleep = await upstream();
+    const pools = (down: MockUpstream): string =>
+      `access: open\npools: [{ name: p, engine: vllm, replicas: [${asleep.url}] }, { name: q, routing: round-robin, replicas: [${down.url}, ${good.url}] }]\n` +
+      "models: [{ name: m, pools: [p, { pool: q, when: [unavailable] }] }]\n";
+    const gateway = await start(pools(gone));
+    const id = new URL(asleep.url).host;
+    await fetch(`${gateway.adminUrl!}/drain?pool=p&replica=${id}`, {
+      method: "POST",
+      headers: { "x-headroom-admin": "1" },
+    });
+    await gone.kill();
+    for (let turn = 0; turn < 3; turn++) expect((await chat(gateway.url, {})).status).toBe(200);
+  });
+
+  it("at a provider that refuses the gateway's key tell the client nothing of it", async () => {
+    process.env["HEADROOM_TEST_KEY"] = "sk-secret";
+    const provider = await upstream({ status: 401 });
+    const gateway = await start(
+      `access: open\npools: [{ name: p, replicas: [${provider.url}], key: { env: HEADROOM_TEST_KEY } }]\n${model}`,
+    );
+    const response = await chat(gateway.url, {});
+    expect(response.status).toBe(502);
+    expect(await response.text()).not.toContain("mock");
+    expect(provider.lastHeaders.authorization).toBe("Bearer sk-secret");
+  });
+
+  it("of an inference request name the model as the replica knows it", async () => {
+    const paths: string[] = [];
+    const server = createServer((request, response) => {
+      paths.push(request.url ?? "");
+      request.resume();
+      response.end('{"outputs":[]}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(() => resolve())));
+    const { port } = server.address() as AddressInfo;
+    const gateway = await start(
+      `access: open\npools: [{ name: p, replicas: ["http://127.0.0.1:${port}"] }]\nmodels: [{ name: m, aliases: [n], pools: [{ pool: p, model: ranker/large }] }]\n`,
+    );
+    const statusAt = async (target: string): Promise<number> =>
+      (await fetch(gateway.url + target, { method: "POST", body: "{}" })).status;
+    expect(await statusAt("/v2/models/n/infer")).toBe(200);
+    expect(await statusAt("/v2/models/m/versions/2/infer")).toBe(200);
+    expect(await statusAt("/v2/models/m/versions/..%2f..%2fother/infer")).toBe(404);
+    expect(paths).toEqual(["/v2/models/ranker%2Flarge/infer", "/v2/models/ranker%2Flarge/versions/2/infer"]);
+  });
+});
+
+describe("a wake command", () => {
+  const waking = (command: string, more = ""): string =>
+    `access: open\npools: [{ name: p, engine: vllm, wake: { command: [sh, -c, ${JSON.stringify(command)}]${more} } }]\n${model}`;
+
+  it("that fails does not run again for each request", async () => {
+    const runs = path.join("/tmp", `headroom-wake-fails-${process.pid}`);
+    const gateway = await start(waking(`echo x >> ${runs}; exit 3`));
+    for (let turn = 0; turn < 8; turn++) {
+      const response = await chat(gateway.url, {});
+      expect(response.status).toBe(503);
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    const text = readFileSync(runs, "utf8");
+    rmSync(runs);
+    expect(text.split("\n").length - 1).toBe(1);
+  });
+
+  it("that hangs is ended at its deadline", async () => {
+    const pid = path.join("/tmp", `headroom-wake-hangs-${process.pid}`);
+    const gateway = await start(waking(`echo $$ > ${pid}; exec sleep 600`, ", timeout: 200ms"));
+    expect((await chat(gateway.url, {})).status).toBe(503);
+    const child = Number(readFileSync(pid, "utf8"));
+    rmSync(pid);
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(child, 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(isAlive).toBe(false);
   });
 });
 

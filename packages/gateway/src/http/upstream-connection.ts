@@ -108,6 +108,10 @@ export class UpstreamConnection {
     if (this.#reader === reader) this.#fail("timeout", detail);
   }
 
+  failRefused(reader: ResponseReader, detail: string): void {
+    if (this.#reader === reader) this.#fail("malformed", detail);
+  }
+
   pause(reader: ResponseReader): void {
     if (this.#reader !== reader || this.#isPaused || this.#isClosed) return;
     this.#isPaused = true;

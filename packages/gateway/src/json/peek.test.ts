@@ -197,6 +197,8 @@ describe("the fields of a request", () => {
     };
     expect(max('{"max_tokens":7}')).toBe(7);
     expect(max('{"n":3,"max_completion_tokens":7}')).toBe(21);
+    expect(max('{"max_completion_tokens":900,"max_tokens":1}')).toBe(900);
+    expect(max('{"max_tokens":1e5}')).toBe(100_000);
     expect(max('{"max_tokens":"7"}')).toBeUndefined();
   });
 });

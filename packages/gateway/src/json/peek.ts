@@ -112,7 +112,7 @@ function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly ke
     case "max_tokens":
     case "max_completion_tokens":
     case "max_output_tokens":
-      draft.outputTokensMax = wholeNumberOf(bytes, start, end) ?? draft.outputTokensMax;
+      draft.outputTokensMax = larger(draft.outputTokensMax, bytes, field);
       break;
     case "messages":
     case "prompt":
@@ -133,6 +133,16 @@ function takeField(draft: Draft, bytes: Buffer, field: FieldSpan & { readonly ke
       break;
   }
 }
+
+/** Engines differ in which of the fields counts, and read `1e5` as a number: the largest is reserved. */
+function larger(before: number | undefined, bytes: Buffer, { start, end }: FieldSpan): number | undefined {
+  const isShort = end - start <= NUMBER_BYTES_MAX;
+  const value =
+    wholeNumberOf(bytes, start, end) ?? (isShort ? Number(bytes.toString("latin1", start, end)) : Number.NaN);
+  return Number.isFinite(value) && value > 0 ? Math.max(before ?? 0, Math.ceil(value)) : before;
+}
+
+const NUMBER_BYTES_MAX = 32;
 
 function asksForUsage(bytes: Buffer, from: number): boolean {
   let isAsked = false;

@@ -40,6 +40,17 @@ export class Reservation {
     this.#held = held;
   }
 
+  /** Charges what a request in progress has used beyond its reservation, so that a long stream cannot hide it from others. */
+  advance(used: { readonly tokens: number; readonly nanoUsd: number }): void {
+    for (const held of this.#held) {
+      if (held.definition.kind === "requests") continue;
+      const actual = held.definition.kind === "tokens" ? used.tokens : used.nanoUsd;
+      if (actual <= held.amount) continue;
+      this.#source.charge(held.definition, actual - held.amount);
+      held.amount = actual;
+    }
+  }
+
   /** Refunds unused amounts and charges usage beyond the reservation. */
   settle(used: { readonly tokens: number; readonly nanoUsd: number }): void {
     for (const { definition, slot, amount } of this.#held) {

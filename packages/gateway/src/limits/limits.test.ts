@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { LeasedLimits } from "./leases.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
-import type { TakeOutcome } from "./account.ts";
+import { LocalLimits, Reservation, reserve, type TakeOutcome } from "./account.ts";
 import { SlidingWindow } from "./window.ts";
 
 const requests = (limit: number): LimitDefinition => ({ id: "requests:a", kind: "requests", limit });
@@ -55,6 +55,25 @@ describe("a sliding window", () => {
     const freeAtMs = window.freeAtMs(3, 10, 1e12 + 31_000);
     expect(window.used(freeAtMs - 1)).toBe(10);
     expect(window.used(freeAtMs)).toBe(5);
+  });
+});
+
+describe("a reservation", () => {
+  it("grows with a request that uses more, and settles to what it used", () => {
+    const ledger = new LimitLedger();
+    const definition: LimitDefinition = { id: "tokens:a", kind: "tokens", limit: 1000 };
+    const source = new LocalLimits(ledger, () => 1e12);
+    const limits = { requests: undefined, tokens: definition, money: undefined };
+    reserve(source, limits, { tokens: 100, nanoUsd: 0 }, (outcome) => {
+      if (!(outcome instanceof Reservation)) throw new Error("denied");
+      outcome.advance({ tokens: 50, nanoUsd: 0 });
+      expect(ledger.used(definition, 1e12)).toBe(100);
+      outcome.advance({ tokens: 400, nanoUsd: 0 });
+      outcome.advance({ tokens: 900, nanoUsd: 0 });
+      expect(ledger.used(definition, 1e12)).toBe(900);
+      outcome.settle({ tokens: 850, nanoUsd: 0 });
+    });
+    expect(ledger.used(definition, 1e12)).toBe(850);
   });
 });
 

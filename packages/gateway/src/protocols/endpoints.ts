@@ -49,7 +49,8 @@ export function endpointAt(path: string): Endpoint | undefined {
   return byPath.get(path);
 }
 
-const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/[^/]{1,64})?\/infer$/;
+/** A version cannot be `..`, with which a lenient server would reach another model's path. */
+const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/\w[\w.-]{0,63})?\/infer$/;
 
 /** KServe v2: the path contains the model. */
 export function inferModelAt(path: string): string | undefined {
@@ -60,6 +61,12 @@ export function inferModelAt(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The same path for the name that the model has at the replica. */
+export function inferPathOf(path: string, model: string): string {
+  const end = path.indexOf("/", "/v2/models/".length);
+  return `/v2/models/${encodeURIComponent(model)}${path.slice(end)}`;
 }
 
 /** The protocol that determines the error format of a path. */

@@ -18,11 +18,17 @@ interface Waking {
 const RELEASED_AT_ONCE = 32;
 const RELEASE_EVERY_MS = 5;
 const OUTPUT_BYTES_MAX = 65_536;
+/** Between a failed command and the next one: doubled by each further failure, up to the maximum. */
+const COOL_DOWN_MS = 1000;
+const COOL_DOWN_MS_MAX = 60_000;
+/** Between SIGTERM and SIGKILL for a command that did not succeed in time. */
+const KILL_AFTER_MS = 10_000;
 
 export class Waker {
   readonly #now: () => number;
   readonly #log: (line: string) => void;
   readonly #waking = new Map<Pool, Waking>();
+  readonly #failed = new WeakMap<Pool, { readonly untilMs: number; readonly waitMs: number }>();
 
   constructor(now: () => number, log: (line: string) => void) {
     this.#now = now;
@@ -43,6 +49,7 @@ export class Waker {
   wake(pool: Pool, bytes: number | undefined, ready: Ready): (() => void) | undefined {
     const { wake } = pool.config;
     if (wake === undefined) return undefined;
+    if (!this.#waking.has(pool) && this.#now() < (this.#failed.get(pool)?.untilMs ?? 0)) return undefined;
     const waking = this.#waking.get(pool) ?? this.#begin(pool, wake);
     if (bytes === undefined) return undefined;
     if (waking.held.size >= wake.holdRequestsMax || waking.heldBytes + bytes > wake.holdBytesMax) return undefined;
@@ -58,7 +65,10 @@ export class Waker {
     const waking = this.#waking.get(pool);
     if (waking === undefined) return;
     if (pool.hasAvailable(this.#now())) this.#release(pool, waking);
-    else if (this.#now() > waking.deadlineAtMs) this.#fail(pool, waking, "no replica became ready in time");
+    else if (this.#now() > waking.deadlineAtMs) {
+      stop(waking.child);
+      this.#ended(pool, waking, "no replica became ready in time");
+    }
   }
 
   sweep(): void {
@@ -107,7 +117,16 @@ export class Waker {
       return;
     }
     const replica = new Replica({ url: url.data }, pool.config);
-    if (pool.replicas.has(replica.id) || pool.replicas.size >= pool.capacity) return;
+    if (pool.replicas.has(replica.id)) return;
+    // An address that an earlier wake found makes room for the new one.
+    const stale = [...pool.replicas.values()].find(
+      (each) => each.isDiscovered && each.requestCount === 0 && !each.isAvailable(this.#now()),
+    );
+    if (pool.replicas.size >= pool.capacity && stale !== undefined) pool.remove(stale);
+    if (pool.replicas.size >= pool.capacity) {
+      this.#log(`pool ${pool.name}: there is no room for the replica that the wake command printed: ${line}`);
+      return;
+    }
     replica.isDiscovered = true;
     pool.add(replica);
   }
@@ -115,6 +134,8 @@ export class Waker {
   #ended(pool: Pool, waking: Waking, detail: string): void {
     if (this.#waking.get(pool) !== waking) return;
     this.#log(`pool ${pool.name}: ${detail}`);
+    const waitMs = Math.min(COOL_DOWN_MS_MAX, 2 * (this.#failed.get(pool)?.waitMs ?? COOL_DOWN_MS / 2));
+    this.#failed.set(pool, { untilMs: this.#now() + waitMs, waitMs });
     this.#fail(pool, waking, detail);
   }
 
@@ -131,6 +152,7 @@ export class Waker {
 
   #release(pool: Pool, waking: Waking): void {
     this.#waking.delete(pool);
+    this.#failed.delete(pool);
     const portion = (): void => {
       let count = 0;
       for (const ready of waking.held.keys()) {
@@ -143,4 +165,13 @@ export class Waker {
     };
     portion();
   }
+}
+
+/** Ends a command that is still running. */
+function stop(child: ChildProcess | undefined): void {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill();
+  const timer = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS);
+  timer.unref();
+  child.once("exit", () => clearTimeout(timer));
 }

@@ -28,7 +28,7 @@ const RETRY_MS = 250;
 export class UsageLog {
   readonly #options: UsageLogOptions;
   #fd: number;
-  /** What the disk did not take of the last write, because it is full for example. */
+  /** Bytes of the last write that the disk refused, because it is full for example. */
   #refused: Buffer | undefined;
   #bytes = 0;
   #nextSeq: number;
