@@ -20,7 +20,7 @@ const windowFields = {
   }),
   start: required(notation.instant, {
     wire: "startMs",
-    description: "When it begins.",
+    description: "Start of the window.",
     examples: ["2027-03-01T08:00:00Z"],
   }),
   end: required(notation.instant, {
@@ -46,7 +46,7 @@ export const maintenance = record(
       description: "All nodes of a pool, instead of `nodes`; also those that join later.",
     }),
     reason: optional(notation.text(names.reason, limits.REASON_CHARS_MAX, "a reason"), {
-      description: "Why, for people.",
+      description: "The reason, as text.",
       examples: ["new firmware"],
     }),
   },
@@ -70,13 +70,13 @@ export const reservation = record(
   {
     kind: literal("reservation", "Nodes are reserved for a team or users for a time."),
     ...windowFields,
-    team: optional(notation.name(names.teamName), { description: "For this team and all below it." }),
+    team: optional(notation.name(names.teamName), { description: "Work of this team and all teams below it." }),
     users: optional(namesOf(user, "users", limits.RESERVATION_USERS_MAX), {
-      description: "For work that these users submitted, whatever its team.",
+      description: "Work that these users submitted, in any team.",
     }),
     accelerators: optional(notation.integer(1, limits.ACCELERATOR_LIMIT_MAX), {
       description:
-        "Instead of `nodes`: whole nodes with at least this many accelerators in sum, chosen when it is applied.",
+        "Instead of `nodes`: whole nodes with at least this number of accelerators in total, chosen when it is applied.",
     }),
     acceleratorType: optional(notation.name(names.acceleratorType), {
       description: "The accelerator type of those nodes.",
@@ -101,7 +101,7 @@ export const reservation = record(
         })
         .meta({
           id: "AdvanceReservation",
-          description: "Nodes kept for a team or users in this time; others end before.",
+          description: "Nodes reserved for a team or users in this time; other work ends before.",
         }),
   },
 );
@@ -117,7 +117,7 @@ export function windowProblems(written: WrittenWindow): FieldProblem[] {
     return problems;
   }
   const { team, users, nodes, accelerators, acceleratorType } = written;
-  if (team === null && users === null) add("team", "or users is required: somebody to keep it for");
+  if (team === null && users === null) add("team", "or users is required: the reservation needs an owner");
   if ((accelerators === null) === (nodes === null)) add("accelerators", "or nodes is required, one of the two");
   if (nodes !== null && acceleratorType !== null) add("acceleratorType", "must be left out where nodes are named");
   return problems;
@@ -156,35 +156,34 @@ const tariffFields = {
   kind: literal("tariff", "Price or carbon intensity of power at certain times."),
   name: required(notation.name(names.calendarName), { description: "Unique in the calendar.", examples: ["night"] }),
   site: optional(notation.name(names.siteName), {
-    description: "The site where it holds.",
+    description: "The site to which the tariff applies.",
     otherwise: "every site without a tariff of its own",
   }),
   cron: optional(cronNotation, {
     wire: null,
-    description: "When it begins, again and again: minute, hour, day of the month, month, day of the week, in UTC.",
+    description: "Repeated start times: minute, hour, day of the month, month, day of the week, in UTC.",
     examples: ["0 22 * * *"],
   }),
   lasts: optional(notation.duration(1, limits.DURATION_MS_MAX), {
     wire: null,
-    description: "Beside `cron`: how long it holds.",
+    description: "With `cron`: duration of each period.",
     examples: ["8h"],
   }),
-  start: optional(notation.instant, { wire: null, description: "When it begins, once, instead of `cron`." }),
+  start: optional(notation.instant, { wire: null, description: "Single start time, instead of `cron`." }),
   end: optional(notation.instant, { wire: null, description: "When it is over." }),
   step: optional(notation.duration(limits.SERIES_STEP_MS_MIN, limits.DURATION_MS_MAX), {
     wire: null,
-    description:
-      "A forecast from `start` on: how long each figure of `price` and `carbon` holds, which are lists then.",
+    description: "A forecast from `start` on: duration of each figure in the lists `price` and `carbon`.",
     examples: ["1h"],
   }),
   price: optional(figures(notation.energyPrice), {
     wire: null,
-    description: "For a kilowatt-hour; below 0 where the consumer is paid.",
+    description: "Price of a kilowatt-hour; negative if the consumer is paid.",
     examples: ["0.08 USD/kWh"],
   }),
   carbon: optional(figures(notation.carbon), {
     wire: null,
-    description: "Carbon dioxide for a kilowatt-hour.",
+    description: "Carbon dioxide of a kilowatt-hour.",
     examples: ["120 g/kWh"],
   }),
 };
@@ -212,7 +211,7 @@ const tariffTimes = z
       })
       .meta({
         description:
-          "A forecast: one figure after another, each for `stepMs`; then it leaves the calendar. It counts before other tariffs.",
+          "A forecast: consecutive figures, each for `stepMs`; then it leaves the calendar. It takes precedence over other tariffs.",
       }),
     z
       .strictObject({
@@ -220,7 +219,7 @@ const tariffTimes = z
         times: cronNotation.wire,
         durationMs: notation.duration(1, limits.DURATION_MS_MAX).wire,
       })
-      .meta({ description: "It begins whenever the times are due, and holds for so long." }),
+      .meta({ description: "Repeated: it starts at these times and lasts for this duration." }),
   ])
   .meta({ id: "TariffTimes" });
 

@@ -72,7 +72,7 @@ const placeData = record(
       otherwise: "work without a rule only",
     }),
     holds: optional(datasets, {
-      description: "Data sets that lie here, each with all that is below it.",
+      description: "Data sets that lie here, each with everything below it.",
       examples: [["s3://corpus"]],
     }),
   },
@@ -86,7 +86,7 @@ const siteFields = {
   name: required(notation.name(names.siteName), { description: "Unique within the fleet." }),
   fabric: defaulted(fabricLevels, [], {
     wire: "fabricLevels",
-    description: "Levels of the topology tree, widest first. On the wire without the last, `node`.",
+    description: "Levels of the topology tree, widest first. In the API without the last level, `node`.",
     examples: [["spine", "leaf", "node"]],
     otherwise: "none",
   }),
@@ -97,7 +97,7 @@ const siteFields = {
 const poolFields = {
   name: required(notation.name(names.poolName), { description: "Unique over all sites." }),
   executor: defaulted(notation.name(names.executorId), "local", {
-    description: "The id of the executor that runs what is placed here; `simulated`: nodes are declared.",
+    description: "The id of the executor that runs the pool's work; `simulated`: nodes are declared.",
   }),
   accelerator: optional(notation.name(names.acceleratorType), {
     wire: "acceleratorType",
@@ -108,13 +108,13 @@ const poolFields = {
   mig: optional(
     notation.choice(migDevice.options as unknown as ["A100-40GB", ...(typeof migDevice.options)[number][]]),
     {
-      description: "The device as which its accelerators are divided into MIG slices.",
+      description: "The MIG device of its accelerators, if they are divided into MIG slices.",
       examples: ["H100-80GB"],
       otherwise: "they are not divided",
     },
   ),
   networkGbps: optional(notation.integer(1, 100_000), {
-    description: "Network bandwidth of each node in Gbps, for workers that reserve some (`gang.networkGbps`).",
+    description: "Network bandwidth of each node in Gbps, for workers that reserve bandwidth (`gang.networkGbps`).",
     examples: [400],
     otherwise: "none can be reserved",
   }),
@@ -131,7 +131,7 @@ const poolFields = {
   }),
   hotSpares: optional(notation.integer(1, limits.HOT_SPARES_MAX), {
     description:
-      "Empty nodes kept as hot spares for work that loses nodes; nothing else is placed there. If fewer are empty, all of these.",
+      "Number of empty nodes kept as hot spares for work that loses nodes; no other work is placed there. If fewer nodes are empty, all of them are kept.",
     otherwise: "none",
   }),
   labels: optional(labels, {
@@ -140,7 +140,7 @@ const poolFields = {
     otherwise: "none",
   }),
   nodeLabels: optional(nodeLabels, {
-    description: "Labels of single nodes, by node; they win over those of the pool.",
+    description: "Labels of single nodes, by node; they take precedence over labels of the pool.",
     examples: [{ n1: { rack: "r1" } }],
     otherwise: "none",
   }),
@@ -195,7 +195,7 @@ const poolNotation = record(
             .meta({ description: "The one accelerator type of the pool; empty where its nodes have none." }),
           acceleratorFamily: names.acceleratorType.optional().meta({
             description:
-              "The family of the type in the catalogue, like H100. The control plane sets it; what a request says is ignored.",
+              "The family of the type in the catalogue, like H100. The control plane sets it; a value in a request is ignored.",
           }),
         })
         .meta({ id: "Pool" }),

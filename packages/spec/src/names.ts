@@ -44,7 +44,7 @@ export const dataset = z
   .min(1)
   .max(limits.DATASET_CHARS_MAX)
   .regex(withoutNul, "must not contain a NUL character")
-  .meta({ description: "A data set by the name under which people know it, e.g. `s3://corpus/v7`." });
+  .meta({ description: "A data set by its usual name, e.g. `s3://corpus/v7`." });
 
 /** The reason of a command, for people. */
 export const reason = z
@@ -52,7 +52,7 @@ export const reason = z
   .min(1)
   .max(limits.REASON_CHARS_MAX)
   .regex(withoutNul, "must not contain a NUL character")
-  .meta({ description: "Why, for people." });
+  .meta({ description: "The reason, as text." });
 
 export const siteName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);
 export const poolName = z.string().max(63).regex(plainName(63), `must be at most 63 ${plainRule}`);

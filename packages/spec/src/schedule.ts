@@ -45,7 +45,7 @@ const workload: notation.Notation<WrittenWorkload, typeof scheduledSpec> = {
 
 export const scheduleManifest = record(
   {
-    kind: literal("schedule", "Work that is submitted at times of the clock."),
+    kind: literal("schedule", "Work that is submitted at clock times."),
     name: required(notation.name(names.calendarName), {
       description: "Unique among schedules.",
       examples: ["nightly"],
@@ -57,7 +57,7 @@ export const scheduleManifest = record(
     }),
     concurrency: defaulted(notation.choice(["allow", "forbid", "replace"]), "forbid", {
       description:
-        "While the last run has not ended: `allow` starts another beside it, `forbid` none, `replace` another after stopping it.",
+        "While the last run has not ended: `allow` starts another run beside it, `forbid` skips the new run, `replace` stops the last run and starts another.",
     }),
     workload: required(workload, { wire: "spec", description: "The workload that is submitted." }),
   },

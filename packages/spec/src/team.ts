@@ -124,7 +124,7 @@ const reservedTopology = record(
       otherwise: "anywhere",
     }),
     nodes: optional(ids("nodes", limits.SHAPE_NODES_MAX), {
-      description: "Nodes of which the cells are, or in which they lie.",
+      description: "Nodes that are the cells, or that contain them.",
       otherwise: "any that fit",
     }),
   },
@@ -147,7 +147,7 @@ const dollars = notation.scalar({
 const budget = record(
   {
     gpuHours: optional(notation.number(0, limits.AMOUNT_MAX, "of hours from 0 on"), {
-      description: "Accelerator-hours; a share counts as its part.",
+      description: "Accelerator-hours; a fraction counts as its fraction.",
       otherwise: "not bounded",
     }),
     usd: optional(dollars, {
@@ -159,7 +159,7 @@ const budget = record(
       description: "`month`: renewed with every month in UTC. `total`: once.",
     }),
     over: defaulted(notation.choice(["warn", "hold", "stop"]), "warn", {
-      description: "When it is used up: `warn` records it, `hold` starts nothing, `stop` also stops what runs.",
+      description: "When it is used up: `warn` records it, `hold` starts nothing, `stop` also stops running work.",
     }),
   },
   {
@@ -183,7 +183,7 @@ const fields = {
     description: "A path names its parent: research/nlp belongs to research.",
   }),
   parent: nullable(notation.name(names.teamName), {
-    description: "The team above; needed only where the name is no path.",
+    description: "The parent team; needed only if the name is no path.",
     otherwise: "none",
   }),
   guarantee: quota(
@@ -195,30 +195,30 @@ const fields = {
     amounts,
     {},
     {
-      description: "The most that the team and everything below it may hold at once.",
+      description: "Maximum amounts that the team and all teams below it hold at once.",
       examples: [{ "H100-SXM": 256 }],
       otherwise: "none",
     },
   ),
   userLimit: quota(
-    "The most that the work of any one user of it and of everything below it may hold at once.",
+    "Maximum amounts that the work of one user holds at once in the team and all teams below it.",
     { accelerators: 16 },
     "as the team",
   ),
   weight: optional(notation.number(0, limits.WEIGHT_MAX), {
     description:
-      "Its weight against its siblings for what no guarantee covers. 0: nothing while others want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
+      "Weight among its siblings for capacity beyond all guarantees. 0: none of it while siblings want it. Cores and memory beyond guarantees are divided evenly, unless the policy's `strategy` is `armada`.",
     otherwise: "1",
   }),
-  lendingLimit: quota("How much of its guarantee others may use while it does not.", { "H100-SXM": 64 }, "all of it"),
-  borrowingLimit: quota("How much beyond its guarantee it may use.", { "H100-SXM": 64 }, "up to its limit"),
+  lendingLimit: quota("Part of its unused guarantee that siblings can use.", { "H100-SXM": 64 }, "all of it"),
+  borrowingLimit: quota("Maximum amounts beyond its guarantee.", { "H100-SXM": 64 }, "up to its limit"),
   priority: optional(priority, {
-    description: "Among its siblings: larger is served first.",
+    description: "Priority among its siblings: larger goes first.",
     otherwise: "`normal`",
   }),
-  preemption: optional(preemption, { description: "Whose work its waiting work may preempt." }),
+  preemption: optional(preemption, { description: "Work that its waiting work may preempt." }),
   budget: optional(budget, {
-    description: "Consumption of the team and all below it over time.",
+    description: "Usage over time of the team and all teams below it.",
     otherwise: "not bounded",
   }),
   reservedTopology: optional(

@@ -55,21 +55,20 @@ const amountFields = {
 const partFields = {
   share: optional(notation.share("an accelerator", "whole accelerators"), {
     wire: "shareMilli",
-    description:
-      "The part of one accelerator that is enough for a worker, in steps of a thousandth. `accelerators` is 1 then.",
+    description: "Fraction of one accelerator for each worker, in steps of a thousandth. `accelerators` is 1 then.",
     examples: [0.5],
     otherwise: "whole accelerators",
   }),
   acceleratorMemory: optional(notation.memory(limits.MEMORY_MIB_MAX, 1), {
     wire: "acceleratorMemoryMib",
     description:
-      "The memory of one accelerator that is enough for a worker. The node decides which share that is: its pool states `acceleratorMemory`. `accelerators` is 1 then. Not beside `share`.",
+      "Memory of one accelerator for each worker. The node determines the fraction: its pool states `acceleratorMemory`. `accelerators` is 1 then. Not beside `share`.",
     examples: ["20GiB"],
     otherwise: "whole accelerators",
   }),
   profile: optional(notation.name(names.migProfile), {
     description:
-      "A MIG slice of one accelerator for each worker, of those into which the pool's accelerators divide. `accelerators` is 1 then. Not beside `share` and `acceleratorMemory`.",
+      "MIG profile of each worker, one that the pool's accelerators offer. `accelerators` is 1 then. Not beside `share` and `acceleratorMemory`.",
     examples: ["1g.10gb", "3g.40gb"],
     otherwise: "whole accelerators",
   }),
@@ -132,11 +131,11 @@ const taskGroup = record(
     ...workerFields,
     accelerator: optional(acceleratorTypes, {
       wire: "acceleratorTypes",
-      description: "Types that will do for its workers, in order of preference. A group never mixes types.",
+      description: "Accepted types for its workers, in order of preference. A group never mixes types.",
       otherwise: "as the workload says",
     }),
     fabric: optional(fabric, {
-      description: "Where in the fabric its workers may lie, beyond what the workload says of all.",
+      description: "Fabric constraints of its workers, in addition to the workload's.",
     }),
   },
   {
@@ -207,7 +206,7 @@ export const gang = record(
       }),
       {
         description:
-          "Unlike workers that start together or not at all, group by group. Instead of the fields above: the gang has the sum of their workers.",
+          "Task groups of unlike workers that start together or not at all. Instead of the fields above: the gang has the sum of their workers.",
         otherwise: "all workers are alike",
       },
     ),

@@ -29,11 +29,14 @@ const plan = record(
     tensor: nullable(width, { description: "Tensor-parallel width: accelerators that share every layer." }),
     pipeline: nullable(width, { description: "Pipeline stages." }),
     context: nullable(width, { description: "Context-parallel width: accelerators that share every sequence." }),
-    data: nullable(width, { description: "Data-parallel replicas.", otherwise: "what the other widths leave" }),
+    data: nullable(width, {
+      description: "Data-parallel replicas.",
+      otherwise: "the accelerators divided by the other widths",
+    }),
     expert: nullable(width, { description: "Expert-parallel width: accelerators that share the experts of a layer." }),
     virtualStages: nullable(width, { description: "Chunks of layers in each stage." }),
     microBatch: nullable(width, { description: "Sequences at a time in each replica." }),
-    zeroStage: nullable(zeroStage, { description: "ZeRO stage: what replicas share, 0 nothing to 3 everything." }),
+    zeroStage: nullable(zeroStage, { description: "ZeRO stage: state that replicas share, from 0 (none) to 3 (all)." }),
     recomputation: nullable(notation.choice(["none", "selective", "partial", "full"]), {
       description: "Activations that the backward pass recomputes.",
     }),
@@ -53,12 +56,12 @@ const plan = record(
 
 const storageTier = record(
   {
-    name: nullable(shortText, { description: "Its name in messages." }),
+    name: nullable(shortText, { description: "Name of the storage in messages." }),
     capacityBytes: nullable(positive, { description: "Bytes." }),
     readGbPerS: nullable(positive, { description: "GB/s, all readers together." }),
     writeGbPerS: nullable(positive, { description: "GB/s, all writers together." }),
     operationsPerS: nullable(positive, { description: "Files opened in a second." }),
-    clientCount: nullable(positive, { description: "Processes that may be connected." }),
+    clientCount: nullable(positive, { description: "Maximum number of connected processes." }),
   },
   {
     meant: {
@@ -101,7 +104,7 @@ export const model = record(
       description: "The path of a file that `headroom calibrate` wrote for the accelerator.",
     }),
     oversubscription: nullable(notation.amount(1000, 1), {
-      description: "Oversubscription of the network between nodes, down to up at the leaves.",
+      description: "Oversubscription of the network between nodes: downward ÷ upward bandwidth at the leaves.",
       otherwise: "non-blocking",
     }),
     nodeNetworkGbPerS: nullable(positive, {
@@ -113,7 +116,7 @@ export const model = record(
         max: 20,
         error: () => "must be a list like [{ name: scratch, readGbPerS: 100, writeGbPerS: 50 }]",
       }),
-      { description: "Storage that must carry reads and checkpoints, as bought.", otherwise: "storage is not judged" },
+      { description: "Storage for its reads and checkpoints.", otherwise: "storage is not checked" },
     ),
   },
   {

@@ -56,8 +56,8 @@ export const elastic = record(
 export type Elastic = WrittenFields<typeof elastic.parts>;
 
 const slice = record({
-  workers: required(workers, { description: "Workers, neighbours by rank, that share a domain." }),
-  within: required(level, { description: "The level of that domain.", examples: levels }),
+  workers: required(workers, { description: "Number of workers with consecutive ranks that share a domain." }),
+  within: required(level, { description: "The level of the shared domain.", examples: levels }),
 });
 
 export const fabric = record(
@@ -91,9 +91,13 @@ export type Fabric = WrittenFields<typeof fabric.parts>;
 
 export const spread = record(
   {
-    topologyKey: required(label, { description: "The label by whose values workers are spread.", examples: ["rack"] }),
+    topologyKey: required(label, {
+      description: "Workers are spread over the values of this label.",
+      examples: ["rack"],
+    }),
     maxPerDomain: defaulted(workers, 1, {
-      description: "Workers on nodes with the same value of the label, at most. A node without the label is a domain.",
+      description:
+        "Maximum number of workers on nodes with the same value of the label. A node without the label is a domain.",
     }),
   },
   { meant: { label: "topologyKey", over: "topologyKey", max: "maxPerDomain", maxSkew: "maxPerDomain" } },
@@ -156,14 +160,14 @@ const exclusive = notation.scalar({
 export const antiAffinity = record(
   {
     sets: optional(notation.list(set, { max: limits.SETS_MAX, noun: "sets", example: "[chat]" }), {
-      description: "Sets that the workload belongs to. Others may keep away from them, in any team.",
+      description: "Sets that the workload belongs to. Other work can have anti-affinity to them, in any team.",
       examples: [["chat"]],
     }),
     from: optional(
       listOf(from, { max: limits.SETS_MAX, error: () => "must be a list like [{ set: chat, topologyKey: rack }]" }),
       {
         description:
-          "Sets from which the workload keeps away. The rule is symmetric: what belongs to the set keeps away from the workload, too.",
+          "Sets to which the workload has anti-affinity. The rule is symmetric: later work of the set also keeps away from the workload.",
       },
     ),
     exclusive: optional(exclusive, { description: "No other workload on its nodes.", otherwise: "nodes are shared" }),

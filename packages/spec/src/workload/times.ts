@@ -57,7 +57,7 @@ const after = record(
       otherwise: "with `artifact`: the newest that produces it",
     }),
     on: optional(notation.choice(["ok", "failed", "any"]), {
-      description: "The end that it must have reached: it succeeded, it ended otherwise, or either.",
+      description: "Required end: success (`ok`), any other end (`failed`), or either (`any`).",
       otherwise: "`ok`",
     }),
     artifact: optional(artifact, {
@@ -85,7 +85,7 @@ const after = record(
 );
 
 const minRuntime = {
-  description: "Where it may be preempted: not before an attempt ran this long.",
+  description: "An attempt is not preempted before it has run this long.",
   examples: ["30m"],
   otherwise: "at any time",
 } as const;
@@ -124,29 +124,30 @@ const startWindow = record(
   {
     maxPrice: optional(notation.energyPrice, {
       wire: "microUsdPerKwhMax",
-      description: "Started only while power costs at most this. Running work goes on when power is dearer.",
+      description: "It starts only while power costs at most this. Running work continues at a higher price.",
       examples: ["0.10 USD/kWh"],
     }),
     maxCarbon: optional(notation.carbon, {
       wire: "gramsPerKwhMax",
-      description: "Started only while power has at most this carbon intensity.",
+      description: "It starts only while power has at most this carbon intensity.",
       examples: ["200 g/kWh"],
     }),
     cheapest: optional(time, {
       wire: "cheapestMs",
       description:
-        "Started only in the cheapest hours of this sum before its latest start, by the tariffs. The hours need not be contiguous.",
+        "It starts only in the cheapest hours before its latest start, by the tariffs; this is their total length. The hours need not be contiguous.",
       examples: ["4h"],
     }),
     cleanest: optional(time, {
       wire: "cleanestMs",
-      description: "The same with the hours of least carbon intensity.",
+      description:
+        "It starts only in the hours of least carbon intensity before its latest start; this is their total length.",
       examples: ["4h"],
     }),
     latestStart: optional(moment, {
       wire: "latestStartMs",
       description:
-        "From this instant on it starts at any price; in a schedule also a duration after it was due. With a `deadline` it also starts when it would miss that otherwise.",
+        "From this time on it starts at any price; in a schedule also a duration after the due time. With a `deadline` it also starts when it would miss that otherwise.",
       examples: ["2027-03-02T04:00:00Z"],
     }),
   },
@@ -176,8 +177,8 @@ const startWindow = record(
 export const timeFields = {
   preemptible: optional(preemptible, {
     description:
-      "Whether it may be preempted. `aboveGuarantee`: only what its team holds above its guarantee, by a team that is below its own.",
-    otherwise: "as the policy says",
+      "Whether it can be preempted. `aboveGuarantee`: only the part above its team's guarantee, by a team below its own guarantee.",
+    otherwise: "the policy's default",
   }),
   minRuntime: optional(span, { ...minRuntime, wire: "minRuntimeMs" }),
   restartCost: optional(span, {
@@ -188,7 +189,7 @@ export const timeFields = {
   }),
   onNodeLoss: optional(notation.choice(["replace", "restart"]), {
     description:
-      "When a gang loses a node: `replace` gives the lost workers new places while the others stay, if there is room at once; `restart` restarts the whole gang from its checkpoint.",
+      "Action when a gang loses a node: `replace` gives the lost workers new places while the other workers continue, if capacity is free at once; `restart` restarts the whole gang from its checkpoint.",
     otherwise: "`restart`",
   }),
   after: optional(
@@ -198,7 +199,7 @@ export const timeFields = {
     }),
     {
       description:
-        "Workloads that must have ended, or artifacts that must exist, before it may start. It is cancelled if that can no longer happen.",
+        "Dependencies: workloads that must end, or artifacts that must exist, before it starts. It is cancelled if a dependency can no longer be met.",
     },
   ),
   produces: optional(
@@ -209,17 +210,17 @@ export const timeFields = {
       example: "[model]",
       orSingle: true,
     }),
-    { description: "Artifacts that it reports, for other work to wait for.", examples: [["model"]] },
+    { description: "Names of artifacts that it reports, for dependent work.", examples: [["model"]] },
   ),
   notBefore: optional(moment, {
     wire: "notBeforeMs",
-    description: "Not started before this instant; in a schedule also a duration after it was due.",
+    description: "Earliest start; in a schedule also a duration after the due time.",
     examples: ["2027-03-01T08:00:00Z"],
     otherwise: "at once",
   }),
   deadline: optional(moment, {
     wire: "deadlineMs",
-    description: "The wanted end; in a schedule also a duration after it was due. Policies may order by it.",
+    description: "Desired end; in a schedule also a duration after the due time. Policies may order by it.",
     examples: ["2027-03-02T08:00:00Z"],
   }),
   startWindow: optional(startWindow, {

@@ -113,7 +113,7 @@ const retries = record(
   {
     max: defaulted(notation.integer(0, limits.RETRIES_MAX), 2, {
       description:
-        "How often a task may fail by its own exit and start again. Lost nodes do not count; an attempt lost by tampering with its records does.",
+        "Number of retries of a task after its own failure. Lost nodes do not count; an attempt lost by tampering with its records does.",
     }),
     backoff: defaulted(notation.duration(0, limits.GRACE_MS_MAX), 1_000, {
       wire: "backoffMs",
@@ -121,7 +121,7 @@ const retries = record(
     }),
     maxBackoff: defaulted(notation.duration(0, limits.DURATION_MS_MAX), BACKOFF_MAX_MS, {
       wire: "backoffMaxMs",
-      description: "The longest wait before a retry; at least `backoff` where left out.",
+      description: "Maximum wait before a retry; if absent at least `backoff`.",
     }),
   },
   {
@@ -156,7 +156,7 @@ const checkpoint = record(
   {
     dir: nullable(nodePath, {
       wire: "checkpointDir",
-      description: "Where checkpoints go, relative to the file.",
+      description: "Directory of checkpoints, relative to the file.",
       otherwise: "a directory that Headroom keeps for the workload",
     }),
     onRequest: optional(notation.flag, {
@@ -175,7 +175,7 @@ const checkpoint = record(
     cost: optional(notation.duration(1, limits.GRACE_MS_MAX), {
       wire: "checkpointCostMs",
       description:
-        "For how long one checkpoint stops the work; `every: auto` weighs it against the work lost at a failure.",
+        "Time for which one checkpoint stops the work; `every: auto` weighs it against the work lost at a failure.",
       examples: ["20s"],
       otherwise: "`30s`",
     }),
@@ -213,14 +213,14 @@ const common = {
     environment,
     {},
     {
-      description: "Environment variables on top of those that Headroom sets.",
+      description: "Environment variables in addition to those that Headroom sets.",
       otherwise: "none",
     },
   ),
-  gang: nested(gang, { description: "Needs of one worker, and how many workers start together." }),
+  gang: nested(gang, { description: "Resources of one worker, and the number of workers that start together." }),
   accelerator: defaulted(acceleratorTypes, [], {
     wire: "acceleratorTypes",
-    description: "Accelerator types that will do, in order of preference. A gang never mixes types.",
+    description: "Accepted accelerator types, in order of preference. A gang never mixes types.",
     examples: ["H100-SXM", ["H200", "H100"]],
     otherwise: "any",
   }),
@@ -231,11 +231,11 @@ const common = {
   }),
   priority: defaulted(priority, 0, {
     description:
-      "`low` (-100), `normal` (0), `high` (100) or a whole number. Larger goes first where the policy orders by it.",
+      "`low` (-100), `normal` (0), `high` (100) or a whole number. Larger goes first if the policy orders by priority.",
   }),
   walltime: nullable(notation.duration(1, limits.DURATION_MS_MAX), {
     wire: "walltimeMs",
-    description: "How long an attempt may run.",
+    description: "Maximum run time of an attempt.",
     examples: ["12h", "1h30m"],
     otherwise: "unlimited",
   }),
@@ -245,7 +245,7 @@ const common = {
     description: "Time between SIGTERM and SIGKILL when it is stopped.",
   }),
   checkpoint: flat(checkpoint, {
-    description: "Where the workload keeps what it resumes from, and whether it writes checkpoints on request.",
+    description: "Directory, interval and requests of checkpoints.",
   }),
   model: optional(model, {
     wire: null,
@@ -254,23 +254,23 @@ const common = {
   }),
   elastic: optional(elastic, {
     wire: null,
-    description: "How few and how many workers will do.",
+    description: "Minimum and maximum number of workers.",
     otherwise: "not elastic",
   }),
-  fabric: optional(fabric, { description: "Where in the fabric the workers may lie." }),
+  fabric: optional(fabric, { description: "Placement of the workers in the fabric." }),
   selector: optional(labels, {
     wire: "nodeSelector",
-    description: "Only nodes that carry these labels.",
+    description: "Only nodes with these labels.",
     examples: [{ rack: "r1" }],
     otherwise: "any node",
   }),
   spread: optional(spread, {
-    description: "How its workers are spread over failure domains.",
+    description: "Spreading of its workers over failure domains.",
     otherwise: "not spread",
   }),
   antiAffinity: optional(antiAffinity, {
     wire: null,
-    description: "From which workloads it keeps away, and which may keep away from it.",
+    description: "Anti-affinity: sets to which the workload belongs, and sets that it avoids.",
   }),
   data: optional(workloadData, { description: "Data sets that it reads, and their data rule." }),
   ...timeFields,
@@ -278,7 +278,7 @@ const common = {
 
 const tasks = required(notation.integer(1, limits.TASKS_MAX), {
   wire: "taskCount",
-  description: "Number of tasks; each finds its index, from 0, in HEADROOM_TASK_INDEX.",
+  description: "Number of tasks; each gets its index, from 0, in HEADROOM_TASK_INDEX.",
 });
 
 const notes = {
