@@ -35,7 +35,7 @@ export function checkDecayedUsage(findings: Findings, { state, decayedUsage }: W
   }
   for (const key of new Set([...held.keys(), ...decayedUsage.rates().keys(), ...state.decayedUsage.keys()])) {
     const [filed, counted] = [decayedUsage.rate(key).join(), (held.get(key) ?? [0, 0, 0]).join()];
-    findings.expect(filed === counted, () => `${key} is filed as using ${filed}, it uses ${counted}`);
+    findings.expect(filed === counted, () => `${key} is indexed as using ${filed}, it uses ${counted}`);
     findings.expect(
       counted === "0,0,0" || state.decayedUsage.has(key),
       () => `${key} uses something, and nobody records it`,

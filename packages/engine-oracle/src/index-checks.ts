@@ -48,7 +48,10 @@ export function checkIndexes(findings: Findings, world: World, nowMs: number): v
 
 function checkCapacity(findings: Findings, { state, capacity, hotSparesStated }: World): void {
   const hotSpares = [...state.pools.values()].reduce((sum, pool) => sum + (pool.hotSpares ?? 0), 0);
-  findings.expect(hotSpares === hotSparesStated, () => `${hotSpares} spares are stated, ${hotSparesStated} are filed`);
+  findings.expect(
+    hotSpares === hotSparesStated,
+    () => `${hotSpares} spares are stated, ${hotSparesStated} are indexed`,
+  );
   const held = heldByNode(state);
   const slotsByType = new Map<string, NodeSlot[]>();
   for (const node of state.nodes.values()) {
@@ -78,12 +81,12 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
     const isFree = exists && taken === 0;
     findings.expect(
       isFiled(slot.free) === isFree,
-      () => `accelerator ${index} of ${node.id} is filed as ${isFree ? "taken" : "free"} and is not`,
+      () => `accelerator ${index} of ${node.id} is indexed as ${isFree ? "taken" : "free"} and is not`,
     );
     const isReleasing = exists && !isFree && taken === terminating;
     findings.expect(
       isFiled(slot.releasing) === isReleasing,
-      () => `accelerator ${index} of ${node.id} is filed as ${isReleasing ? "staying" : "releasing"} and is not`,
+      () => `accelerator ${index} of ${node.id} is indexed as ${isReleasing ? "staying" : "releasing"} and is not`,
     );
     if (isFree) free++;
     if (isReleasing) releasing++;
@@ -91,13 +94,14 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
       const left = slot.left(index, "releasing");
       findings.expect(
         left === 1000 - taken + terminating,
-        () => `accelerator ${index} of ${node.id} is filed with room for ${left}, it has ${1000 - taken + terminating}`,
+        () =>
+          `accelerator ${index} of ${node.id} is indexed with room for ${left}, it has ${1000 - taken + terminating}`,
       );
       checkSlicesFiled(findings, slot, { index, held });
     }
   }
   const compare = (what: string, filed: number, counted: number): void =>
-    findings.expect(filed === counted, () => `${node.id} is filed with ${filed} ${what}, it has ${counted}`);
+    findings.expect(filed === counted, () => `${node.id} is indexed with ${filed} ${what}, it has ${counted}`);
   compare("free accelerators", slot.freeCount, free);
   compare("coming accelerators", slot.releasingCount, releasing);
   compare("accelerators", slot.totalCount, node.acceleratorCount);
@@ -111,7 +115,7 @@ function checkSlot(findings: Findings, slot: NodeSlot, held: Held): void {
   findings.expect(
     slot.attempts.size === held.attempts.size && [...held.attempts].every((id) => slot.attempts.has(id)),
     () =>
-      `${node.id} is filed with attempts ${[...slot.attempts.keys()].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
+      `${node.id} is indexed with attempts ${[...slot.attempts.keys()].join(", ")}; it holds ${[...held.attempts].join(", ")}`,
   );
 }
 
@@ -137,11 +141,11 @@ function checkSlicesFiled(
       findings.expect(
         ((filed >>> (4 * slice)) & 15) === counted(slice),
         () =>
-          `slice ${slice} of accelerator ${index} of ${node.id} is filed as taken otherwise than ${counted(slice)} times`,
+          `slice ${slice} of accelerator ${index} of ${node.id} is indexed as taken otherwise than ${counted(slice)} times`,
       );
     findings.expect(
       slot.room(index, layer) === (taken.length === 0 ? slot.left(index, layer) : Math.min(0, slot.left(index, layer))),
-      () => `accelerator ${index} of ${node.id} is filed with room for shares beside parts`,
+      () => `accelerator ${index} of ${node.id} is indexed with room for shares beside parts`,
     );
   }
 }
@@ -149,18 +153,18 @@ function checkSlicesFiled(
 function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeSlot[]): void {
   findings.expect(
     type.slots.length === slots.length && slots.every((slot, position) => type.slots[position] === slot),
-    () => `the nodes of type "${type.type}" are not filed in the order of joining`,
+    () => `the nodes of type "${type.type}" are not indexed in the order of joining`,
   );
   const usable = slots.filter(({ node }) => isUsable(node));
   const free = usable.reduce((sum, slot) => sum + slot.freeCount, 0);
   const total = usable.reduce((sum, slot) => sum + slot.node.acceleratorCount, 0);
   findings.expect(
     type.freeCount === free,
-    () => `type "${type.type}" is filed with ${type.freeCount} free, it has ${free}`,
+    () => `type "${type.type}" is indexed with ${type.freeCount} free, it has ${free}`,
   );
   findings.expect(
     type.usableCount === total,
-    () => `type "${type.type}" is filed with ${type.usableCount} usable accelerators, it has ${total}`,
+    () => `type "${type.type}" is indexed with ${type.usableCount} usable accelerators, it has ${total}`,
   );
   const sums = [
     ["releasing", type.releasingCount, usable.reduce((sum, slot) => sum + slot.releasingCount, 0)],
@@ -168,12 +172,12 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
     ["usable MiB", type.usableMemoryMib, usable.reduce((sum, { node }) => sum + node.memoryMib, 0)],
   ] as const;
   for (const [what, filed, counted] of sums)
-    findings.expect(filed === counted, () => `type "${type.type}" is filed with ${filed} ${what}, it has ${counted}`);
+    findings.expect(filed === counted, () => `type "${type.type}" is indexed with ${filed} ${what}, it has ${counted}`);
   for (const slot of slots) {
     const isReleasing = type.releasing.next(slot.position) === slot.position;
     findings.expect(
       isReleasing === (isUsable(slot.node) && slot.workersReleasing > 0),
-      () => `${slot.node.id} is ${isReleasing ? "" : "not "}filed among the nodes that somebody leaves`,
+      () => `${slot.node.id} is ${isReleasing ? "" : "not "}indexed among the nodes with terminating work`,
     );
   }
   type.byFree.forEach((set, freeCount) => {
@@ -182,7 +186,8 @@ function checkType(findings: Findings, type: TypeCapacity, slots: readonly NodeS
     const counted = usable.filter((slot) => slot.freeCount === freeCount).map((slot) => slot.position);
     findings.expect(
       filed.join() === counted.join(),
-      () => `nodes of type "${type.type}" with ${freeCount} free: filed [${filed.join()}], counted [${counted.join()}]`,
+      () =>
+        `nodes of type "${type.type}" with ${freeCount} free: indexed [${filed.join()}], counted [${counted.join()}]`,
     );
     findings.expect(
       (type.freeCounts.next(freeCount) === freeCount) === filed.length > 0,
@@ -219,7 +224,10 @@ function checkQueue(findings: Findings, { state, queue }: World, nowMs: number):
     for (const workload of bucket.waiting.from(0)) {
       length++;
       filed.add(workload);
-      findings.expect(state.workloads.get(workload.id) === workload, () => `${workload.id} waits and does not exist`);
+      findings.expect(
+        state.workloads.get(workload.id) === workload,
+        () => `${workload.id} is queued and does not exist`,
+      );
       findings.expect(
         workload.placementClass === bucket,
         () => `${workload.id} waits in a class that it does not name`,
@@ -320,7 +328,7 @@ function checkCompletions(findings: Findings, { state, completions }: World): vo
   const expected = rules.backfill.protectedStarts === 0 ? [] : counted;
   findings.expect(
     filed.toSorted().join() === expected.toSorted().join(),
-    () => `ends are filed as ${filed.join(", ")}; they are expected as ${expected.join(", ")}`,
+    () => `ends are indexed as ${filed.join(", ")}; they are expected as ${expected.join(", ")}`,
   );
 }
 
@@ -373,7 +381,7 @@ function checkEndedKept(findings: Findings, { state, endedKept, endedDropped, ba
   const kept = [...state.attempts.values()].filter(({ launchAtMs }) => launchAtMs !== undefined).map(({ id }) => id);
   findings.expect(
     kept.length === backingOff.size && kept.every((id) => backingOff.has(id)),
-    () => `in their back-off: filed ${[...backingOff].join(", ")}, counted ${kept.join(", ")}`,
+    () => `in their back-off: indexed ${[...backingOff].join(", ")}, counted ${kept.join(", ")}`,
   );
   const filed = endedKept.slice(endedDropped);
   const counted = [...state.workloads.values()]
@@ -382,7 +390,7 @@ function checkEndedKept(findings: Findings, { state, endedKept, endedDropped, ba
     .map(({ id }) => id);
   findings.expect(
     filed.join() === counted.join(),
-    () => `ended and kept: filed ${filed.join()}, counted ${counted.join()}`,
+    () => `ended and kept: indexed ${filed.join()}, counted ${counted.join()}`,
   );
 }
 

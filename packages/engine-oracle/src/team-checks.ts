@@ -16,13 +16,14 @@ export function checkTeamUse(findings: Findings, { state, teamUse, rules }: Worl
       const filed = (node.used[position] ?? 0) / unit;
       findings.expect(
         isSame(filed, counted),
-        () => `team ${team} is filed with ${filed} ${resource}, it holds ${counted}`,
+        () => `team ${team} is indexed with ${filed} ${resource}, it holds ${counted}`,
       );
       const countedFixed = fixed.get(team)?.get(resource) ?? 0;
       const filedFixed = (node.fixed[position] ?? 0) / unit;
       findings.expect(
         isSame(filedFixed, countedFixed),
-        () => `team ${team} is filed with ${filedFixed} ${resource} that cannot be preempted, it holds ${countedFixed}`,
+        () =>
+          `team ${team} is indexed with ${filedFixed} ${resource} that cannot be preempted, it holds ${countedFixed}`,
       );
     });
   }
@@ -48,14 +49,14 @@ export function checkUserUse(findings: Findings, { state, teamUse, rules }: Worl
           const [is, counted] = [(filed[position] ?? 0) / unit, amounts.get(resource) ?? 0];
           findings.expect(
             isSame(is, counted),
-            () => `${user} in ${team} is filed with ${is} ${resource}, and holds ${counted}`,
+            () => `${user} in ${team} is indexed with ${is} ${resource}, and holds ${counted}`,
           );
         });
       }
   for (const [key, filed] of users.entries())
     findings.expect(
       seen.has(key) || filed.every((amount) => amount === 0),
-      () => `${key} is filed as holding something and holds nothing`,
+      () => `${key} is indexed as holding something and holds nothing`,
     );
 }
 
@@ -82,7 +83,7 @@ export function checkLending(findings: Findings, { state, teamUse, rules }: Worl
       const isBound = counted !== null && Math.abs(counted) < 1e12;
       findings.expect(
         !isBound || isSame(filed, counted),
-        () => `team ${team} is filed with ${filed} ${resource} to use, it may use ${counted}`,
+        () => `team ${team} is indexed with ${filed} ${resource} to use, it may use ${counted}`,
       );
     });
   }
@@ -96,11 +97,14 @@ export function checkTerminating(findings: Findings, { state, terminating }: Wor
     const isTerminating = isTaken || attempt.terminating !== undefined;
     findings.expect(
       terminating.has(attempt) === isTerminating,
-      () => `${id} is filed as ${isTerminating ? "staying" : "terminating"} and is not`,
+      () => `${id} is indexed as ${isTerminating ? "staying" : "terminating"} and is not`,
     );
   }
   const gone = [...terminating].filter(({ id }) => !state.attempts.has(id));
-  findings.expect(gone.length === 0, () => `${gone.map(({ id }) => id).join(", ")} left and is filed as leaving`);
+  findings.expect(
+    gone.length === 0,
+    () => `${gone.map(({ id }) => id).join(", ")} has ended and is indexed as terminating`,
+  );
 }
 
 /**
@@ -114,7 +118,7 @@ export function checkGrowth(findings: Findings, { state, queue }: World): void {
     const filedAs = filed.get(attempt.id) ?? 0;
     findings.expect(
       filedAs === asked,
-      () => `${attempt.id} is filed as asking for ${filedAs} workers, it asks for ${asked}`,
+      () => `${attempt.id} is indexed as asking for ${filedAs} workers, it asks for ${asked}`,
     );
     filed.delete(attempt.id);
   }
@@ -130,11 +134,11 @@ export function checkEvictable(findings: Findings, { state, rules, evictable }: 
     const isFiled = work?.has(attempt) === true;
     const preemptibility = spec === undefined ? "never" : preemptibilityOf(rules, spec);
     if (spec === undefined || attempt.stop !== null || preemptibility === "never" || !mayEvict(rules)) {
-      findings.expect(!isFiled, () => `${attempt.id} is filed as evictable and is not`);
+      findings.expect(!isFiled, () => `${attempt.id} is indexed as evictable and is not`);
       continue;
     }
     const filed = preemptibility === "always" ? work?.always : work?.guarded;
-    findings.expect(filed?.has(attempt) === true, () => `${attempt.id} is evictable and is not filed so`);
+    findings.expect(filed?.has(attempt) === true, () => `${attempt.id} is evictable and is not indexed so`);
     const key = `${spec.team} ${preemptibility}`;
     const known = counted.get(key) ?? { accelerators: 0, priorityMin: spec.priority, size: 0 };
     known.accelerators += attempt.workers.length * spec.gang.accelerators;
@@ -143,7 +147,7 @@ export function checkEvictable(findings: Findings, { state, rules, evictable }: 
     counted.set(key, known);
   }
   for (const [team, work] of evictable) {
-    findings.expect(work.size > 0, () => `${team} has no evictable work and is filed with some`);
+    findings.expect(work.size > 0, () => `${team} has no evictable work and is indexed with some`);
     for (const [preemptibility, filed] of [
       ["always", work.always] as const,
       ["aboveGuarantee", work.guarded] as const,
@@ -155,7 +159,7 @@ export function checkEvictable(findings: Findings, { state, rules, evictable }: 
           ? size === 0
           : known.size === size && known.accelerators === accelerators && known.priorityMin === priorityMin,
         () =>
-          `${team}'s evictable work (${preemptibility}) is filed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
+          `${team}'s evictable work (${preemptibility}) is indexed as ${size}, ${accelerators}, ${priorityMin}: ${JSON.stringify(known)}`,
       );
     }
   }

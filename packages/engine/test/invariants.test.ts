@@ -62,38 +62,42 @@ const slot = (world: World, id: string) => world.capacity.slot(nodeId(id));
 
 /** Errors planted in the world, each with a word of the finding that must report it. */
 const mutants: readonly (readonly [name: string, wrong: (world: World) => void, finding: RegExp])[] = [
-  ["a free bit flipped", (world) => slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is filed as free/],
-  ["a bit too many", (world) => slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is filed as free/],
-  ["a free count off by one", (world) => void slot(world, "n1").freeCount++, /n1 is filed with \d+ free accelerators/],
+  ["a free bit flipped", (world) => slot(world, "n1").free.set([1], 0), /accelerator 0 of n1 is indexed as free/],
+  ["a bit too many", (world) => slot(world, "n2").free.set([1 << 20], 0), /accelerator 20 of n2 is indexed as free/],
+  [
+    "a free count off by one",
+    (world) => void slot(world, "n1").freeCount++,
+    /n1 is indexed with \d+ free accelerators/,
+  ],
   ["cores not given back", (world) => void (slot(world, "n1").coresFreeMilli -= 1), /free mcores/],
   ["memory not given back", (world) => void (slot(world, "n1").memoryFreeMib -= 1), /free MiB/],
-  ["an attempt forgotten on a node", (world) => slot(world, "n1").attempts.clear(), /n1 is filed with attempts/],
+  ["an attempt forgotten on a node", (world) => slot(world, "n1").attempts.clear(), /n1 is indexed with attempts/],
   [
     "a type's free count off",
     (world) => void world.capacity.type("H100")!.freeCount++,
-    /type "H100" is filed with \d+ free/,
+    /type "H100" is indexed with \d+ free/,
   ],
   ["a type's size off", (world) => void world.capacity.type("H100")!.usableCount--, /usable accelerators/],
   [
     "a node filed under the wrong count",
     (world) => world.capacity.type("H100")!.byFree[8]!.add(0),
-    /nodes of type "H100" with 8 free: filed \[0\]/,
+    /nodes of type "H100" with 8 free: indexed \[0\]/,
   ],
   [
     "a node filed nowhere",
     (world) => world.capacity.type("H100")!.byFree.forEach((set) => set.delete(0)),
-    /filed \[\], counted \[0\]/,
+    /indexed \[\], counted \[0\]/,
   ],
   [
     "team use off by one",
     (world) =>
       world.teamUse.add({ team: teamName("top"), actor: "ann" }, world.teamUse.amountOf(one, 1, "H100"), false, 1),
-    /team top is filed with 5 H100, it holds 4/,
+    /team top is indexed with 5 H100, it holds 4/,
   ],
   [
     "team use not counted upwards",
     (world) => void (world.teamUse.node(teamName("top")).used[world.teamUse.position("H100")] = 0),
-    /team top is filed with 0 H100, it holds 4/,
+    /team top is indexed with 0 H100, it holds 4/,
   ],
   [
     "a workload dropped from the queue",
@@ -135,7 +139,7 @@ const mutants: readonly (readonly [name: string, wrong: (world: World) => void, 
     },
     /the next wake-up is at null/,
   ],
-  ["an ended workload forgotten", (world) => void world.endedKept.pop(), /ended and kept: filed , counted w4/],
+  ["an ended workload forgotten", (world) => void world.endedKept.pop(), /ended and kept: indexed , counted w4/],
   [
     "an entity changed behind the digest's back",
     (world) => {

@@ -112,7 +112,7 @@ const ofPlans: readonly Mutant[] = [
   [
     "a promise forgotten by its node",
     (world) => world.capacity.nomination(spec("x").gang, nominationOf(world).workers, -1),
-    /is filed as (taken|staying|releasing|free)/,
+    /is indexed as (taken|staying|releasing|free)/,
   ],
   [
     "a promise on what nobody leaves",
@@ -153,7 +153,7 @@ const ofPlans: readonly Mutant[] = [
   [
     "workers that leave and are forgotten",
     (world) => void delete attemptOf(world, "w2.1").terminating,
-    /n1 is filed with \d+ coming accelerators|has \d+ of|asks for/,
+    /n1 is indexed with \d+ coming accelerators|has \d+ of|asks for/,
   ],
   ["nobody is to leave", (world) => void (attemptOf(world, "w2.1").terminating = []), /waits for nobody to leave/],
   ["a gang below its least", (world) => void (attemptOf(world, "w2.1").workers = []), /has 0 of 4 workers/],
@@ -171,17 +171,17 @@ const ofPlans: readonly Mutant[] = [
   [
     "firm work not known as such",
     (world) => void (world.teamUse.node(teamName("b")).fixed.length = 0),
-    /team b is filed with 0 accelerators that cannot be preempted/,
+    /team b is indexed with 0 accelerators that cannot be preempted/,
   ],
   [
     "a node that somebody leaves filed nowhere",
     (world) => world.capacity.type("H100")!.releasing.delete(0),
-    /n1 is not filed among the nodes that somebody leaves/,
+    /n1 is not indexed among the nodes with terminating work/,
   ],
   [
     "growth that nobody asked for",
     (world) => world.queue.setGrowth(world.state.workloads.get(workloadId("w2"))!, attemptId("w2.1"), 1),
-    /w2.1 is filed as asking for 1 workers, it asks for 0/,
+    /w2.1 is indexed as asking for 1 workers, it asks for 0/,
   ],
 ];
 

@@ -321,7 +321,7 @@ const timeline = z
 const interruption = z
   .object({
     taskCount: count.meta({ description: "Number of tasks of an array; 1 for other work." }),
-    atMs: instantMs.meta({ description: "Start of the first of them." }),
+    atMs: instantMs.meta({ description: "Start of the first task." }),
     againAtMs: instantMs
       .nullable()
       .meta({ description: "Time at which all of them run again; null: after the horizon." }),
@@ -352,9 +352,9 @@ export const whatIfAnswer = z
           taskCount: count.meta({ description: "Number of waiting tasks of an array; 1 for other work." }),
           presentAtMs: instantMs
             .nullable()
-            .meta({ description: "Start of the first of them without the changes; null: after the horizon." }),
+            .meta({ description: "Start of the first task without the changes; null: after the horizon." }),
           changedAtMs: instantMs.nullable(),
-          presentLastAtMs: instantMs.nullable().meta({ description: "Start of the last of them." }),
+          presentLastAtMs: instantMs.nullable().meta({ description: "Start of the last task." }),
           changedLastAtMs: instantMs.nullable(),
         }),
       )

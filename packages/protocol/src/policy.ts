@@ -175,7 +175,7 @@ export const policy = z
     backfill: backfillRules.optional(),
     fabric: z.enum(["fullest", "fewest", "balanced"]).optional().meta({
       description:
-        "Which domains of the fabric a gang gets. `fullest`: of those that hold it the fullest. `fewest`: the fewest domains, then the tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.",
+        "Which domains of the fabric a gang gets. `fullest`: the fullest domain that holds it. `fewest`: the fewest domains, then the tightest. `balanced`: the same, but a gang that no single domain holds is split as evenly as possible.",
     }),
     eviction: evictionRules.optional(),
     elastic: z.enum(["never", "in-order", "last", "in-order-by-throughput", "last-by-throughput"]).optional().meta({

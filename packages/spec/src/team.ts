@@ -116,7 +116,7 @@ const reservedTopology = record(
     count: required(count, { description: "Cells." }),
     accelerator: optional(notation.name(names.acceleratorType), {
       wire: "acceleratorType",
-      description: "Their accelerator type.",
+      description: "Accelerator type of the cells.",
       otherwise: "any",
     }),
     domain: optional(ids("domains", limits.FABRIC_LEVELS_MAX), {

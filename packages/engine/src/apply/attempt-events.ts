@@ -237,7 +237,7 @@ function nomination(world: WritableWorld, place: Nomination): void {
 
 function takeNomination(world: WritableWorld, id: AttemptId): Nomination {
   const place = world.state.nominations.get(id);
-  invariant(place !== undefined, `nothing was promised to ${id}`);
+  invariant(place !== undefined, `no place is nominated for ${id}`);
   world.state.nominations.delete(id);
   holdNomination(world, place, -1);
   workloadOf(world, place.workloadId).revision = world.state.sequence;

@@ -80,7 +80,7 @@ const formats = ["bf16", "fp16", "fp8", "mxfp8", "int8", "fp4", "mxfp4", "nvfp4"
 export const model = record(
   {
     preset: nullable(shortText, {
-      description: "A model that `headroom size` knows by name. Either this or `config`.",
+      description: "A model that `headroom size` knows by name. State `preset` or `config`, not both.",
       examples: ["llama-3-8b"],
     }),
     config: nullable(shortText, { description: "The path of a Hugging Face config.json." }),

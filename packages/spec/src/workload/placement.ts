@@ -122,7 +122,7 @@ const from = record(
   {
     set: required(set, { description: "The anti-affinity set." }),
     within: optional(level, {
-      description: "No common domain of this level of the fabric. Either this or `topologyKey`.",
+      description: "No common domain of this level of the fabric. State `within` or `topologyKey`, not both.",
       examples: ["node", "leaf"],
     }),
     topologyKey: optional(label, {
