@@ -5,6 +5,7 @@ import { unwatchFile, watchFile } from "node:fs";
 import path from "node:path";
 import type { GatewayConfig, RunningGateway } from "@headroom/gateway";
 import { engineLines } from "./engine-lines.ts";
+import { settledText } from "./settled-text.ts";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -38,12 +39,12 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   if (name === undefined)
     throw new CliError("name the configuration: headroom gateway --config gateway.yaml", exitCode.usage);
   const file = path.resolve(context.terminal.workingDirectory, name);
-  const read = async (): Promise<GatewayConfig> => {
-    const loaded = loadConfig(await readText(file, name), overridesOf(options));
+  const checked = (text: string): GatewayConfig => {
+    const loaded = loadConfig(text, overridesOf(options));
     if ("config" in loaded) return withPaths(loaded.config, context.terminal.workingDirectory);
     throw new CliError(problemText(name, loaded.problems), exitCode.usage);
   };
-  const config = await read();
+  const config = checked(await readText(file, name));
   if (options.check === true) {
     context.print(
       `${name} is valid: ${config.models.length} models, ${config.pools.length} pools, ${config.teams.length} teams.`,
@@ -54,7 +55,9 @@ export async function runGateway(context: CommandContext, options: GatewayOption
   context.print(
     `Gateway ${config.id} listens on ${gateway.url}${gateway.adminUrl === undefined ? "" : `, admin on ${gateway.adminUrl}`}`,
   );
-  await untilInterrupted(context, file, () => reload(context, gateway, { name, read }));
+  await untilInterrupted(context, file, () =>
+    reload(context, gateway, { name, read: async () => checked(await settledText(() => readText(file, name))) }),
+  );
   context.note("Stopping: streams in progress may end.");
   await gateway.close();
   return exitCode.ok;

@@ -133,11 +133,17 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
     }
   }
   repeated(models, "names a model twice", found);
-  const known = new Set(models.map(([name]) => name));
+  const known = new Set(config.models.map((model) => model.name));
+  const aliased = new Map(config.models.flatMap((model) => model.aliases.map((alias) => [alias, model.name])));
   for (const [at, team] of config.teams.entries()) {
     for (const [index, each] of (team.models ?? []).entries()) {
-      if (!known.has(each))
-        found.push({ path: ["teams", at, "models", index], message: `names the model ${each}, which is not defined` });
+      if (known.has(each)) continue;
+      const model = aliased.get(each);
+      const message =
+        model === undefined
+          ? `names the model ${each}, which is not defined`
+          : `names ${each}, an alias: give the model's name, ${model}`;
+      found.push({ path: ["teams", at, "models", index], message });
     }
   }
   for (const [at, pool] of config.pools.entries()) {

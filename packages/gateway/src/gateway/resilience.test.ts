@@ -329,6 +329,10 @@ describe("a configuration that cannot be applied whole", () => {
       `access: open\npools: [{ name: p, replicas: ["http://a:1", "http://a:1/v1"] }]\n${model}`,
     );
     expect(loaded).toMatchObject({ problems: [{ line: 2, message: expect.stringContaining("twice") as string }] });
+    const byAlias = loadConfig(
+      'access: open\nteams: [{ name: t, models: [n] }]\npools: [{ name: p, replicas: ["http://a:1"] }]\nmodels: [{ name: m, aliases: [n], pools: [p] }]\n',
+    );
+    expect(byAlias).toMatchObject({ problems: [{ line: 2, message: expect.stringContaining("an alias") as string }] });
   });
 });
 

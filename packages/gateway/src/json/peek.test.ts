@@ -212,5 +212,10 @@ describe("the usage of a response", () => {
     expect(usageIn(Buffer.from(text))).toEqual({ promptTokens: 3, completionTokens: 5, cachedTokens: 2 });
     expect(usageIn(Buffer.from(JSON.stringify({ content: '"usage":{"prompt_tokens":9}' })))).toBeUndefined();
     expect(usageIn(Buffer.from('{"usage":null}'))).toBeUndefined();
+    expect(usageIn(Buffer.from('{"usage":{"prompt_tokens":3,"completion_tokens":999999999999999}}'))).toEqual({
+      promptTokens: 3,
+      completionTokens: 0,
+      cachedTokens: 0,
+    });
   });
 });

@@ -8,6 +8,8 @@ export interface TokenCounts {
 }
 
 const usageKey = Buffer.from('"usage"');
+/** More are a mistake of the replica: no context is so long, and bills must stay whole numbers. */
+const TOKENS_MAX = 1e9;
 const detailKeys = new KeySet(["cached_tokens"]);
 const usageKeys = new KeySet([
   "prompt_tokens",
@@ -45,22 +47,27 @@ function usageAt(bytes: Buffer, offset: number): TokenCounts | undefined {
     switch (key) {
       case "prompt_tokens":
       case "input_tokens":
-        prompt = wholeNumberOf(bytes, from, to) ?? prompt;
+        prompt = tokensOf(bytes, from, to) ?? prompt;
         break;
       case "completion_tokens":
       case "output_tokens":
-        completion = wholeNumberOf(bytes, from, to) ?? completion;
+        completion = tokensOf(bytes, from, to) ?? completion;
         break;
       case "cache_read_input_tokens":
-        cached = wholeNumberOf(bytes, from, to) ?? cached;
+        cached = tokensOf(bytes, from, to) ?? cached;
         break;
       case "prompt_tokens_details":
       case "input_tokens_details":
         scanObject(bytes, from, detailKeys, (_, start, stop) => {
-          cached = wholeNumberOf(bytes, start, stop) ?? cached;
+          cached = tokensOf(bytes, start, stop) ?? cached;
         });
     }
   });
   if (end < 0 || (prompt < 0 && completion < 0)) return undefined;
   return { promptTokens: Math.max(0, prompt), completionTokens: Math.max(0, completion), cachedTokens: cached };
+}
+
+function tokensOf(bytes: Buffer, start: number, end: number): number | undefined {
+  const count = wholeNumberOf(bytes, start, end);
+  return count === undefined || count > TOKENS_MAX ? undefined : count;
 }
