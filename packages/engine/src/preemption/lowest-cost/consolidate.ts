@@ -193,34 +193,53 @@ function fewerMigrating(world: World, preemptor: QueueBucket, { moved, found }: 
   return needed.length === 0 || needed.length === moved.length ? null : migrate(world, { preemptor }, needed);
 }
 
-/** Nodes that could be cleared, the cheapest first. */
-interface DrainCandidates extends DrainQuery {
-  readonly accelerators: number;
-  /** Number of events in the batch when the list was built. Until the next event, equal requests use the same list. */
-  readonly eventCount: number;
-  readonly list: readonly DrainArea[];
+/** Movable work of one type, shared by plans until the next event of the batch. */
+interface Movables {
+  /** Work that could migrate from a node, by node. */
+  readonly byNode: Map<NodeSlot, readonly Movable[]>;
+  /** Nodes that could be cleared for a worker of this number of accelerators, the cheapest first. */
+  readonly drainCandidates: Map<number, readonly DrainArea[]>;
 }
 
-const lastDrainCandidates = new Slot<DrainCandidates | null>(() => null, { survivesUndo: false });
+/** Requests of unlike sizes alternate in a round, so the list of each size is kept. */
+interface KnownMovables {
+  /** Number of events in the batch when the lists were built. */
+  readonly eventCount: number;
+  readonly byType: Map<TypeCapacity, Movables>;
+}
 
-function drainCandidates(batch: Batch, accelerators: number, { type, costOf }: DrainQuery): readonly DrainArea[] {
-  const { events } = batch;
-  const known = batch.scratch.get(lastDrainCandidates);
-  const eventCount = events.length;
-  if (
-    known?.eventCount === eventCount &&
-    known.accelerators === accelerators &&
-    known.type === type &&
-    known.costOf === costOf
-  )
-    return known.list;
+const knownMovables = new Slot<KnownMovables>(() => ({ eventCount: 0, byType: new Map() }), { survivesUndo: false });
+
+/** Costs that change with time are used once per plan, so only lists by number of accelerators are kept. */
+function movablesFor(batch: Batch, { type, costOf }: DrainQuery): Movables {
+  const eventCount = batch.events.length;
+  let known = batch.scratch.get(knownMovables);
+  if (known.eventCount !== eventCount) batch.scratch.set(knownMovables, (known = { eventCount, byType: new Map() }));
+  const before = costOf === acceleratorsOf ? known.byType.get(type) : undefined;
+  if (before !== undefined) return before;
+  const movables: Movables = { byNode: new Map(), drainCandidates: new Map() };
+  if (costOf === acceleratorsOf) known.byType.set(type, movables);
+  return movables;
+}
+
+function drainCandidates(batch: Batch, accelerators: number, query: DrainQuery): readonly DrainArea[] {
+  const { byNode, drainCandidates: lists } = movablesFor(batch, query);
+  const known = lists.get(accelerators);
+  if (known !== undefined) return known;
   const { capacity } = batch.world;
+  const movable = (slot: NodeSlot): readonly Movable[] => {
+    let found = byNode.get(slot);
+    if (found === undefined) byNode.set(slot, (found = movableOn(batch, slot, query.costOf)));
+    return found;
+  };
   const list = [...evictableByNode(batch.world)]
     .map(([node, count]) => ({ slot: capacity.slot(node), count }))
-    .filter(({ slot, count }) => slot.node.acceleratorType === type.type && mayBeCleared(accelerators, slot, count))
-    .flatMap(({ slot }) => drainCandidate(accelerators, slot, movableOn(batch, slot, costOf)) ?? [])
+    .filter(
+      ({ slot, count }) => slot.node.acceleratorType === query.type.type && mayBeCleared(accelerators, slot, count),
+    )
+    .flatMap(({ slot }) => drainCandidate(accelerators, slot, movable(slot)) ?? [])
     .toSorted((left, right) => left.cost - right.cost || left.slot.position - right.slot.position);
-  batch.scratch.set(lastDrainCandidates, { type, costOf, accelerators, eventCount, list });
+  lists.set(accelerators, list);
   return list;
 }
 
