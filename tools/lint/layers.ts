@@ -31,7 +31,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   "engine-oracle": pure("deterministic", ["engine"]),
   sim: pure("deterministic", ["engine", "engine-oracle", "perf", "routing"]),
   perf: pure("pure", []),
-  spec: pure("pure", [], ["zod"]),
+  spec: pure("pure", [], ["croner", "zod"]),
   protocol: pure("pure", ["spec"], ["zod"]),
   views: { ...pure("pure", ["engine", "protocol"]), lazyPackages: ["sim"] },
   platform: shell([], []),

@@ -1,96 +1,72 @@
 /**
- * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as in POSIX crontab, extended by steps
- * and names: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
+ * Cron expressions of five fields, `minute hour day-of-month month day-of-week`, as in POSIX crontab, extended by steps,
+ * names and nicknames such as `@daily`: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html. Always UTC.
  */
+import { CronPattern } from "croner";
 import type { ScheduleTimes } from "../schedule-times.ts";
 import { read, refuse, shown, type Reading } from "./reading.ts";
 
 interface CronField {
   readonly key: keyof ScheduleTimes;
+  /** The field's name in `CronPattern`, whose array at index `value - min` is not zero for a value that matches. */
+  readonly property: "minute" | "hour" | "day" | "month" | "dayOfWeek";
   readonly noun: string;
   readonly min: number;
   readonly max: number;
-  /** Names of the values, in order from `min`. */
-  readonly names: readonly string[];
 }
 
-const NO_NAMES: readonly string[] = [];
-const monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-
 const cronFields: readonly CronField[] = [
-  { key: "minutes", noun: "minute", min: 0, max: 59, names: NO_NAMES },
-  { key: "hours", noun: "hour", min: 0, max: 23, names: NO_NAMES },
-  { key: "daysOfMonth", noun: "day of the month", min: 1, max: 31, names: NO_NAMES },
-  { key: "months", noun: "month", min: 1, max: 12, names: monthNames },
-  { key: "daysOfWeek", noun: "day of the week", min: 0, max: 6, names: dayNames },
+  { key: "minutes", property: "minute", noun: "minute", min: 0, max: 59 },
+  { key: "hours", property: "hour", noun: "hour", min: 0, max: 23 },
+  { key: "daysOfMonth", property: "day", noun: "day of the month", min: 1, max: 31 },
+  { key: "months", property: "month", noun: "month", min: 1, max: 12 },
+  { key: "daysOfWeek", property: "dayOfWeek", noun: "day of the week", min: 0, max: 6 },
 ];
 
-const nicknames: Readonly<Record<string, string>> = {
-  "@hourly": "0 * * * *",
-  "@daily": "0 0 * * *",
-  "@weekly": "0 0 * * 0",
-  "@monthly": "0 0 1 * *",
-  "@yearly": "0 0 1 1 *",
-};
+/**
+ * Parts of a field between `,`, `-` and `/`. The library reads more, such as `L` (last day), `W` (nearest weekday) and `#` (nth weekday),
+ * which lists of values cannot express.
+ */
+const PART = /^(?:\*|\d{1,2}|[a-z]{3})$/i;
 
 export function readCron(value: unknown): Reading<ScheduleTimes> {
-  const text = typeof value === "string" ? (nicknames[value.trim()] ?? value.trim()) : "";
+  const text = typeof value === "string" ? value.trim() : "";
   const parts = text.split(/\s+/);
-  if (parts.length !== cronFields.length)
-    return refuse(`must be a cron expression of five fields in UTC, like "0 3 * * 1-5", got ${shown(value)}`);
-  const times: Partial<Record<keyof ScheduleTimes, number[]>> = {};
-  for (const [index, field] of cronFields.entries()) {
-    const reading = readField(parts[index] ?? "", field);
-    if (!reading.ok) return reading;
-    times[field.key] = reading.value;
+  if (!text.startsWith("@")) {
+    if (parts.length !== cronFields.length)
+      return refuse(`must be a cron expression of five fields in UTC, like "0 3 * * 1-5", got ${shown(value)}`);
+    const strange = parts.find((part) => !part.split(/[,/-]/).every((each) => PART.test(each)));
+    if (strange !== undefined)
+      return refuse(`must consist of numbers, three-letter names, *, and , - / between them, got ${shown(strange)}`);
+  }
+  try {
+    return timesOf(new CronPattern(text, "UTC", { mode: "5-part", sloppyRanges: true }), parts);
+  } catch (error) {
+    return refuse(complaint(error as Error, parts));
+  }
+}
+
+function timesOf(pattern: CronPattern, parts: readonly string[]): Reading<ScheduleTimes> {
+  const times: Partial<Record<keyof ScheduleTimes, readonly number[]>> = {};
+  for (const [index, { key, property, noun, min, max }] of cronFields.entries()) {
+    const marks = pattern[property].slice(0, max - min + 1);
+    const values = marks.flatMap((mark, at) => (mark === 0 ? [] : [min + at]));
+    // The library reads `7/2` as no day at all.
+    if (values.length === 0) return refuse(`must match at least one ${noun}, got ${shown(parts[index])}`);
+    times[key] = values;
   }
   return read(times as ScheduleTimes);
 }
 
-function readField(text: string, field: CronField): Reading<number[]> {
-  const found = new Set<number>();
-  for (const part of text.split(",")) {
-    const reading = readPart(part, field);
-    if (!reading.ok) return reading;
-    for (const each of reading.value) found.add(each);
-  }
-  return read([...found].toSorted((left, right) => left - right));
-}
-
-/** Reads `*`, `5` or `1-5`, each optionally with a step as in `8-18/2`; `5/10` extends to the end of the range. */
-function readPart(part: string, field: CronField): Reading<number[]> {
-  const { noun, min, max } = field;
-  const [range = "", step, ...furtherSteps] = part.split("/");
-  const every = step === undefined ? 1 : /^\d{1,2}$/.test(step) ? Number(step) : 0;
-  const [first = "", last, ...furtherEnds] = range.split("-");
-  const from = range === "*" ? min : valueOf(first, field);
-  const to =
-    range === "*"
-      ? max
-      : last !== undefined
-        ? valueOf(last, field)
-        : step === undefined
-          ? from
-          : Math.max(max, from ?? max);
-  // Sunday is 0 or 7.
-  const greatest = field.key === "daysOfWeek" ? max + 1 : max;
-  const isWithin = (value: number | null): value is number => value !== null && value >= min && value <= greatest;
-  if (!isWithin(from) || !isWithin(to) || furtherEnds.length > 0)
-    return refuse(
-      `must have a ${noun} from ${min} to ${max}${greatest > max ? ", or 7 for Sunday" : ""}, got ${shown(part)}`,
-    );
-  if (from > to) return refuse(`must have a range that runs forwards, got ${shown(part)}, which runs backwards`);
-  if (every < 1 || furtherSteps.length > 0) return refuse(`must have a whole step after the /, got ${shown(part)}`);
-  const values: number[] = [];
-  for (let at = from; at <= to; at += every) values.push(at > max ? 0 : at);
-  return read(values);
-}
-
-function valueOf(text: string, { names, min }: CronField): number | null {
-  const named = names.indexOf(text.toLowerCase());
-  if (named >= 0) return min + named;
-  return /^\d{1,2}$/.test(text) ? Number(text) : null;
+/** The library names values by their index (31 for day 32), so a value out of range is told by its part and the range. */
+function complaint({ message }: Error, parts: readonly string[]): string {
+  const property = /Invalid value for (\w+)/.exec(message)?.[1];
+  const index = cronFields.findIndex((field) => field.property === property);
+  const field = cronFields[index];
+  if (field === undefined) return `must be a cron expression: ${message.replace(/^CronPattern: /, "")}`;
+  const { noun, min, max, key } = field;
+  const sunday = key === "daysOfWeek" ? ", or 7 for Sunday" : "";
+  return `must have a ${noun} from ${min} to ${max}${sunday}, got ${shown(parts[index])}`;
 }
 
 /** The shortest expression that reads back as these times. */
