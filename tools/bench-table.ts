@@ -17,7 +17,7 @@ export function recordsIn(output: string): readonly Json[] {
       if (isMapping(value)) records.push(value);
       pending = "";
     } catch {
-      // More lines belong to it.
+      // The record continues on the next line.
     }
   }
   return records;

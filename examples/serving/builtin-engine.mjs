@@ -120,7 +120,7 @@ class BuiltinEngine {
       for (let i = 0; i < hidden; i++) x[row * hidden + i] = embeddings.values[i * vocabulary + token];
     for (let index = 0; index < this.layers; index++) this.#layer(index, rows);
     normalise(norm, x, this.tensors.get("output_norm.weight").values);
-    this.#linear(this.logits, norm.out, this.tensors.get("output.weight") ?? embeddings); // tied where it is missing
+    this.#linear(this.logits, norm.out, this.tensors.get("output.weight") ?? embeddings); // tied weights
   }
 
   #layer(index, rows) {

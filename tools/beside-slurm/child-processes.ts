@@ -47,7 +47,7 @@ export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
   }
 }
 
-/** Throws with its output if it has ended by itself. */
+/** Throws an error with the end of the daemon's log if the daemon has ended. */
 export function assertRunning({ name, child, logFile }: Daemon): void {
   if (child.exitCode === null && child.signalCode === null) return;
   throw new Error(`${name} has ended: ${readFileSync(logFile, "utf8").slice(-LOG_SHOWN_MAX)}`);

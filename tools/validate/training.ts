@@ -103,7 +103,10 @@ function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => str
 
 const architectureOf = ({ job, plan, system }: TrainingRow): string => runKindOf(job, plan, system).architecture;
 
-/** Sources left out, GPUs and TPUs apart, and whole architectures, as for the next one of which only a datasheet is known. */
+/**
+ * Accuracy on rows that the constants were not fitted to: one source left out at a time (also GPUs and TPUs apart), and
+ * one whole architecture left out at a time, as for a new architecture of which only a datasheet is known.
+ */
 function leftOutSections(timed: readonly TrainingRow[]): readonly Section[] {
   const scored = leftOut(timed, ({ group }) => group);
   const parts: readonly (readonly [string, readonly Scored[]])[] = [

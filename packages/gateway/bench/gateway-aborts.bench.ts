@@ -1,4 +1,7 @@
-/** Clients that leave at random, in three phases: how soon the upstream hears of it, and what is billed. `--count 10000` */
+/**
+ * Clients that disconnect at random, in three phases: the time until the upstream notices, and the usage that is
+ * billed. `--count 10000`
+ */
 import path from "node:path";
 import { settleUsage, usageStart } from "../src/usage/reader.ts";
 import {
@@ -37,7 +40,10 @@ upstream.onClosed = (id, request) => {
   waiting.get(id)?.();
 };
 
-/** In mid-stream, before the first token of a stream, while waiting for a whole answer. */
+/**
+ * The client disconnects in the middle of a stream, before the first token of a stream, or while it waits for a whole
+ * answer.
+ */
 const phases = [
   (id: number) => ({ mode: "stream", tokens: 10_000, everyMs: 25, id }) as const,
   (id: number) => ({ mode: "stream", tokens: 1, everyMs: 60_000, id }) as const,

@@ -111,7 +111,7 @@ async function killedGateway(): Promise<void> {
     let socket = await open(second!.url);
     for (let id = 0; !isOver; id++) {
       let answer = await ask(socket, requestBytes(wish(id)));
-      // As SDKs do: twice more, on a new connection.
+      // Clients retry as SDKs do: twice more, on a new connection.
       for (let retry = 0; answer === undefined && retry < 2; retry++) {
         retriedCount++;
         await new Promise((resolve) => setTimeout(resolve, 50));

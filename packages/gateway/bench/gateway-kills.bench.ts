@@ -1,4 +1,7 @@
-/** A gateway killed at random moments under load: every response that a client has whole is billed once, nothing twice. `--count 100` */
+/**
+ * A gateway killed at random moments under load: every response that a client received completely is billed exactly
+ * once. `--count 100`
+ */
 import path from "node:path";
 import { settleUsage, usageStart, type UsageCursor } from "../src/usage/reader.ts";
 import {
@@ -49,7 +52,7 @@ for (let kill = 0; kill < count; kill++) {
   await new Promise((resolve) => setTimeout(resolve, 30 + Math.random() * 400));
   await gateway.kill();
   await Promise.all(clients);
-  // The reader settles at any time, and after a crash of its own from the cursor it kept.
+  // The reader of usage files runs at any time; after a crash it continues from the cursor that it stored.
   const step = settleUsage(usage, cursor, { isOver: kill === count - 1 });
   cursor = JSON.parse(JSON.stringify(step.cursor)) as UsageCursor;
   for (const { id, completionTokens } of step.records) {

@@ -1,4 +1,7 @@
-/** One team's limits over four gateway processes: admitted in the worst minute against the limit. `--seconds 75` */
+/**
+ * One team's limits over four gateway processes: amounts admitted in the worst minute, compared with the limit.
+ * `--seconds 75`
+ */
 import { hash } from "node:crypto";
 import {
   ask,
@@ -35,7 +38,7 @@ const admitted: Record<string, Admitted[]> = { a: [], b: [] };
 const untilMs = performance.now() + seconds * 1000;
 let requestNumber = 0;
 
-/** Loads move from gateway to gateway, so that leases are always in the wrong place. */
+/** Clients move from gateway to gateway, so that leases are always at the wrong gateway. */
 async function client(key: "a" | "b", at: number): Promise<void> {
   const sockets = await Promise.all(gateways.map((gateway) => open(gateway.url)));
   while (performance.now() < untilMs) {

@@ -14,7 +14,7 @@ export interface MockWish {
   readonly mode: "whole" | "stream" | "hang";
   readonly tokens: number;
   readonly everyMs: number;
-  /** Chosen by the client, to find the request again. */
+  /** Id chosen by the client, to find the request again. */
   readonly id: number;
 }
 
@@ -22,11 +22,11 @@ export interface SeenRequest {
   readonly requestId: string;
   readonly arrivedAtMs: number;
   sentTokens: number;
-  /** When the gateway closed the connection before the response was complete. */
+  /** Time at which the gateway closed the connection before the response was complete. */
   closedAtMs: number | undefined;
 }
 
-/** Answers as the `mock` field of a request's body asks; counts what it sent. */
+/** Mock upstream: answers as the `mock` field of a request's body states, and counts the tokens that it sent. */
 export class FastUpstream {
   readonly #server: Server;
   readonly seen = new Map<number, SeenRequest>();
@@ -207,7 +207,7 @@ export function open(url: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.once("connect", () => resolve(socket));
-    // Later errors are followed by `close`.
+    // After the connection is open, every error is followed by `close`, so it needs no handler of its own.
     socket.on("error", reject);
   });
 }
@@ -215,11 +215,11 @@ export function open(url: string): Promise<Socket> {
 export interface ClientAnswer {
   readonly status: number;
   readonly requestId: string;
-  /** Output tokens that the client saw: reported ones, or events. */
+  /** Output tokens that the client received: the reported number, or the number of events. */
   readonly tokens: number;
 }
 
-/** One request on an open connection; undefined where the connection ended before the response was complete. */
+/** Sends one request on an open connection; `undefined` if the connection ended before the response was complete. */
 export function ask(socket: Socket, bytes: string): Promise<ClientAnswer | undefined> {
   return new Promise((resolve) => {
     let text = "";

@@ -65,7 +65,7 @@ export class JournalReader {
     return { sequence: group.firstSequence + group.count - 1, chain: group.chain, atMs: group.atMs };
   }
 
-  /** The chain after `sequence`; `null`: no group ends there. */
+  /** Chain hash after event `sequence`; `null`: `sequence` is not the last event of a group. */
   chainAt(sequence: number): string | null {
     const row = this.#database
       .prepare(`SELECT ${GROUP_COLUMNS} FROM groups WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1`)

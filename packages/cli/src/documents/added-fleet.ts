@@ -19,7 +19,10 @@ const poolKeys: Readonly<Record<string, string>> = {
   memory: "memory",
   price: "price",
 };
-/** Keys that a fleet file says in another place, or not at all. */
+/**
+ * Accepted keys that are not fields of a pool in a fleet file: the file states a site elsewhere, and it has no
+ * `per-leaf`.
+ */
 const otherKeys: ReadonlySet<string> = new Set(["site", "per-leaf"]);
 const numbers: ReadonlySet<string> = new Set(["nodes", "gpus", "cores"]);
 

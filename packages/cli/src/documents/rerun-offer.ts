@@ -4,7 +4,10 @@ import type { CommandContext } from "../command.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
 import { printable } from "../terminal.ts";
 
-/** Looked up one by one, so a set of thousands is looked at in part. */
+/**
+ * Maximum number of workloads that are looked up: each takes a request, so only the first ones of a large set are
+ * looked up.
+ */
 const LOOKED_UP_MAX = 200;
 
 export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan): Promise<readonly WorkloadSummary[]> {

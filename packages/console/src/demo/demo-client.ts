@@ -323,7 +323,7 @@ function commanding(world: DemoWorld): Omit<HeadroomClient, keyof Reading | keyo
   };
 }
 
-/** `estimated`: by default in this thread, which they block for seconds. */
+/** `estimated` computes start estimates. By default it runs in the page's main thread and blocks it for seconds. */
 export function createDemoClient(
   world: DemoWorld,
   startedAtMs: number,

@@ -10,7 +10,7 @@ interface ListedWorkProps<Work> {
   /** Columns in addition to the workload and its team. */
   readonly columns: readonly string[];
   readonly work: readonly Work[];
-  /** Total number, of which `work` may be the first part. */
+  /** Total number of workloads; `work` may hold only the first of them. */
   readonly count: number;
   /** One cell for each column. */
   readonly cells: (work: Work) => ReactNode;

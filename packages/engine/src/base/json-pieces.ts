@@ -110,7 +110,9 @@ function endOfString(bytes: Uint8Array, openAt: number): number {
   throw new SyntaxError(`the string at byte ${openAt} does not end`);
 }
 
-/** The position behind the value that begins here: a comma or a closing bracket of what surrounds it. */
+/**
+ * Position after the value that begins at `from`: the position of the comma or of the closing bracket that follows it.
+ */
 function endOfValue(bytes: Uint8Array, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at++) {

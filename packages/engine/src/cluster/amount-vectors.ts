@@ -25,7 +25,10 @@ export function passes(used: readonly number[], bound: readonly number[], amount
   return familyAt !== undefined && over(familyAt, acceleratorsMilli) ? familyAt : -1;
 }
 
-/** The type of the amount that a guarantee stated by type alone does not name, so that it is zero; else -1. */
+/**
+ * The type of the amount if the guarantee names other types only and no total, so that this type's guarantee is zero;
+ * else -1.
+ */
 export function passesOtherType({ guarantee, isByTypeAlone }: TeamNode, amount: Amount): number {
   if (!isByTypeAlone) return -1;
   const isNamed = (position: number | undefined): boolean =>
@@ -51,7 +54,7 @@ function addAt(vector: number[], position: number, more: number): void {
   vector[position] = (vector[position] as number) + more;
 }
 
-/** All but the amounts by type. */
+/** Adds cores, memory, network bandwidth and all accelerators together; amounts by type are left out. */
 export function addCompared(vector: number[], amount: Amount, sign: 1 | -1): void {
   while (vector.length <= NETWORK_AT) vector.push(0);
   vector[CORES_AT] = (vector[CORES_AT] as number) + sign * amount.coresMilli;
@@ -86,7 +89,7 @@ export function addVector(into: number[], from: readonly number[]): void {
   from.forEach((amount, position) => (into[position] = (into[position] as number) + amount));
 }
 
-/** Usage of the team's own work, without that of its children. */
+/** Usage of the team's own work, without the usage of its children. */
 export function ownPart(node: TeamNode): { used: number[]; fixed: number[] } {
   const used = [...node.used];
   const fixed = [...node.fixed];

@@ -1,6 +1,6 @@
 /**
- * Nodes that the calendar closes, for which work, and from when on. Rebuilt when an entry or the fleet changes; read by
- * every placement.
+ * Nodes that the calendar closes, the work that it closes them for, and from when on. Rebuilt when an entry or the
+ * fleet changes; read by every placement.
  */
 import type { AdvanceReservation, TimeWindow } from "../model/calendar.ts";
 import type { NodeId, TeamName } from "../model/ids.ts";
@@ -11,7 +11,7 @@ export interface IndexedWindow {
   readonly nodes: ReadonlySet<NodeId>;
 }
 
-/** A window with its nodes; `chosen`: the nodes given to a reservation by amount. */
+/** A window with its nodes; `chosen`: the nodes chosen for a reservation that states an amount. */
 export function indexedWindow(
   { nodes }: Pick<ReadonlyState, "nodes">,
   window: TimeWindow,
@@ -36,7 +36,7 @@ export class CalendarIndex {
   #firstStartMs = Number.POSITIVE_INFINITY;
   #isLeftAside = false;
   #without: IndexedWindow | null = null;
-  /** The instant of the placement: the round's own, or a future one while a protected start is searched. */
+  /** The instant of the placement: that of the round, or a later one during the search for a protected start. */
   nowMs: number;
 
   constructor(state: ReadonlyState) {

@@ -24,9 +24,11 @@ export class TypeCapacity {
   /** The family of the type; `undefined`: it has none. */
   readonly family: string | undefined;
   readonly slots: NodeSlot[] = [];
-  /** Usable nodes by count of free accelerators. */
+  /** Usable nodes by number of free accelerators. */
   readonly byFree: NodeSet[] = [new NodeSet()];
-  /** The counts of free accelerators that occur: on a pool of one large node nearly all sets are empty. */
+  /**
+   * Numbers of free accelerators for which `byFree` has nodes: in a pool with one large node nearly all sets are empty.
+   */
   readonly freeCounts: NodeSet = new NodeSet();
   /** Free accelerators on usable nodes. */
   freeCount = 0;
@@ -130,10 +132,13 @@ export class Capacity {
   freedEpoch = 0;
   /** Grows whenever the set of usable nodes changes, so that the empty fleet could hold other work. */
   fleetEpoch = 0;
-  /** The `fleetEpoch` of the next plan that may use spares; below all others and unique. */
+  /**
+   * The `fleetEpoch` of the next plan that treats hot spares as ordinary nodes: lower than all other epochs, and
+   * unique.
+   */
   #openedEpoch = -2;
   readonly #hotSpares = new Set<NodeSlot>();
-  /** The `freedEpoch` at which every pool had its spares, or no empty node left. */
+  /** The `freedEpoch` at which every pool had its hot spares, or no empty node was left. */
   hotSparesSettledAt = -1;
 
   /** Called for every change of a node's free capacity; used by node scores, if the policy has any. */
@@ -174,7 +179,7 @@ export class Capacity {
     return type === undefined ? this.#sortedTypes.filter(({ family }) => family === name) : [type];
   }
 
-  /** `isOpened`: in a plan, which treats a spare like any other node. */
+  /** `isOpened`: the node joins for a plan, which treats hot spares as ordinary nodes. */
   join(node: Node, isOpened = false): void {
     let type = this.#types.get(node.acceleratorType);
     if (type === undefined) {
@@ -200,7 +205,7 @@ export class Capacity {
     this.hasFamilies = this.#sortedTypes.some(({ family }) => family !== undefined);
   }
 
-  /** The index of a type, made again with these slots in the order of joining; without slots there is none. */
+  /** Rebuilds the index of a type from these slots, in the order of joining; without slots the type has no index. */
   #rebuilt(name: string, family: string | undefined, slots: readonly NodeSlot[]): TypeCapacity {
     const type = new TypeCapacity(name, family);
     for (const slot of slots.toSorted((left, right) => left.node.ordinal - right.node.ordinal)) {
@@ -304,7 +309,10 @@ export class Capacity {
     this.fleetEpoch++;
   }
 
-  /** Books a gang's workers. Throws if any of it is taken: the independent counterpart of `place`. */
+  /**
+   * Books a gang's workers. Throws if any part of a place is taken; this check does not depend on the search in
+   * `place`.
+   */
   take(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[]): void {
     for (const worker of workers) {
       const { node, accelerators } = worker;
@@ -321,7 +329,7 @@ export class Capacity {
     }
   }
 
-  /** Releases workers. `leaving`: they were terminating. */
+  /** Releases workers. `leaving`: the workers were terminating. */
   release(attempt: AttemptId, gang: GangSpec, workers: readonly WorkerAllocation[], terminating: boolean): void {
     for (const worker of workers) {
       const shape = shapeOf(gang, worker);

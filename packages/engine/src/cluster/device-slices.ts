@@ -45,7 +45,7 @@ export function partOn(node: Node, { profile }: WorkerShape): MigPart | undefine
   return profile === undefined ? undefined : migTable(node.mig)?.get(profile);
 }
 
-/** The slices of a worker that begin at this one. */
+/** Slices of a worker whose first slice is `slice`, as one digit per slice. */
 export function digitsAt(node: Node, shape: WorkerShape, slice: number | undefined): number {
   const place = partOn(node, shape)?.places.find(({ start }) => start === slice);
   invariant(place !== undefined, `node ${node.id} has no ${shape.profile} that begins at slice ${slice}`);

@@ -17,7 +17,7 @@ export function workloadOf(world: World, id: WorkloadId): WorkloadEntity {
   return workload;
 }
 
-/** Prepares a lookup of the workload by its id: a workload that waited long is no longer in the processor's caches. */
+/** Caches the workload before its lookup by id: a workload that waited long is no longer in the processor's caches. */
 export function rememberWorkload({ recent }: World, workload: WorkloadEntity): void {
   recent.workload = workload;
 }

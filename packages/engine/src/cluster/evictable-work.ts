@@ -16,7 +16,7 @@ class PreemptibleAttempts {
   readonly #counted = new Map<Attempt, CountedWork>();
   readonly #byPriority = new Map<number, number>();
   #sum = 0;
-  /** Maintained from the first read on. */
+  /** `null` until the first read; maintained from then on. */
   #byNode: Map<NodeId, number> | null = null;
 
   get size(): number {

@@ -36,7 +36,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   const workload = workloadOf(world, attempt.workloadId);
   const { gang } = workload.spec;
   const { capacity } = world;
-  // A termination is known before it is booked: its capacity may already be nominated for others.
+  // A termination is known before it is booked: its capacity may already be nominated for other requests.
   if (attempt.stop !== null) capacity.leave(gang, attempt.workers, 1);
   capacity.take(attempt.id, gang, attempt.workers);
   if (attempt.terminating !== undefined) {
@@ -51,7 +51,7 @@ export function holdAttempt(world: World, attempt: Attempt): void {
   world.decayedUsage.count(attempt, 1);
 }
 
-/** Adds an attempt to the preemptible ones, or removes it. */
+/** Adds an attempt to the index of preemptible work, or removes it. */
 function fileEvictable({ evictable, rules }: World, attempt: Attempt, spec: WorkloadSpec): void {
   const preemptibility = attempt.stop === null && mayEvict(rules) ? preemptibilityOf(rules, spec) : "never";
   if (preemptibility === "never") return unfileEvictable(evictable, attempt, spec);
@@ -122,8 +122,8 @@ export function canKeepNomination({ capacity, state }: World, { workers }: Nomin
 }
 
 /**
- * Workers that a running gang requests at once: those missing to its minimum, else one or a slice, or the best step of
- * its throughput curve; 0 if it may have none.
+ * Number of workers that a running gang requests at once: those that its minimum lacks; else one worker, one slice, or
+ * the best step of its throughput curve; 0 if the gang may not grow.
  */
 export function growthOf(
   { rules, state }: Pick<World, "rules" | "state">,

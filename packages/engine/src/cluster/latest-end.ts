@@ -6,8 +6,8 @@ import type { Rules } from "../policy/rules.ts";
 
 /**
  * Instant at which the attempt must be stopped; `null`: its walltime ends it before the window begins. An attempt that
- * has not started has nothing to save, and neither has one whose walltime, counted from its placement, ends before the
- * window.
+ * has not started has nothing to save. The same holds for an attempt whose walltime, counted from its placement, ends
+ * before the window.
  */
 export function latestEndMs(
   rules: Pick<Rules, "eviction">,

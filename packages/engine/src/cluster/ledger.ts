@@ -32,7 +32,8 @@ export class Ledger {
   }
 
   /**
-   * The attempt keeps its first `keeps` workers; the others count as releasing, and no longer as used by their team.
+   * Keeps the attempt's first `keeps` workers. The other workers count as releasing and no longer count as usage of
+   * their team.
    */
   vacate(attempt: Attempt, keeps: number): void {
     this.vacateWorkers(attempt, keeps, attempt.workers.length);
@@ -60,7 +61,7 @@ export class Ledger {
     });
   }
 
-  /** The inverse of `vacateWorkers`, whatever happened since. */
+  /** The inverse of `vacateWorkers`, valid after any later changes. */
   stay(attempt: Attempt, first: number, end: number): void {
     this.#move(attempt, attempt.workers.slice(first, end), -1);
   }

@@ -17,8 +17,8 @@ import { InvariantError } from "../base/invariant.ts";
 import { lowestBit } from "../base/collections/node-set.ts";
 
 /**
- * Capacity view. `idle`: can be bound now. `coming`: idle first, then releasing. `later`: the same with idle capacity
- * last, for plans that leave it to others until then.
+ * Capacity view. `idle`: can be bound now. `releasing`: idle capacity first, then capacity of terminating work.
+ * `eventual`: the same capacity with idle capacity last, for plans that leave idle capacity to other requests.
  */
 export type Layer = "idle" | "releasing" | "eventual";
 
@@ -26,12 +26,12 @@ const NO_WORKERS_MAX = 1_000_000;
 
 export class NodeSlot {
   readonly node: Node;
-  /** Position within its type, in order of joining. */
+  /** Position of the node within its type, in order of joining. */
   position: number;
   readonly totalCount: number;
-  /** One bit for each accelerator with nothing held or nominated. */
+  /** One bit for each accelerator: set if nothing on it is held or nominated. */
   readonly free: Int32Array;
-  /** One bit for each accelerator that is not free and will be, whole, when terminating work has ended. */
+  /** One bit for each accelerator: set if it is not free now, but is entirely free once terminating work has ended. */
   readonly releasing: Int32Array;
   /** Thousandths held, by accelerator. */
   readonly held: Int32Array;
@@ -51,19 +51,22 @@ export class NodeSlot {
   memoryReleasingMib = 0;
   workersFree: number;
   workersReleasing = 0;
-  /** Held and nominated network bandwidth; the pool may state less than that later. */
+  /**
+   * Held and nominated network bandwidth. It can exceed the pool's bandwidth if the pool's definition was lowered
+   * later.
+   */
   #networkTaken = 0;
   #networkReleasing = 0;
   #networkNominated = 0;
   /** Attempts on the node, with their number of workers. */
   readonly attempts: Map<AttemptId, number> = new Map();
   /**
-   * Number of accelerators of the last booking, and whether any of them is now held twice, or held and nominated beyond
-   * its releasing part.
+   * Number of accelerators of the last booking. `bookedOver`: whether one of them is now held twice, or is held and
+   * nominated beyond its releasing part.
    */
   bookedCount = 0;
   bookedOver = false;
-  /** In a plan: the spare counts as an ordinary node. */
+  /** In a plan: this hot spare counts as an ordinary node. */
   isOpened = false;
 
   constructor(node: Node, position: number) {
@@ -143,7 +146,8 @@ export class NodeSlot {
   }
 
   /**
-   * Whether the accelerator's held and nominated amounts are consistent: nothing twice, and no fractions beside slices.
+   * Whether the accelerator's held and nominated amounts are consistent: nothing is booked twice, and fractions and
+   * slices are not mixed.
    */
   #isSound(index: number, layer: Layer): boolean {
     const left = this.left(index, layer);
@@ -195,7 +199,10 @@ export class NodeSlot {
     return needsFraction(gang) ? this.room(index, layer) >= fractionOn(gang, this.node) : this.isWhole(index, layer);
   }
 
-  /** Whether a booked nomination of these amounts could be bound now, or when terminating work has ended. */
+  /**
+   * Whether the amounts of a nomination that is already booked are available now (`idle`) or once terminating work has
+   * ended (`releasing`).
+   */
   canKeep(set: AcceleratorSet, layer: Layer = "idle"): boolean {
     const terminating = layer === "releasing" ? 1 : 0;
     if (this.coresFreeMilli + terminating * this.coresReleasingMilli < 0) return false;

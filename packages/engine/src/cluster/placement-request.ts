@@ -10,7 +10,7 @@ import { longestDurationMs, windowDurationMs } from "../usage/planned-duration.t
 
 interface RequestFields {
   readonly team: TeamName;
-  /** The user who submitted the workload, or one of several workloads that are alike. */
+  /** The user who submitted the workload, or one of several workloads with equal requests. */
   readonly actor: string;
   readonly spec: WorkloadSpec;
   /** The gang of the workload; for a single task group, that group as a gang. */
@@ -35,7 +35,9 @@ interface RequestFields {
   readonly isGrowth: boolean;
   /** The running attempt whose place the request may keep during a rebalance; otherwise `null`. */
   readonly holds: Attempt | null;
-  /** The task group of the workers; `null`: all groups, the group that lacks most, or the gang has none. */
+  /**
+   * The task group of the workers; `null`: all groups, the group that lacks most workers, or the gang has no groups.
+   */
   readonly group: number | null;
   /** The only nodes that may be used; `null`: all. */
   readonly among: ReadonlySet<NodeId> | null;
@@ -47,7 +49,7 @@ interface RequestFields {
   readonly ownKept: number | undefined;
   /** Workers of the same gang that are placed together with it. */
   readonly beside: readonly WorkerAllocation[];
-  /** Leaves anti-affinity rules out, to find whether they block the request. */
+  /** Whether anti-affinity rules are left out, to find out whether they block the request. */
   readonly ignoresAntiAffinity: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Waiting work that may start now, in buckets of requests that are alike to every placement filter. A round considers
+ * Waiting work that may start now, in buckets of requests that are equal to every placement filter. A round considers
  * buckets, not workloads: a request that did not fit is not tried again until capacity is freed.
  */
 import { plannedDurationMs, windowDurationMs } from "../usage/planned-duration.ts";
@@ -24,8 +24,8 @@ import type { RunTimes } from "../model/usage-history.ts";
 export const rejectedAtEpoch: Slot<number> = new Slot(() => -1, { survivesUndo: true });
 
 /**
- * Waiting requests that are alike: a result for one holds for all of them. In plans: a single request with its
- * workload.
+ * Waiting requests that are equal for placement: a result for one request holds for all of them. In plans: a single
+ * request with its workload.
  */
 export class QueueBucket {
   #request: PlacementRequest;
@@ -33,7 +33,9 @@ export class QueueBucket {
   readonly waiting: SortedList<WorkloadEntity>;
   /** Position among the buckets with waiting work; -1: no workload waits. */
   waitingAt = -1;
-  /** Workloads with any number of waiting tasks; every other workload has exactly one. */
+  /**
+   * Array workloads, which can have any number of waiting tasks; every other workload in the bucket has exactly one.
+   */
   readonly waitingArrays: Set<WorkloadEntity> = new Set();
   /** Results of earlier rounds for the request. */
   readonly memo: Scratch = new Scratch();
@@ -126,7 +128,7 @@ export class Queue {
   #recent: (RecentBucket | null)[] = NOBODY_RECENT.slice();
   /** Number of workloads with at least one task that may start now. */
   readyCount = 0;
-  /** Number of these workloads that are gangs with task groups. */
+  /** Number of ready workloads that are gangs with task groups. */
   #groupedCount = 0;
   /** Incremented whenever a workload joins or leaves the queue. */
   #changes = 0;
@@ -246,7 +248,7 @@ export class Queue {
     }
   }
 
-  /** Predictions of these kinds have changed: waiting work gets new planned run times and may now fit. */
+  /** Handles changed predictions of these kinds: waiting work gets new planned run times and may now fit. */
   predictAnew(kinds: readonly string[]): void {
     for (const kind of kinds)
       for (const bucket of this.#byKind.get(kind) ?? []) {
@@ -329,7 +331,7 @@ export class Queue {
     this.#cleanChanges = -1;
   }
 
-  /** Time at which it was last found that nothing can start. */
+  /** Time at which `markClean` last noted that nothing can start. */
   get cleanAtMs(): number {
     return this.#cleanAtMs;
   }
@@ -361,7 +363,7 @@ export class Queue {
     return twins;
   }
 
-  /** Drops empty buckets once they outnumber the others. */
+  /** Drops empty buckets once they outnumber the buckets with work. */
   dropEmptyClasses(): void {
     if (this.#classes.size <= this.#classesBeforeDrop) return;
     for (const [key, bucket] of this.#classes) {

@@ -11,7 +11,7 @@ import type { Amount, TeamNode } from "./team-node.ts";
 
 export class QuotaIndex {
   readonly tree: QuotaTree;
-  /** Positions, as in `team-use.ts`, of the tree's resources: those of which a guarantee is stated. */
+  /** Resources of the quota tree, as positions (`team-use.ts`): the resources for which a team states a guarantee. */
   readonly positions: readonly number[];
   readonly #leaves = new Map<TeamName, number>();
 
@@ -79,7 +79,10 @@ export class QuotaIndex {
   }
 }
 
-/** Each resource beside the types is compared separately, and the types are compared together. */
+/**
+ * The kind of a resource in the quota tree: all accelerator types are one kind, every other resource is a kind of its
+ * own.
+ */
 const kindOf = (position: number): number => Math.min(position, FIRST_TYPE_AT);
 
 function parentsFirst(nodes: readonly TeamNode[]): TeamNode[] {

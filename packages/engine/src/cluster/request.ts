@@ -75,8 +75,8 @@ export const acceleratorsPerWorker = ({ teamUse }: World, { gang }: PlacementReq
   teamUse.amountOf(gang, 1, "").acceleratorsMilli / WHOLE_MILLI;
 
 /**
- * Amounts that the request would hold on a type; `""`: on any type. Task groups that accept one type only count on that
- * type.
+ * Amounts that the request would hold on a type; `""`: on any type. Task groups that accept a single type count on that
+ * type only.
  */
 export function amountAsked(world: World, request: PlacementRequest, type: string): Amount {
   const { teamUse } = world;
@@ -133,7 +133,7 @@ export function exceedsQuotas(world: World, request: PlacementRequest, type: str
   return teamUse.isTooMuch(request.team, amount, heedsGuarantees ? "guarantees" : "limits");
 }
 
-/** With borrowing: the quota that is missing because no team lends this much more. */
+/** With borrowing: the quota that is missing because no team lends this amount. */
 function borrowingReached(teamUse: TeamUse, team: TeamName, amount: Amount): QuotaReached | null {
   const { quota } = teamUse;
   if (quota === null) return null;

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 import type { PowerForecast } from "../energy/power-forecast.ts";
 import { nextTariffChangeMs } from "../energy/tariffs.ts";
 
-/** Its latest start: stated, or derived from its deadline and expected run time; `null`: none. */
+/** Latest start of the work: stated, or derived from its deadline and expected run time; `null`: none. */
 export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null {
   const { startWindow, deadlineMs } = spec;
   const byDeadlineMs = deadlineMs === undefined ? null : Math.max(0, deadlineMs - statedDurationMs(world.rules, spec));
@@ -14,7 +14,9 @@ export function latestStartAtMs(world: World, spec: WorkloadSpec): number | null
   return Math.min(byDeadlineMs, latestMs);
 }
 
-/** Whether a piece of the forecast meets the conditions. A figure that no tariff states does not meet one. */
+/**
+ * Whether an interval of the forecast meets the conditions. A condition on a figure that no tariff states is not met.
+ */
 function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPoint): boolean {
   const { microUsdPerKwhMax, gramsPerKwhMax, cheapestMs, cleanestMs } = spec.startWindow ?? {};
   const { microUsdPerKwh, gramsPerKwh } = forecast.at(index)?.figures ?? { microUsdPerKwh: null, gramsPerKwh: null };
@@ -22,7 +24,8 @@ function isMet(world: World, spec: WorkloadSpec, { forecast, index }: ForecastPo
     most === undefined || (figure !== null && figure <= most);
   if (!within(microUsdPerKwh, microUsdPerKwhMax) || !within(gramsPerKwh, gramsPerKwhMax)) return false;
   if (cheapestMs === undefined && cleanestMs === undefined) return true;
-  // The minimum is taken over the time until its latest start; without one, over all known tariffs.
+  // The lowest price or carbon intensity is searched up to the work's latest start; without a latest start, over all
+  // known tariffs.
   const untilMs = latestStartAtMs(world, spec) ?? Number.POSITIVE_INFINITY;
   if ((forecast.at(index)?.fromMs ?? untilMs) >= untilMs) return false;
   const isLeast = (figure: "microUsdPerKwh" | "gramsPerKwh", leastMs: number | undefined): boolean =>

@@ -18,7 +18,8 @@ export function setGuaranteed(
   const number = stated(ACCELERATORS_AT);
   const members = (family: number): readonly number[] => ofTypes.filter((at) => familyAt.get(at) === family);
   const sumOfTypes = (types: readonly number[]): number => types.reduce((sum, at) => sum + stated(at), 0);
-  // Within a family that is stated, amounts of its types are parts of that of the family, unless they are more together.
+  // If a guarantee states a family and types of it, the types' amounts are parts of the family's amount, unless their
+  // sum is larger.
   const ofFamily = (family: number): number =>
     Number.isFinite(stated(family))
       ? Math.max(stated(family), sumOfTypes(members(family)))

@@ -19,24 +19,24 @@ export interface TeamNode {
   team: Team;
   parent: TeamNode | null;
   readonly children: TeamNode[];
-  /** Position in the order of definition; ties between teams end here. */
+  /** Position of the team in the order of definition, the last tie-breaker between teams. */
   readonly ordinal: number;
   readonly used: number[];
-  /** The non-preemptible part of its usage. */
+  /** The non-preemptible part of the team's usage. */
   readonly fixed: number[];
   /** The part of its own usage that tentative plans booked: cores, memory and accelerators only. */
   readonly tentative: number[];
-  /** `Infinity` if the team states none. */
+  /** `Infinity` for a resource without a limit. */
   limit: readonly number[];
   /** Limit of any one user; empty: the team's limit. */
   userLimit: readonly number[];
   guarantee: readonly number[];
-  /** Whether its guarantee names accelerator types and no total: it is guaranteed none of other types. */
+  /** Whether the team's guarantee names accelerator types and no total: other types then have no guarantee. */
   isByTypeAlone: boolean;
   /**
-   * Its guarantee by compared position; `Infinity` if not named. Stated by type alone, the total is the sum of the
-   * types and other types are 0; stated as a total alone, it holds for any type. A team without a guarantee has the sum
-   * of its children's.
+   * Guarantee of the team by compared position; `Infinity` if not named. If it names types and no total, the total is
+   * the sum of the types, and the guarantee of other types is 0. If it names a total alone, the total holds for any
+   * type. A team without a guarantee has the sum of its children's guarantees.
    */
   guaranteed: readonly number[];
 }
@@ -47,12 +47,12 @@ export function isUnder(team: TeamNode, above: TeamNode): boolean {
   return false;
 }
 
-/** Resources by which teams are compared in any case. */
+/** Resources by which teams are always compared. */
 export const COMPARED: readonly (0 | 1 | 2)[] = [CORES_AT, MEMORY_AT, ACCELERATORS_AT];
 
-/** Resources of a number of a gang's workers, on one accelerator type or, with task groups, on several. */
+/** Resources of some workers of a gang: on one accelerator type, or with task groups on several. */
 export interface Amount {
-  /** -1: of no type, or of none alone. */
+  /** Position of the type; -1: no type, or several types. */
   readonly typeAt: number;
   /** The family of the type; absent: it has none. */
   readonly familyAt?: number;

@@ -50,7 +50,7 @@ export class TeamUse {
   /** Resource names by position. */
   readonly resources: string[] = [CORES, MEMORY, ALL_ACCELERATORS, NETWORK];
   readonly #positions = new Map(this.resources.map((resource, position) => [resource, position]));
-  /** By type; types without a family are left out. */
+  /** Family of each type; types without a family are left out. */
   readonly #families = new Map<string, string>();
   #ordinals = 0;
   /**
@@ -162,7 +162,7 @@ export class TeamUse {
     return family === undefined ? amount : { ...amount, familyAt: this.position(family) };
   }
 
-  /** Records the family of a type; whether usage of the type has to be counted again. */
+  /** Records the family of a type. Returns whether usage of the type has to be counted again. */
   setFamily(type: string, family: string | undefined): boolean {
     if (this.#families.get(type) === family) return false;
     if (family === undefined) this.#families.delete(type);
@@ -199,7 +199,7 @@ export class TeamUse {
     addCompared(this.node(holder.team).tentative, amount, sign);
   }
 
-  /** Accelerators of a type that the team with all teams below it holds; a fraction counts as such. */
+  /** Accelerators of a type that the team with all teams below it holds; a fraction counts as a fraction. */
   used(team: TeamName, type: string): number {
     return (this.#nodes.get(team)?.used[this.position(type)] ?? 0) / 1000;
   }
@@ -226,7 +226,7 @@ export class TeamUse {
     return this.users.isKept ? this.#userLimitReached({ team, actor }, amount, freed) : null;
   }
 
-  /** Whether this amount alone exceeds a limit of the team, of one above it or of a user there. */
+  /** Whether this amount alone exceeds a limit of the team, of a team above it, or of a user of these teams. */
   isTooMuch(team: TeamName, amount: Amount, heeded: "limits" | "guarantees"): boolean {
     for (let at: TeamNode | null = this.node(team); at !== null; at = at.parent) {
       const { limit, userLimit, guarantee } = at;

@@ -83,8 +83,8 @@ const hotSparesOf = ({ pools }: ReadonlyState): number =>
   [...pools.values()].reduce((sum, { hotSpares = 0 }) => sum + hotSpares, 0);
 
 /**
- * Builds every index from the state: after a restore, and in tests to check the incrementally updated ones. `signatures`: what makes
- * waiting requests alike.
+ * Builds every index from the state: after a restore, and in tests to check the incrementally updated indexes.
+ * `signatures`: the properties by which waiting requests are grouped into buckets.
  */
 export function indexState(state: ReadonlyState, signatures: readonly SignatureOf[]): World {
   const rules = rulesOf(state.policy);
@@ -157,7 +157,7 @@ export function indexState(state: ReadonlyState, signatures: readonly SignatureO
   return world;
 }
 
-/** Schedules the wakeups of time-driven entities. */
+/** Schedules the wakeups of everything that changes with time alone. */
 function waitForTheClock(world: World): void {
   const { state, timers, calendar } = world;
   for (const { window } of calendar.windows) waitForWindow(timers, window);
@@ -251,7 +251,7 @@ export function waitForWindow(timers: Timers, { startMs, endMs }: TimeWindow): v
   timers.add({ kind: "calendar", atMs: endMs });
 }
 
-/** Schedules a wakeup when a nomination would overlap a window there. */
+/** Schedules a wakeup for the time at which a nomination would overlap a window on its nodes. */
 export function waitForWindowsAhead(
   { calendar, rules, state, timers }: World,
   { workloadId, workers }: Nomination,

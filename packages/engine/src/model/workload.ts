@@ -323,7 +323,7 @@ export interface Prediction {
   readonly durationMs: number;
   /** Number of earlier runs that it is based on. */
   readonly runs: number;
-  /** Number of times that it was exceeded and extended; absent: none. */
+  /** Number of times that the run exceeded the prediction, which was then extended; absent: none. */
   readonly corrections?: number;
 }
 

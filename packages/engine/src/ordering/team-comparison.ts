@@ -63,7 +63,10 @@ export class RankedTeam {
     this.#seen = null;
   }
 
-  /** Sets the inputs of the ranks; `useEpoch`: state of the usage (`TeamUse`). */
+  /**
+   * Sets the values from which the team's ranks are computed, unless they were set at the same `useEpoch` (counter of
+   * usage changes, `TeamUse`).
+   */
   see(seen: () => Seen, useEpoch: number): void {
     if (this.#seen !== null && this.#useEpoch === useEpoch) return;
     this.#seen = seen();

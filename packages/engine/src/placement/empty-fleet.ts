@@ -23,7 +23,7 @@ function emptyCapacity(world: World): Capacity {
   if (known.fleetEpoch === fleetEpoch) return known.capacity;
   const capacity = new Capacity();
   for (const node of world.state.nodes.values()) capacity.join(node, world.capacity.slot(node.id).isOpened);
-  // The same nodes, so caches of their fabric positions are valid for both.
+  // The copy has the same nodes as the fleet, so caches of fabric positions are valid for both.
   capacity.nodesEpoch = nodesEpoch;
   world.scratch.set(emptiedCapacity, { fleetEpoch, capacity });
   return capacity;

@@ -91,7 +91,7 @@ describe("dividing fair shares", () => {
         const light = { ...base, guarantee: 0, weight };
         const heavy = { ...light, weight: weight + more };
         const [ofLight, ofHeavy] = divideFairShare(total, [light, heavy], 1000) as [number, number];
-        // Each share is rounded once; the order of the requests decides who gets the last unit.
+        // Each share is rounded once, and the order of the requests decides which team gets the last unit.
         expect(ofHeavy).toBeGreaterThanOrEqual(ofLight - (more === 0 ? 1000 : 0));
         if (ofHeavy === Math.min(base.request, base.limit ?? base.request)) return;
         const part = (total * weight) / (2 * weight + more);

@@ -43,8 +43,9 @@ interface Division {
 }
 
 /**
- * The share of each team, in the order of the requests, which also breaks ties for the last units. Unneeded amounts are
- * divided again among the others of the same priority, then the next lower.
+ * The share of each team, in the order of the requests; this order also breaks ties for the last units. Amounts that a
+ * team does not need are divided again among the other teams of its priority, then among teams of the next lower
+ * priority.
  */
 export function divideFairShare(total: number, entitlements: readonly ShareRequest[], unit: number): number[] {
   const mosts = entitlements.map((entitlement) =>
@@ -64,7 +65,10 @@ export function divideFairShare(total: number, entitlements: readonly ShareReque
   return shares;
 }
 
-/** A request in a tree: its parent is an earlier entry, or -1. The amount is its own, without the teams below it. */
+/**
+ * A request in a tree: its parent is an earlier entry, or -1. The requested amount is that of the team's own work,
+ * without the teams below it.
+ */
 export interface TreeShareRequest extends ShareRequest {
   readonly parent: number;
 }
@@ -138,7 +142,7 @@ function divideByWeight(division: Division, group: readonly number[]): void {
   }
 }
 
-/** Hands out the units lost by rounding down: one unit each, the largest remainder first. */
+/** Distributes the units lost by rounding down: one unit for each team, the largest remainder first. */
 function giveLastUnits(division: Division, group: readonly number[]): void {
   const waiting = group.filter((index) => division.rests[index] !== null);
   waiting.sort(

@@ -4,7 +4,7 @@ import { compareProducts } from "../base/exact.ts";
 export interface Share {
   /** Usage above the guarantee, of the resource with the largest relative excess. */
   readonly borrowed: number;
-  /** Capacity of that resource for the parent in an empty tree. */
+  /** Capacity of the team's parent for that resource in an empty tree. */
   readonly lendable: number;
   /** Weight in thousandths; a team with a larger weight may borrow more before its share is equal. */
   readonly weightMilli: number;
@@ -13,8 +13,8 @@ export interface Share {
 }
 
 /**
- * Orders shares: the larger is the better victim and the worse preemptor. A borrowing team without weight is above all
- * teams with weight; two such compare by the borrowed amount.
+ * Orders shares. The team with the larger share is the better victim and the worse preemptor. A borrowing team of
+ * weight 0 is above all teams with weight; two teams of weight 0 compare by the borrowed amount.
  */
 export function compareShares(left: Share, right: Share): number {
   const leftIsInfinite = isInfinite(left);
@@ -29,5 +29,5 @@ export function compareShares(left: Share, right: Share): number {
 
 const isInfinite = (share: Share): boolean => share.weightMilli === 0 && share.borrowed > 0;
 
-/** The weight of an empty share does not matter, and must not make the other product zero. */
+/** The weight of an empty share does not matter, but must not make the product on the other side zero. */
 const weightOrOne = (share: Share): number => (share.borrowed === 0 ? 1 : share.weightMilli);

@@ -50,14 +50,17 @@ export class QuotaTree {
   readonly #borrowingLimit: Float64Array;
   readonly #subtreeQuota: Float64Array;
   readonly #localQuota: Float64Array;
-  /** The part that counts in the parent's subtree quota. */
+  /** The part of the subtree quota that counts in the parent's subtree quota. */
   readonly #lent: Float64Array;
   readonly #potential: Float64Array;
-  /** Usage against the subtree quota: for a leaf its usage, above it the usage exceeding the children's local quota. */
+  /**
+   * Usage charged to the subtree quota: for a leaf its own usage; above, the usage of the children beyond their local
+   * quotas.
+   */
   readonly #usage: Float64Array;
-  /** Everything held at and below the node. */
+  /** All usage at and below the node. */
   readonly #held: Float64Array;
-  /** By `node * kindCount + kind`: the potential of all resources of the kind. */
+  /** By `node * kindCount + kind`: capacity of the node in an empty tree, summed over the resources of the kind. */
   readonly #lendable: Float64Array;
   /** Buffer of `shareOf`, by kind. */
   readonly #borrowedOfKind: Float64Array;
@@ -104,7 +107,7 @@ export class QuotaTree {
     return this.#guarantee[node * this.resourceCount + resource] as number;
   }
 
-  /** The guarantee and the children's lendable quota. */
+  /** The node's guarantee plus the lendable quota of its children. */
   subtreeQuota(node: number, resource: number): number {
     return this.#subtreeQuota[node * this.resourceCount + resource] as number;
   }
@@ -114,12 +117,12 @@ export class QuotaTree {
     return this.#localQuota[node * this.resourceCount + resource] as number;
   }
 
-  /** Usage against the subtree quota. */
+  /** Usage charged to the subtree quota. */
   usage(node: number, resource: number): number {
     return this.#usage[node * this.resourceCount + resource] as number;
   }
 
-  /** Everything held at and below the node. */
+  /** All usage at and below the node. */
   held(node: number, resource: number): number {
     return this.#held[node * this.resourceCount + resource] as number;
   }
@@ -256,7 +259,7 @@ export class QuotaTree {
     }
   }
 
-  /** Fills the buffer with the borrowed amounts by kind; returns whether it borrows anything. */
+  /** Fills the buffer with the borrowed amounts by kind. Returns whether the node borrows anything. */
   #sumBorrowed(node: number): boolean {
     this.#borrowedOfKind.fill(0);
     let isBorrowing = false;
@@ -280,7 +283,7 @@ export class QuotaTree {
         const subtreeQuota = this.#subtreeQuota[at] as number;
         const lent = Math.min(subtreeQuota, lendingLimit[at] as number);
         this.#lent[at] = lent;
-        // Without a lending limit nothing is local, even where the quota has no bound.
+        // Without a lending limit no quota is local, even if the quota is unbounded.
         this.#localQuota[at] = lent === subtreeQuota ? 0 : minus(subtreeQuota, lent);
         if (parent < 0) continue;
         const above = parent * this.resourceCount + resource;

@@ -30,7 +30,7 @@ export function accrued(account: Account, budget: Budget, { rate, nowMs }: { rat
 export const gpuHoursOf = ({ milliMs }: Account): number => milliMs / WHOLE_MILLI / HOUR_MS;
 export const microUsdOf = ({ moneyMilliMs }: Account): number => moneyMilliMs / WHOLE_MILLI / HOUR_MS;
 
-/** The bound with the largest used part, and that part. */
+/** The bound of the budget with the largest used part, and that part. */
 export interface Spent {
   readonly resource: "gpuHours" | "money";
   readonly limit: number;

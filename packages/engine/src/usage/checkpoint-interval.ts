@@ -1,24 +1,25 @@
 /**
- * How often work writes checkpoints that leaves the choice to the control plane: Daly's optimum for the failure rate of the fleet's
- * nodes (J. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22, 2006, equation 37).
+ * Interval between checkpoints for work with `checkpoint.every: auto`: Daly's optimum for the failure rate of the
+ * fleet's nodes (J. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22,
+ * 2006, equation 37).
  */
 import type { Attempt, EndedAttempt, WorkloadSpec } from "../model/workload.ts";
 import type { ReadonlyState } from "../state/state.ts";
 
 const DAY_MS = 86_400_000;
 /**
- * The rate before anything was recorded, with the weight of one failure: 419 interruptions of 2,048 nodes in 54 days (The Llama 3
- * Herd of Models, table 5).
+ * Assumed time per node failure before anything was recorded, with the weight of one failure: 419 interruptions of
+ * 2,048 nodes in 54 days (The Llama 3 Herd of Models, table 5).
  */
 const PRIOR_NODE_MS = Math.round(((2048 * 54) / 419) * DAY_MS);
-/** Where work does not say for how long a checkpoint stops it. */
+/** Assumed cost of a checkpoint, in ms, for work that does not state one. */
 export const CHECKPOINT_COST_MS = 30_000;
 
-/** Node failures that interrupted work which the state still has, and the node time of that work. */
+/** Node failures that interrupted work of which the state has a record, and the node time of that work. */
 export interface NodeFailures {
   readonly failureCount: number;
   readonly nodeMs: number;
-  /** Mean time between failures of one node: the record, and one failure at the published rate. */
+  /** Mean time between failures of one node: from the recorded failures and one failure at the published rate. */
   readonly meanNodeMs: number;
 }
 
@@ -53,7 +54,10 @@ const nodeTimeMs = ({ workers, startedAtMs }: Pick<Attempt, "workers" | "started
 
 export const distinctNodes = (workers: Attempt["workers"]): number => new Set(workers.map(({ node }) => node)).size;
 
-/** `workers`: where the gang lies, or would lie; in whole seconds, at least the cost of a checkpoint. */
+/**
+ * Checkpoint interval in whole seconds, at least the cost of a checkpoint. `workers`: present or planned places of the
+ * gang.
+ */
 export function checkpointIntervalOn(
   failures: NodeFailures,
   { checkpointCostMs: costMs = CHECKPOINT_COST_MS }: Pick<WorkloadSpec, "checkpointCostMs">,
@@ -70,7 +74,10 @@ function dalyMs(costMs: number, failureMs: number): number {
   return Math.sqrt(2 * costMs * failureMs) * (1 + Math.sqrt(ratio) / 3 + ratio / 9) - costMs;
 }
 
-/** Nodes that the gang takes at most: one for each worker, or as many as hold its accelerators on the fleet's largest nodes. */
+/**
+ * Maximum number of nodes of the gang: one for each worker, or as many of the fleet's largest nodes as hold its
+ * accelerators.
+ */
 export function nodeCountOf({ nodes }: ReadonlyState, { gang }: Pick<WorkloadSpec, "gang">): number {
   const largest = [...nodes.values()].reduce((most, { acceleratorCount }) => Math.max(most, acceleratorCount), 1);
   const groups = gang.taskGroups ?? [gang];

@@ -1,7 +1,7 @@
 /**
  * Arithmetic of usage history: an exponentially decayed average with a half-life. Within a step (`half-life.ts`) the
- * average is constant and usage is summed; at its end the average moves towards the step's mean. So it changes at known
- * instants only, and reading it at any time gives what writing it then would.
+ * average is constant and usage is summed; at the end of the step the average moves towards the step's mean. So the
+ * average changes at known instants only, and its value does not depend on when it is read or written.
  */
 import { NO_USE } from "../model/usage-history.ts";
 import type { DecayedUsage, UseVector } from "../model/usage-history.ts";
@@ -46,14 +46,14 @@ export function useAsOf(use: DecayedUsage, halfLife: HalfLife, { rate, nowMs }: 
   };
 }
 
-/** Whether the average stays constant as long as the same amount is held. */
+/** Whether the average stays constant while the team holds the same amount. */
 export function isSteady(use: DecayedUsage, halfLife: HalfLife, held: HeldAmounts): boolean {
   const { average, pending } = useAsOf(use, halfLife, held);
   const intoStepMs = held.nowMs % halfLife.stepMs;
   return held.rate.every((rate, at) => average[at] === rate * AVERAGE_ONE && pending[at] === rate * intoStepMs);
 }
 
-/** The record under another half-life: the average stays, as if it had been constant since the step began. */
+/** The record under another half-life: the average is kept, as if usage had been constant since the step began. */
 export function rebased({ average, atMs }: DecayedUsage, { stepMs }: HalfLife): DecayedUsage {
   return { atMs, average, pending: map(average, (each) => divideProduct(each, atMs % stepMs, AVERAGE_ONE).quotient) };
 }

@@ -8,21 +8,24 @@ export interface PaceForecast {
   readonly gpuHoursPerDay: number;
   /** Micro-dollars a day: at present prices for `now`, at recorded prices for `lately`. */
   readonly microUsdPerDay: number;
-  /** When the first of the budget's bounds is used up at this pace; `null`: not before the budget is renewed, or never. */
+  /**
+   * Time at which the first bound of the budget is used up at this pace; `null`: not before the budget is renewed, or
+   * never.
+   */
   readonly usedUpAtMs: number | null;
 }
 
 export interface BudgetForecast {
-  /** Running work continues, and nothing else starts or ends. */
+  /** Forecast for the case that running work continues and nothing else starts or ends. */
   readonly now: PaceForecast;
   /**
-   * The mean rate since `sinceMs`: since the start of the day (UTC) a week ago, or since counting began; `null`: less
-   * than an hour was counted.
+   * Forecast at the mean rate since `sinceMs`: the start of the day (UTC) a week ago, or the start of counting; `null`:
+   * less than an hour was counted.
    */
   readonly lately: (PaceForecast & { readonly sinceMs: number }) | null;
 }
 
-/** A mean over less time does not predict the coming days. */
+/** Minimum counted time: a mean over a shorter time does not predict the coming days. */
 const COUNTED_MS_MIN = HOUR_MS;
 
 /** The forecast from an account as of now and its present rate; `null`: the budget is used up. */

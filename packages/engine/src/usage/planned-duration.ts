@@ -15,7 +15,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Steps by duration, longest durations first; each step divides the duration from which the next larger step holds.
+ * Steps by duration, longest durations first. A step size divides the duration from which the next larger step applies.
  * Rounding adds at most 9%.
  */
 const STEPS: readonly { readonly fromMs: number; readonly stepMs: number }[] = [

@@ -52,8 +52,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Extensions of a prediction that the run has exceeded, for the first time, the second and so on; then doubled each
- * time.
+ * Amounts by which a prediction is extended when the run exceeds it: for the first time, the second and so on; after
+ * the last entry the amount doubles each time.
  */
 const INCREMENTS_MS = [
   MINUTE_MS,

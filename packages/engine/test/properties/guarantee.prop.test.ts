@@ -1,8 +1,9 @@
 /**
- * A guarantee never makes a team worse off. Generated worlds under the default policy: from the same state, a round without
- * a guarantee starts work of a team; with a guarantee for that team, the same round refuses none of it for a quota or for being
- * preemptible or not. Every batch is checked by the oracle too: nothing feasible waits beside idle unreserved capacity within
- * limits, and no work that is preemptible above a guarantee is evicted for anything but a guarantee.
+ * A guarantee never makes a team worse off. Generated worlds run under the default policy. A round without the
+ * guarantee starts work of a team. From the same state, the round with the guarantee refuses none of this work because
+ * of a quota or because of its `preemptible` setting. The oracle checks every batch: no feasible request waits beside
+ * idle, unreserved capacity within its limits, and work with `preemptible: aboveGuarantee` is evicted for guarantees
+ * only.
  */
 import { describe, expect, it } from "vitest";
 import { defaultPolicy, draw, explain } from "../../src/index.ts";

@@ -209,7 +209,7 @@ export class Stage {
       return [command({ kind: "drainNode", nodeId: nodeId(id), running: running === "requeue" ? "requeue" : "wait" })];
     },
     resume: (rest) => [command({ kind: "resumeNode", nodeId: nodeId(rest) })],
-    // notify NODE in 3m|at 3m [REASON]: the command, where `notice` is what an executor reports
+    // notify NODE in 3m|at 3m [REASON]: a user's command. The word `notice` is an executor's report.
     notify: (rest) => {
       const [id = "", when, amount = "0", ...reason] = rest.split(/\s+/);
       const gone = when === "at" ? { atMs: durationMs(amount) } : { inMs: durationMs(amount) };

@@ -47,7 +47,7 @@ async function readWith(tool: Tool, runner: ToolRunner): Promise<DeviceReadings>
   return { source, devices, problem: `${source} lists no accelerator; it printed ${what}` };
 }
 
-/** The values of `more` where `read` has none. */
+/** The readings of `read`; values that it lacks come from `more`. */
 function completed(read: readonly DeviceReading[], more: readonly DeviceReading[]): readonly DeviceReading[] {
   const byIndex = new Map(more.map((device) => [device.deviceIndex, device]));
   return read.map((device) => {

@@ -11,16 +11,16 @@ export interface Caller {
   readonly zone: string;
   readonly limits: TeamLimits;
   readonly hasLimits: boolean;
-  /** Undefined: every model. */
+  /** Models that the team may use; undefined: every model. */
   readonly models: ReadonlySet<string> | undefined;
 }
 
 const noLimits: TeamLimits = { requests: undefined, tokens: undefined, money: undefined };
 
-/** Everybody, where the gateway is open. */
+/** The caller of every request if the gateway has no keys. */
 export const anonymous: Caller = { team: "", key: "", zone: "", limits: noLimits, hasLimits: false, models: undefined };
 
-/** Keys presented lately, so that a key is hashed once: about 150 bytes each. */
+/** Number of recently presented keys that are cached, so that each is hashed once: about 150 bytes each. */
 const RECENT_MAX = 10_000;
 const KEY_LENGTH_MAX = 512;
 
@@ -43,7 +43,7 @@ export class Teams {
     }
   }
 
-  /** One of the team's keys, for work that the gateway does on its account. */
+  /** One of the team's keys, for work that the gateway does on behalf of the team. */
   ofTeam(team: string): Caller | undefined {
     return this.#byTeam.get(team);
   }
@@ -53,7 +53,7 @@ export class Teams {
     if (recent !== undefined) return recent;
     if (key === "" || key.length > KEY_LENGTH_MAX) return undefined;
     const caller = this.#byHash.get(hash("sha256", key));
-    // Only keys that exist are kept: a client that guesses grows nothing.
+    // Only existing keys are cached: a client that guesses keys cannot fill the cache.
     if (caller === undefined) return undefined;
     if (this.#recent.size >= RECENT_MAX) this.#recent.clear();
     this.#recent.set(key, caller);

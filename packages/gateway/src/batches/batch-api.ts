@@ -27,7 +27,7 @@ export class BatchApi {
     this.#runner = runner;
   }
 
-  /** Undefined where the path is none of its own. */
+  /** Undefined if the path does not belong to the Batch API. */
   answer(request: BatchRequest): Promise<Answer | ApiError> | undefined {
     const { path } = request;
     const file = /^\/v1\/files(?:\/([^/]+)(\/content)?)?$/.exec(path);

@@ -25,9 +25,11 @@ interface Line {
   readonly body?: unknown;
 }
 
-/** Waits between tries of a request that its team's limits refuse; the batch's day ends them. */
+/**
+ * Maximum wait between attempts of a request that the team's limits refuse; the batch's deadline of a day ends them.
+ */
 const RETRY_MS_MAX = 30_000;
-/** Answers between two records of a batch's progress. */
+/** Number of answers between two records of a batch's progress. */
 const PROGRESS_EVERY = 20;
 
 export class BatchRunner {
@@ -40,7 +42,7 @@ export class BatchRunner {
     this.#parts = parts;
   }
 
-  /** Goes on with what an earlier life left unfinished. */
+  /** Continues batches that an earlier process left unfinished. */
   resume(): void {
     for (const team of this.#parts.store.teams()) {
       for (const batch of this.#parts.store.batches(team)) {

@@ -1,6 +1,6 @@
 /**
- * Files and batches of the Batch API on disk, per team. A batch survives the gateway: what its output file answers already is not
- * asked again.
+ * Files and batches of the Batch API on disk, per team. A batch survives a restart of the gateway: requests with an
+ * answer in its output file are not sent again.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -52,9 +52,9 @@ export interface Batch {
   request_counts: { total: number; completed: number; failed: number };
 }
 
-/** Maximum for each kind and team; older ones must be deleted before more are accepted. */
+/** Maximum number of files, and of batches, per team; older ones must be deleted before more are accepted. */
 const ENTRIES_MAX = 1000;
-/** No team can have this name: the one of an open gateway without keys. */
+/** Folder of an open gateway without keys; no team can have this name. */
 const nobody = "-";
 const idPattern = /^(?:file|batch)-[0-9a-f-]{36}$/;
 
@@ -148,7 +148,7 @@ export class BatchStore {
     return this.#read<Batch>(team, id, "batch-");
   }
 
-  /** The name of a team may hold anything: in a path it is encoded. */
+  /** A team's name may contain any character, so it is encoded in a path. */
   #path(team: string, name: string): string {
     const directory = path.join(
       this.#directory,

@@ -19,11 +19,14 @@ interface FoundProblem {
   readonly isAboutKey?: boolean;
 }
 
-/** Enough for honest anchors; a "billion laughs" file multiplies by ten at each of a dozen levels. */
+/**
+ * Maximum number of alias expansions, enough for ordinary files; a "billion laughs" file multiplies by ten at each of a
+ * dozen levels.
+ */
 const ALIAS_COUNT_MAX = 100;
 const PROBLEMS_MAX = 50;
 
-/** `overrides`: fields of the outermost object that a command line sets. */
+/** `overrides`: fields of the outermost object that the command line sets. */
 export function loadConfig(text: string, overrides: Readonly<Record<string, string>> = {}): LoadedConfig {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: "1.2" });
@@ -79,11 +82,11 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
     }));
   }
   if (issue.code === "invalid_union" && issue.errors !== undefined && issue.errors.length > 0) {
-    // The alternative that got deepest is the one that was meant.
+    // The alternative that was matched deepest is the one that the author meant.
     const depth = (alternative: readonly Issue[]): number => Math.max(...alternative.map((each) => each.path.length));
     const best = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0]!;
     if (depth(best) > 0) return best.flatMap((inner) => problemsOf({ ...inner, path: [...issue.path, ...inner.path] }));
-    // The alternative for another type of value says only that.
+    // An alternative for another type of value states only that the type is wrong.
     const fitting = issue.errors.find((alternative) => alternative.every((each) => each.code !== "invalid_type"));
     const message = issue.message === "Invalid input" ? (fitting ?? best)[0]?.message : issue.message;
     return [{ path, message: message ?? issue.message }];
@@ -91,7 +94,7 @@ function problemsOf(issue: Issue): readonly FoundProblem[] {
   return [{ path, message: issue.message }];
 }
 
-/** Problems between fields: names that are given twice or that nothing has. */
+/** Problems between fields: names that are defined twice, and references to names that are not defined. */
 function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
   const found: FoundProblem[] = [];
   const pools = new Set(config.pools.map((pool) => pool.name));
@@ -161,7 +164,10 @@ function crossProblems(config: GatewayConfig): readonly FoundProblem[] {
   return found;
 }
 
-/** Everybody who reaches the coordinator could use up a team's limits: beyond this machine it asks for a secret. */
+/**
+ * Every client that can reach the coordinator could use up a team's limits, so an address beyond this machine needs a
+ * secret.
+ */
 function coordinatorProblems({ coordinator, coordinatorSecret }: GatewayConfig): readonly FoundProblem[] {
   if (coordinator === undefined || coordinatorSecret !== undefined) return [];
   const isLocal = coordinator.host === "127.0.0.1" || coordinator.host === "::1" || coordinator.host === "localhost";
@@ -180,7 +186,7 @@ function pathText(path: Path): string {
   return path.map((step, at) => (typeof step === "number" ? `[${step}]` : at === 0 ? step : `.${step}`)).join("");
 }
 
-/** Where the value at `path` stands, or its key; where there is none, the closest thing around it. */
+/** Position of the value at `path`, or of its key; if neither exists, of the closest enclosing node. */
 function offsetOf(document: Document.Parsed, path: Path, isAboutKey: boolean): number {
   let node: Node | null | undefined = document.contents;
   let offset = node?.range?.[0] ?? 0;

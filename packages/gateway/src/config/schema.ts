@@ -27,7 +27,7 @@ const team = z.strictObject({
   requestsPerMinute: rate.optional(),
   tokensPerMinute: rate.optional(),
   budget: budget.optional(),
-  /** Models that the team may use; all, where left out. */
+  /** Models that the team may use; absent: all. */
   models: z.array(name).max(1000).optional(),
   /** Client zone for routing, as `x-headroom-zone` would give it. */
   zone: name.optional(),
@@ -76,7 +76,7 @@ const replica = z.union([
 ]);
 
 const wake = z.strictObject({
-  /** Run once for all held requests; it may print the URL of a replica, one a line. */
+  /** Command that is run once for all held requests. It may print URLs of replicas, one per line. */
   command: z.array(z.string().min(1)).min(1),
   timeout: duration.prefault("5m"),
   holdRequestsMax: z.int().min(1).max(100_000).default(1000),
@@ -88,7 +88,7 @@ const pool = z.strictObject({
   engine: z.enum(engineNames).default("openai"),
   replicas: z.array(replica).max(4096).default([]),
   key: secret.optional(),
-  /** Protocols beside chat completions that the engine serves itself; by engine, where left out. */
+  /** Protocols beside chat completions that the engine serves itself; absent: those of the engine's preset. */
   protocols: z.array(z.enum(["messages", "responses"])).optional(),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().regex(/^[\x20-\x7e]*$/)).default({}),
   price: price.optional(),
@@ -125,11 +125,11 @@ const pool = z.strictObject({
 const route = z.union([
   z.strictObject({
     pool: name,
-    /** The name of the model there, where it is another one. */
+    /** The model's name in this pool; absent: the same name. */
     model: name.optional(),
-    /** The model is a LoRA adapter there: replicas that hold it are preferred. */
+    /** Whether the model is a LoRA adapter in this pool: replicas that have loaded it are preferred. */
     adapter: z.boolean().optional(),
-    /** When a request may come here, after the pools before it: every case, where left out. */
+    /** Reasons for which a request moves on to this pool from the pools before it; absent: every reason. */
     when: z
       .array(z.enum(["unavailable", "overloaded", "failed", "waking"]))
       .min(1)
@@ -153,10 +153,13 @@ export const gatewaySchema = z.strictObject({
   /** Several processes may listen on the same address; the kernel spreads connections. */
   reusePort: z.boolean().default(false),
   tls: z.strictObject({ certificate: z.string(), key: z.string() }).optional(),
-  /** Metrics, health and drain: never the address that clients reach. */
+  /** Address of metrics, health and drain; clients must not be able to reach it. */
   admin: address.optional(),
   state: z.string().min(1).default(".headroom/gateway"),
-  /** Where gateways that share limits meet. The first that can bind it holds the limits; the others connect. */
+  /**
+   * Address at which gateways that share limits meet. The first gateway that can bind it holds the limits; the other
+   * gateways connect to it.
+   */
   coordinator: address.optional(),
   coordinatorSecret: secret.optional(),
   access: z.enum(["keys", "open"]).default("keys"),

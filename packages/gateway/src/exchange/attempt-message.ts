@@ -9,7 +9,7 @@ import type { ExchangeRequest } from "./runtime.ts";
 import { inferPathOf } from "../protocols/endpoints.ts";
 import { bodyEdits, upstreamMessage, type UpstreamMessage } from "./upstream-request.ts";
 
-/** The place that was chosen for an attempt, and the request by which it was chosen. */
+/** The replica chosen for an attempt, and the routing request for which it was chosen. */
 export interface AttemptStart {
   readonly placement: Placement;
   readonly request: RoutingRequest;

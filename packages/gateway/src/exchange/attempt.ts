@@ -1,4 +1,7 @@
-/** One try of a request at one replica. It reads the response and tells its exchange; it decides nothing. */
+/**
+ * One attempt of a request at one replica. It reads the response and reports to its exchange, which makes all
+ * decisions.
+ */
 import type { Chosen, RoutingRequest, Ticket } from "@headroom/routing";
 import type { ResponseHead } from "../http/response-head.ts";
 import type { ResponseReader, UpstreamConnection, UpstreamFailure } from "../http/upstream-connection.ts";
@@ -14,7 +17,7 @@ export interface AttemptOwner {
   attemptFailed(attempt: Attempt, failure: UpstreamFailure): void;
 }
 
-/** Between the last event of a stream and the end of its body. */
+/** Maximum time in ms between the last event of a stream and the end of its body. */
 const LINGER_MS = 2000;
 
 export class Attempt implements ResponseReader {
@@ -27,7 +30,10 @@ export class Attempt implements ResponseReader {
   #connection: UpstreamConnection | undefined;
   head: ResponseHead | undefined;
   lastByteAtMs: number;
-  /** The response is complete and the kernel has the whole request: nothing reads the request's body any more. */
+  /**
+   * Whether the response is complete and the kernel has the whole request, so that nothing reads the request's body any
+   * more.
+   */
   isSent = false;
   #isEnded = false;
   #isOver = false;
@@ -62,13 +68,16 @@ export class Attempt implements ResponseReader {
     connection.send(message.head, message.body, this);
   }
 
-  /** Gives up the response. The replica is not blamed. */
+  /** Cancels the response without counting a failure of the replica. */
   cancel(nowMs: number): void {
     this.#conclude("cancelled", nowMs);
     this.#connection?.cancel(this);
   }
 
-  /** Tells the replica that nobody waits for the response; the rest of it goes to `owner`. False: cancel it instead. */
+  /**
+   * Tells the replica that the client has left; the rest of the response goes to `owner`. Returns false if the attempt
+   * must be cancelled instead.
+   */
   leaveTo(owner: AttemptOwner): boolean {
     if (this.#isEnded || this.#connection?.halfClose(this) !== true) return false;
     this.#owner = owner;
@@ -80,7 +89,7 @@ export class Attempt implements ResponseReader {
     this.#conclude(outcome, nowMs);
   }
 
-  /** The last event has come; the end of the body should follow at once, or the connection is not worth keeping. */
+  /** The last event has arrived. If the end of the body does not follow at once, the connection is not kept. */
   lastEventCame(nowMs: number): void {
     this.#conclude("completed", nowMs);
     if (this.#isOver) return;
@@ -88,7 +97,7 @@ export class Attempt implements ResponseReader {
     this.#linger.unref();
   }
 
-  /** The response is not wanted, and its status speaks against the replica (or not). */
+  /** Drops the response. `outcome` states whether its status counts as a failure of the replica. */
   discard(outcome: "completed" | "failed", nowMs: number): void {
     this.#conclude(outcome, nowMs);
     this.#connection?.cancel(this);
@@ -136,7 +145,7 @@ export class Attempt implements ResponseReader {
 
   responseEnd(isSent: boolean): void {
     this.#isOver = true;
-    // A timer that goes on keeps the whole request in memory.
+    // A timer that is still set keeps the whole request in memory.
     clearTimeout(this.#linger);
     this.isSent = isSent;
     if (!this.#isEnded) this.#owner.attemptEnd(this);

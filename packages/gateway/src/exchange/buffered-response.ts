@@ -34,12 +34,12 @@ export class BufferedResponse {
   }
 }
 
-/** Statuses that another replica may not give. */
+/** Whether the status is one that another replica may not return. */
 export function isRetryable(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504;
 }
 
-/** Operations whose stream reports usage only where it is asked for. */
+/** Whether streams of this operation report usage only on request. */
 export function asksForUsage(operation: string): boolean {
   return operation === "chat" || operation === "text_completion";
 }

@@ -8,7 +8,7 @@ import type { ClientConnection } from "../http/client-connection.ts";
 /** Place of a request in the list. */
 export interface Listed {
   listIndex: number;
-  /** The connection that waits for the response; undefined where the gateway itself does. */
+  /** The client's connection that waits for the response; undefined if the gateway itself waits. */
   connection: ClientConnection | undefined;
 }
 
@@ -25,7 +25,7 @@ export class ExchangeList<Each extends Listed> {
     this.#all.push(each);
   }
 
-  /** The last one takes the place of the removed one. */
+  /** The last entry takes the place of the removed one. */
   remove(each: Each): void {
     const last = this.#all.at(-1);
     if (last === undefined || this.#all[each.listIndex] !== each) return;
@@ -38,7 +38,7 @@ export class ExchangeList<Each extends Listed> {
     each.connection = undefined;
   }
 
-  /** `visit` may remove: from the end on, only places that were visited change. */
+  /** `visit` may remove entries: the loop runs from the end, so a removal moves only visited entries. */
   forEach(visit: (each: Each) => void): void {
     for (let index = this.#all.length - 1; index >= 0; index--) {
       const each = this.#all[index];

@@ -43,7 +43,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
   #routeIndex = 0;
   #reason: FallbackReason | undefined;
   #attemptCount = 0;
-  /** Every attempt, those that do not count included. */
+  /** Number of all sent attempts, including attempts on a stale connection, which do not count. */
   #sentCount = 0;
   #refusal: ApiError | undefined;
   #committed: Attempt | undefined;
@@ -155,7 +155,10 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
-  /** Wakes the pool, if it can be woken; then the request is held, or goes on to a pool that takes requests meanwhile. */
+  /**
+   * Wakes the pool, if it can be woken. The request is then held, or goes to a later pool that accepts requests while
+   * this one wakes.
+   */
   #wakes(route: PoolRoute): boolean {
     const { routes } = this.request.model;
     if (route.pool.config.wake === undefined) return false;
@@ -198,7 +201,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.send(message, isFresh);
   }
 
-  /** A second attempt elsewhere while the first is silent; the first byte decides. */
+  /**
+   * Starts a second attempt at another replica while the first has sent nothing; the attempt with the first byte wins.
+   */
   #hedge(route: PoolRoute): void {
     if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
     if (!this.#runtime.retries.take()) return;
@@ -222,7 +227,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (isRetryable(head.status) && (isHedged || this.#hasAlternative(attempt, reason, nowMs))) {
       this.#drop(attempt);
       this.#reason = reason;
-      // A refusal for load is an answer: the replica works.
+      // A refusal because of load is an answer: the replica is healthy.
       attempt.discard(head.status === 429 ? "completed" : "failed", nowMs);
       this.#tried.push(attempt.replica.id);
       if (!isHedged) this.#dispatch();
@@ -352,7 +357,9 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (!goesOn) attempt.pause();
   }
 
-  /** The last event waits until the usage is in the kernel; the end of the body may come later or never. */
+  /**
+   * The last event is sent after the usage record has reached the kernel; the end of the body may come later or never.
+   */
   #endStream(attempt: Attempt, last: Buffer): void {
     const bytes = this.#continuation?.rewrite(last) ?? last;
     this.#drop(attempt);
@@ -364,7 +371,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
-  /** A response too large to hold: from here on it flows, and can no longer be tried elsewhere. */
+  /** The response is too large to hold: it is streamed from here on, and the request can no longer be retried. */
   #flow(attempt: Attempt): void {
     this.#phase = "flowing";
     this.#hasBegun = true;
@@ -433,7 +440,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#phase = "waiting";
   }
 
-  /** The stream will not be continued elsewhere: neither its body nor its events are needed. */
+  /** The stream will not be continued on another replica, so neither its request body nor its events are needed. */
   #forgetStream(): void {
     this.#record?.release();
     this.#record = undefined;

@@ -9,17 +9,17 @@ export type FallbackReason = "unavailable" | "overloaded" | "failed" | "waking";
 export interface PoolRoute {
   readonly pool: Pool;
   readonly upstreamModel: string;
-  /** In this pool the model is a LoRA adapter. */
+  /** Whether the model is a LoRA adapter in this pool. */
   readonly isAdapter: boolean;
   readonly when: readonly FallbackReason[];
 }
 
-/** Whether any route accepts requests that fall back for this reason, now. */
+/** Whether any route now accepts requests that fall back for this reason. */
 export function hasFallback(routes: readonly PoolRoute[], reason: FallbackReason, nowMs: number): boolean {
   return routes.some(({ when, pool }) => when.includes(reason) && pool.hasAvailable(nowMs));
 }
 
-/** A request waits for a pool to wake, unless a later pool accepts it meanwhile. */
+/** Default reasons. By default a request waits for a pool to wake, unless a later pool accepts it meanwhile. */
 const usualReasons: readonly FallbackReason[] = ["unavailable", "overloaded", "failed"];
 
 /** Weight of one request in the running ratio of tokens to bytes. */

@@ -14,13 +14,13 @@ export function isResumable({ endpoint, peek }: ExchangeRequest, { pool }: PoolR
   return isAllowed && peek.isResumable && (endpoint.operation === "chat" || endpoint.operation === "text_completion");
 }
 
-/** First size of a record: most answers outgrow it, and an idle stream of a few events fits. */
+/** Initial size of a record in bytes: a few events of an idle stream fit; most answers outgrow it. */
 const RECORD_BYTES_FIRST = 1024;
 const noBytes = Buffer.alloc(0);
 
 /**
- * The events that the client has received, within what all streams may keep together. They are copied: a short event would keep the
- * whole buffer alive in which it arrived, and that of an idle stream for hours.
+ * The events that the client has received, bounded by a limit for all streams together. Events are copied, because a
+ * short event would otherwise keep alive the whole buffer in which it arrived: for an idle stream, for hours.
  */
 export class StreamRecord {
   readonly #budget: MemoryBudget;
@@ -65,7 +65,7 @@ export class StreamRecord {
 export interface Continuation {
   readonly body: Buffer;
   readonly tokensBefore: number;
-  /** Gives the second stream's events the identity of the first one's. */
+  /** Rewrites the identity (id, model, time) of the second stream's events to that of the first stream. */
   rewrite(events: Buffer): Buffer;
 }
 
@@ -153,7 +153,7 @@ function bodyWithPrefix(
   try {
     return Buffer.from(JSON.stringify(body));
   } catch {
-    // Nested too deeply for the stack.
+    // The text is nested too deeply for the parser's stack.
     return undefined;
   }
 }

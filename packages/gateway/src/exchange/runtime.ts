@@ -61,21 +61,22 @@ export interface Runtime {
   readonly responseBufferBytes: number;
   /** Interval at which a long stream records its usage so far. */
   readonly checkpointMs: number;
-  /** Responses that are read to their end after their client has left. */
+  /** Number of responses that are read to their end after their client has left. */
   restCount: number;
   now(): number;
   prefixOf(request: ExchangeRequest): PrefixBlocks;
   sloOf(own: ReadonlyMap<string, string>): Slo;
   /**
-   * Wakes a pool, once for all waiting requests. With `bytes` the request is held, and `ready` runs when a replica is
-   * up, or with an error. Returns a function that leaves the queue, or undefined if the queue is full.
+   * Wakes a pool, once for all waiting requests. With `bytes` the request is held, and `ready` is called when a replica
+   * is up, or with an error. Returns a function that removes the request from the queue, or undefined if the queue is
+   * full.
    */
   wake(pool: Pool, bytes: number | undefined, ready: (error: ApiError | undefined) => void): (() => void) | undefined;
   /** Events of streams that may have to be continued. */
   readonly records: MemoryBudget;
   /** Whether there is memory to keep bodies for continuing streams, beside the bodies of new requests. */
   keepsBodies(): boolean;
-  /** The client has the first byte: the body will not be sent again. */
+  /** Called once the client has the first byte: the body will not be sent again. */
   bodyUnneeded(exchange: Exchange): void;
   ended(exchange: Exchange, summary: ExchangeSummary): void;
 }

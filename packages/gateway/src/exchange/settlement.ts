@@ -47,9 +47,9 @@ export interface Outcome {
   readonly outcome: UsageOutcome;
   readonly status: number;
   readonly atMs: number;
-  /** Counts that the replica reported, if it did. */
+  /** Token counts reported by the replica, if any. */
   readonly reported: TokenCounts | undefined;
-  /** Events with output that arrived. */
+  /** Number of received events with output. */
   readonly counted: number;
   /**
    * Output tokens of a replica that failed before another one continued: the second replica reports them as part of its
@@ -99,7 +99,7 @@ function unreported({ model, bodyBytes }: ExchangeRequest, isServed: boolean, co
   };
 }
 
-/** The event with which a stream ends whose model server failed after its first byte. */
+/** The event that ends a stream whose model server failed after its first byte. */
 export function brokenStreamEvent(
   { dialect, operation, errorOperation = operation }: ExchangeRequest["endpoint"],
   detail: string,

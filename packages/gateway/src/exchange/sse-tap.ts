@@ -12,12 +12,12 @@ const emptyChoices = Buffer.from('"choices":[]');
 const emptyChoicesSpaced = Buffer.from('"choices": []');
 const errorKey = Buffer.from('data: {"error"');
 const doneMarker = Buffer.from("data: [DONE]");
-/** Maximum size of an event: the last one of the Responses API repeats the whole answer. */
+/** Maximum size of an event in bytes: the last event of the Responses API repeats the whole answer. */
 const EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
 const COPIED_BYTES_MAX = 4096;
 
-/** Keys whose non-empty text makes an event one that carries output, by operation. */
+/** Keys by operation: an event with non-empty text under one of them carries output. */
 const contentKeys: Readonly<Record<string, readonly Buffer[]>> = {
   chat: ['"content":', '"reasoning_content":', '"reasoning":', '"arguments":'].map((key) => Buffer.from(key)),
   text_completion: ['"text":'].map((key) => Buffer.from(key)),
@@ -32,7 +32,7 @@ export class SseTap {
   readonly #isAnthropic: boolean;
   #carry: Buffer | undefined;
   #usage: TokenCounts | undefined;
-  /** Events received from the upstream, output events among them. */
+  /** Number of events received from the upstream; `outputCount` counts those with output. */
   eventCount = 0;
   outputCount = 0;
   isDone = false;
@@ -49,7 +49,7 @@ export class SseTap {
     return this.#usage;
   }
 
-  /** An event has begun and not ended. */
+  /** Whether an event has begun and not ended. */
   get isInsideEvent(): boolean {
     return this.#carry !== undefined;
   }
@@ -81,14 +81,14 @@ export class SseTap {
     return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : Buffer.concat(kept);
   }
 
-  /** The last event of a stream that ended without the blank line after it, for the client. */
+  /** The last event of a stream that ended without the blank line after it; it is still sent to the client. */
   rest(): Buffer | undefined {
     const rest = this.#carry;
     this.#carry = undefined;
     return rest === undefined || this.#take(rest) ? undefined : rest;
   }
 
-  /** Returns true if the event is not for the client. */
+  /** Handles one event. Returns true if the event is not for the client. */
   #take(event: Buffer): boolean {
     this.eventCount++;
     if (event.indexOf(usageKey) >= 0) {
@@ -110,7 +110,10 @@ export class SseTap {
   }
 }
 
-/** A short part is copied: it would keep the buffer alive in which it arrived, as long as its stream is silent. */
+/**
+ * Copies a short part, which would otherwise keep alive the buffer in which it arrived for as long as its stream is
+ * silent.
+ */
 function keptAlone(part: Buffer): Buffer {
   if (part.length >= COPIED_BYTES_MAX) return part;
   const copy = Buffer.allocUnsafeSlow(part.length);
@@ -129,13 +132,13 @@ function larger(before: TokenCounts | undefined, now: TokenCounts): TokenCounts 
 
 function endOfEvent(data: Buffer, from: number): number {
   const lf = data.indexOf(lfEnd, from);
-  // Streams with CRLF are rare: they are looked for only where no bare LF pair is found.
+  // Streams with CRLF are rare, so CRLF is searched only if no pair of bare LF is found.
   if (lf >= 0) return lf + 2;
   const crlf = data.indexOf(crlfEnd, from);
   return crlf < 0 ? -1 : crlf + 4;
 }
 
-/** Whether the key is there with a string that is not empty. */
+/** Whether the key is present with a non-empty string. */
 function hasText(event: Buffer, key: Buffer): boolean {
   const found = event.indexOf(key);
   if (found < 0) return false;

@@ -8,13 +8,17 @@ import { SseTap } from "./sse-tap.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** Buffers that the first collection frees are counted until the second one: they are swept on another thread. */
+/**
+ * Collects garbage twice: buffers freed by the first collection are swept on another thread and count until the second.
+ */
 function collectGarbage(): void {
   collect();
   collect();
 }
 
-/** Bytes of buffers that are in use beyond those before `work`; what `work` returns is alive meanwhile. */
+/**
+ * Bytes of buffers in use in addition to those before `work`. The result of `work` stays alive during the measurement.
+ */
 function bytesHeldBy(work: () => unknown): number {
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;

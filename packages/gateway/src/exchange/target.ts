@@ -6,7 +6,7 @@ export interface ResponseTarget {
   respond(status: number, headers: string, body: Buffer): void;
   /** The beginning of a response whose length is not known, with its first bytes. False: wait for `drained`. */
   begin(status: number, headers: string, first: Buffer): boolean;
-  /** `raw`: the same bytes as whole chunks of the chunked coding, if the upstream sent them so. */
+  /** `raw`: the same bytes as complete chunks of the chunked coding, if the upstream sent complete chunks. */
   write(bytes: Buffer, raw: Buffer | undefined): boolean;
   end(): void;
   /** The response cannot be completed and must not look complete. */

@@ -10,14 +10,14 @@ import type { BufferedResponse } from "./buffered-response.ts";
 import type { ExchangeRequest, Runtime } from "./runtime.ts";
 import { SseTap } from "./sse-tap.ts";
 
-/** A replica that has not closed its side by then is cut off; what it produces later is not counted. */
+/** Time in ms after which a replica that has not closed its side is cut off; output after that is not counted. */
 const REST_MS = 1000;
-/** Connections read this way at one time; further ones are closed at once. */
+/** Maximum number of connections read this way at one time; further connections are closed at once. */
 const RESTS_MAX = 1000;
 
 export interface AnswerSoFar {
   readonly tap: SseTap | undefined;
-  /** Where a whole response is collected for its usage; undefined if it was passed on in parts. */
+  /** The response that is collected for its usage; undefined if it was forwarded in parts. */
   readonly buffered: BufferedResponse | undefined;
 }
 
@@ -81,7 +81,7 @@ export class UnreadRest implements AttemptOwner {
     this.#over(attempt);
   }
 
-  /** `attempts`: not the list itself, which changes. */
+  /** `attempts`: a copy, because the list itself changes. */
   #overAll(attempts: readonly Attempt[]): void {
     for (const attempt of attempts) this.#over(attempt);
   }

@@ -1,6 +1,6 @@
 /**
- * How many clients may connect. Each may need a second file descriptor for its replica, and without a free one the gateway can accept
- * nobody, write no usage segment and read no file.
+ * Maximum number of client connections. Each may need a second file descriptor for its replica. Without a free
+ * descriptor the gateway cannot accept connections, write usage segments or read files.
  */
 import { readFileSync } from "node:fs";
 
@@ -18,13 +18,13 @@ export function connectionsWithin(configured: number, openFiles: number | undefi
   return Math.min(configured, Math.max(1, Math.floor((openFiles - RESERVED) / 2)));
 }
 
-/** The bound of this process; tells `log` where the limit of open files lowers the configured one. */
+/** The maximum of this process; reports to `log` if the limit of open files lowers the configured maximum. */
 export function connectionBound(configured: number, log: (line: string) => void): number {
   let limits = "";
   try {
     limits = readFileSync("/proc/self/limits", "utf8");
   } catch {
-    // Not Linux: the configured bound stands.
+    // No `/proc` (not Linux): the configured maximum applies.
   }
   const openFiles = openFilesMax(limits);
   const bound = connectionsWithin(configured, openFiles);

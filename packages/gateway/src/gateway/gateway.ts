@@ -1,4 +1,4 @@
-/** The gateway process: connections in, exchanges through, replicas out. Entry point: `startGateway`. */
+/** The gateway process: accepts client connections, runs exchanges, calls replicas. Entry point: `startGateway`. */
 import { PrefixHasher, hashText, type PrefixBlocks, type Slo } from "@headroom/routing";
 import { anonymous, Teams, type Caller } from "../access/teams.ts";
 import type { GatewayConfig } from "../config/schema.ts";
@@ -173,7 +173,7 @@ export class Gateway implements ClientPort, Runtime {
     const path = query < 0 ? target : target.slice(0, query);
     const caller =
       this.#config.access === "open" ? (this.#teams.find(head.key) ?? anonymous) : this.#teams.find(head.key);
-    // The key was valid when the head came; a configuration without it may have been applied since.
+    // The key was valid when the head arrived; since then a configuration without this key may have been applied.
     if (caller === undefined && !isOpenPath(path)) {
       this.#answerError(connection, head, { kind: "unauthenticated", message: "The API key is not valid any more." });
       return;

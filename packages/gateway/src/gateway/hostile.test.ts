@@ -1,4 +1,7 @@
-/** Messages that no honest client or replica sends: each is answered, or ends alone. Other requests do not notice. */
+/**
+ * Messages that no correct client or replica sends: each is answered, or its connection is closed. Other requests are
+ * not affected.
+ */
 import { hash } from "node:crypto";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -160,7 +163,7 @@ describe("clients", () => {
     while (sent < 100 && !(await isStuck())) sent++;
     expect(sent).toBeLessThan(100);
     const requests = 30_000 * (sent + 1);
-    // Then everything that was sent is answered.
+    // Everything that was sent is then answered.
     let answered = 0;
     let rest = "";
     socket.on("data", (chunk: Buffer) => {

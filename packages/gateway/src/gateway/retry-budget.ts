@@ -1,4 +1,7 @@
-/** Retries as a share of requests, so that an outage is not multiplied: half a retry per request, a reserve for sudden failures. */
+/**
+ * Limits retries to a share of requests, so that retries do not multiply the load of an outage: half a retry per
+ * request, and a reserve for sudden failures.
+ */
 const EARNED_PER_REQUEST = 0.5;
 const RESERVE = 5000;
 

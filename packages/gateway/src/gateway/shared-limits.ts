@@ -1,4 +1,4 @@
-/** Source of this gateway's limits: its own ledger, or leases from the group's. */
+/** Source of this gateway's limits: its own ledger, or leases from the ledger of the group. */
 import type { GatewayConfig } from "../config/schema.ts";
 import { limitsOfTeam } from "../access/teams.ts";
 import { LocalLimits, type LimitSource } from "../limits/account.ts";
@@ -38,7 +38,7 @@ export async function limitsOf(config: GatewayConfig, parts: LimitParts): Promis
   return limits;
 }
 
-/** Budgets go on where the usage files say they stand. */
+/** Budgets continue from the usage in the usage files. */
 function spentOf(config: GatewayConfig, { directory, now }: LimitParts): readonly CountedUse[] {
   const used: CountedUse[] = [];
   for (const period of ["day", "month"] as const) {

@@ -21,7 +21,7 @@ import { connectionBound } from "./connection-bound.ts";
 import { Gateway } from "./gateway.ts";
 
 export interface StartOptions {
-  /** Lines for the operator. */
+  /** Prints a line for the operator. */
   log(line: string): void;
 }
 
@@ -43,7 +43,7 @@ const FIRST_REQUEST_MS = 300;
 /** At most one line about failed accepts in this time. */
 const ACCEPT_LOG_MS = 10_000;
 const FIRST_PROBE_MS = 1000;
-/** Longer than a gateway reads on after a client has left. */
+/** Longer than the time for which a gateway reads a response after its client has left. */
 const SETTLE_TIMEOUT_MS = 2000;
 
 const { timeOrigin } = performance;
@@ -164,7 +164,10 @@ async function listening(
   return `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`;
 }
 
-/** An accept fails while no file descriptor is free. It costs that connection; without a listener it would end the process. */
+/**
+ * Accepting a connection fails while no file descriptor is free. Only that connection is lost; without this listener
+ * the process would end.
+ */
 function survivesAcceptErrors(server: Server, log: StartOptions["log"]): void {
   let loggedAtMs = Number.NEGATIVE_INFINITY;
   server.on("error", (error) => {
@@ -189,7 +192,7 @@ async function drained(gateway: Gateway, timeoutMs: number): Promise<void> {
   for (;;) {
     const elapsedMs = performance.now() - startedAtMs;
     for (const connection of gateway.connections) {
-      // The first request of a new connection may be in transit.
+      // The first request of a new connection may still be in transit.
       const mayCome = connection.requestCount === 0 && elapsedMs < FIRST_REQUEST_MS;
       if (connection.isIdle && !mayCome) connection.destroy();
     }

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests share memory: reads go into one buffer, and large bodies into slabs that are used again. The upstream here reads
- * slowly, answers early or breaks off, and no byte of one request may reach it with another.
+ * Request bodies share memory: reads go into one buffer, and large bodies into slabs that are reused. The upstream in
+ * this test reads slowly, answers early or disconnects, and no byte of one request may reach it with another request.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -79,7 +79,7 @@ function bodyOf(id: number, bytes: number): string {
   return `{"model":"m","messages":[{"role":"user","content":"${`#${id}#`.repeat(Math.ceil(bytes / 6))}"}]}`;
 }
 
-/** The answers of one connection to requests that are written in pieces, some of them two at a time. */
+/** The answers to one connection's requests, which are written in pieces and sometimes two at a time. */
 async function client(url: string, from: number, count: number): Promise<readonly string[]> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -147,7 +147,7 @@ describe("bodies of requests", () => {
       if (slab !== undefined) slabs.give(slab);
       expected = Buffer.alloc(0);
     }
-    // 65,536 bytes and 262,144 bytes came back; the largest slab went on as a part of its body.
+    // 65,536 bytes and 262,144 bytes were given back; the largest slab was forwarded as a part of its body.
     expect(slabs.freeBytes).toBe(65_536 + 262_144);
   });
 });

@@ -1,4 +1,4 @@
-/** Puts a request body together from the parts of it that a connection reads. */
+/** Assembles a request body from the parts that a connection reads. */
 import { SLABBED_BYTES_MIN, type BodySlabs } from "./body-slabs.ts";
 
 export interface CollectedBody {
@@ -9,7 +9,7 @@ export interface CollectedBody {
 
 export class BodyCollector {
   readonly #slabs: BodySlabs;
-  /** Parts are views of memory that the next read overwrites. */
+  /** Whether parts are views of memory that the next read overwrites. */
   readonly #isShared: boolean;
   #parts: Buffer[] = [];
   #slab: Buffer | undefined;
@@ -43,7 +43,7 @@ export class BodyCollector {
     return body;
   }
 
-  /** Drops what came so far. */
+  /** Drops the bytes collected so far. */
   clear(): void {
     if (this.#slab !== undefined) this.#slabs.give(this.#slab);
     this.#slab = undefined;
@@ -57,7 +57,7 @@ export class BodyCollector {
     return this.#parts.length === 1 ? only! : Buffer.concat(this.#parts, this.#length);
   }
 
-  /** `larger`: undefined for a body larger than every slab, which goes on in parts. */
+  /** `larger`: undefined for a body larger than every slab; the body is then collected in parts. */
   #moveTo(larger: Buffer | undefined): void {
     const before = this.#slab;
     if (larger === undefined) {

@@ -6,10 +6,10 @@
  * sent completely and answered; all others are left to the garbage collector.
  */
 
-/** Smaller bodies are cheaper to allocate than to keep. */
+/** Minimum size of a body for a slab: smaller bodies are cheaper to allocate than to keep. */
 export const SLABBED_BYTES_MIN = 16_384;
 const SIZES = [65_536, 262_144, 1_048_576] as const;
-/** Free slabs kept. */
+/** Maximum size of all free slabs, in bytes. */
 const FREE_BYTES_MAX = 64 * 1024 * 1024;
 
 export class BodySlabs {

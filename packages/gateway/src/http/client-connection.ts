@@ -48,9 +48,9 @@ type ConnectionState = "head" | "body" | "busy" | "lingering" | "closed";
 
 const headEnd = Buffer.from("\r\n\r\n");
 const noBytes = Buffer.alloc(0);
-/** Pipelined bytes kept while a response is under way; beyond it the socket is paused. */
+/** Maximum of pipelined bytes kept while a response is in progress; beyond it the socket is paused. */
 const BACKLOG_BYTES_MAX = 65_536;
-/** After a refusal, arriving bytes are read and dropped, so that a reset does not destroy the answer. */
+/** Maximum of bytes that are read and dropped after a refusal: a TCP reset would destroy the answer. */
 const LINGER_BYTES_MAX = 8 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
@@ -75,7 +75,7 @@ export class ClientConnection {
   isLastRequest = false;
   requestCount = 0;
 
-  /** `accepted` has read nothing yet. */
+  /** `accepted`: a socket from which nothing was read yet. */
   constructor(accepted: Socket, port: ClientPort) {
     const { socket, isShared } = withSharedReads(accepted, (chunk) => {
       this.#onData(chunk);
@@ -116,7 +116,7 @@ export class ClientConnection {
     return this.write(joined(text, body));
   }
 
-  /** The response is complete: the next request, or the end of the connection. */
+  /** The response is complete: reads the next request, or ends the connection. */
   finish(): void {
     if (this.#state === "closed") return;
     this.exchange = undefined;
@@ -146,7 +146,7 @@ export class ClientConnection {
     this.#linger();
   }
 
-  /** No further attempt needs the body. */
+  /** Releases the body, because no further attempt needs it. */
   releaseBody(): void {
     this.#releaseBody();
   }
@@ -160,7 +160,7 @@ export class ClientConnection {
     const { stallTimeoutMs } = this.#port.bounds;
     const isStalled = this.#stalledSinceMs > 0;
     if (isStalled && nowMs - this.#stalledSinceMs > stallTimeoutMs) this.destroy();
-    // While the client has not read its last response, its next request waits here and cannot be late.
+    // A client that has not read its last response does not count as late with its next request, which waits here.
     if (this.#state === "busy" || (isStalled && this.#state === "head")) return;
     if (nowMs < this.#deadlineAtMs) return;
     if (this.#state === "body" || (this.#state === "head" && this.#backlog.length > 0)) {

@@ -1,6 +1,6 @@
 /**
- * Finds header names that need a look, so that no string is made of the others. A name is told apart by its length and first
- * letter: other headers may match too, so that a match only means that the name has to be read.
+ * Finds the header names that the gateway reads, without making strings of all other names. Names are told apart by
+ * length and first letter only: other headers may match too, so a match means that the name has to be compared.
  */
 
 const KINDS = 32 * 32;
@@ -9,13 +9,13 @@ export class HeaderNames {
   readonly #isKnown = new Uint8Array(KINDS);
   readonly #prefixLetter: number;
 
-  /** `prefixLetter`: names that begin with it are always read, whatever their length; "" for none. */
+  /** `prefixLetter`: names that begin with this letter are always read, whatever their length; "" for none. */
   constructor(names: readonly string[], prefixLetter = "") {
     for (const name of names) this.#isKnown[kindOf(name.length, name.charCodeAt(0))] = 1;
     this.#prefixLetter = prefixLetter === "" ? -1 : prefixLetter.charCodeAt(0) & 31;
   }
 
-  /** Whether the name at `[at, colon)` may be one of the names, in any case. */
+  /** Whether the name at `[at, colon)` may be one of the names, in upper or lower case. */
   mayHave(lines: string, at: number, colon: number): boolean {
     const first = lines.charCodeAt(at);
     return this.#isKnown[kindOf(colon - at, first)] === 1 || (first & 31) === this.#prefixLetter;

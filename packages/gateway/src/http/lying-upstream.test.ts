@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-/** Answers the first request on any connection with `bytes`, later ones well. */
+/** A replica that answers the first request on any connection with `bytes`, and later requests correctly. */
 async function liar(bytes: string | Buffer, closes: boolean): Promise<Server> {
   let count = 0;
   const server = createServer((socket) => {

@@ -32,10 +32,13 @@ export interface HeadProblem {
   readonly message: string;
 }
 
-/** A request may carry this many header lines; Node's own limit is 2,000. */
+/** Maximum number of header lines of a request; Node's own limit is 2,000. */
 const HEADER_COUNT_MAX = 128;
 
-/** Without HEAD, whose responses are framed like no others, and CONNECT. */
+/**
+ * Accepted methods. HEAD is left out because its responses are framed differently from all others, and CONNECT because
+ * it opens a tunnel.
+ */
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** One character class per part, none nested in another: the match is linear in the length of the head. */
@@ -87,7 +90,8 @@ interface RequestFields {
 /** `text`: the head as Latin-1, up to and including the CRLF of the last header line. */
 export function parseRequestHead(text: string): RequestHead | HeadProblem {
   if (!headPattern.test(text)) return { status: 400, message: "The request head is not valid HTTP/1.1." };
-  // The pattern holds: the target begins after the first blank, `HTTP/1.x` takes the last eight characters of the line.
+  // The pattern matched, so the target begins after the first blank and `HTTP/1.x` takes the last eight characters of
+  // the line.
   const targetAt = text.indexOf(" ") + 1;
   const lineEnd = text.indexOf("\r", targetAt);
   const method = text.slice(0, targetAt - 1);
@@ -237,7 +241,7 @@ function fieldProblem(fields: RequestFields, minorVersion: number): HeadProblem 
   return undefined;
 }
 
-/** RFC 9112 §6.3, with everything that is ambiguous refused: both headers, other codings, signs, lists, blanks. */
+/** RFC 9112 §6.3, but every ambiguous framing is refused: both headers, other codings, signs, lists, blanks. */
 function framingOf(fields: RequestFields, minorVersion: number): number | HeadProblem {
   const { contentLength, transferEncoding } = fields;
   if (transferEncoding !== undefined) {

@@ -1,4 +1,4 @@
-/** The head of an upstream's response (RFC 9112), parsed as strictly as a request's. */
+/** The head of an upstream's response (RFC 9112), parsed as strictly as the head of a request. */
 
 import { HeaderNames } from "./header-names.ts";
 
@@ -47,7 +47,7 @@ interface ResponseFields {
 /** `text`: the head as Latin-1 up to and including the CRLF of its last line. Returns undefined where it is malformed. */
 export function parseResponseHead(text: string): ResponseHead | undefined {
   if (!headPattern.test(text)) return undefined;
-  // The pattern holds: `HTTP/1.x 200`, then an optional reason.
+  // The pattern matched: `HTTP/1.x 200`, then an optional reason.
   const status = Number(text.slice(9, 12));
   const fields = readFields(text, text.indexOf("\r") + 2);
   if (fields.isAmbiguous) return undefined;

@@ -1,20 +1,21 @@
 /**
- * Lets sockets read into one buffer of the process. Without it Node allocates 64 KiB for each read, which V8 counts as external
- * memory and sweeps on other threads. Node offers shared buffers (`onread`) for sockets it connects, not for those a server
- * accepts: these get their connection through the handle, which is not a documented interface. Where this Node has no such handle,
- * or with TLS, the socket is used as it is and allocates a buffer for each read.
+ * Lets sockets read into one buffer of the process. Without it Node allocates 64 KiB for each read, which V8 counts as
+ * external memory and sweeps on other threads. Node offers shared buffers (`onread`) for sockets that it connects, not
+ * for sockets that a server accepts. Accepted sockets therefore get their connection through the handle, which is not a
+ * documented interface. Without such a handle, or with TLS, the socket is used as it is and allocates a buffer for each
+ * read.
  */
 import { Socket, type OnReadOpts } from "node:net";
 
 /** The size that libuv suggests for a read. */
 const READ_BYTES = 65_536;
 
-/** Valid until the next read of any socket: what is kept is copied. */
+/** Valid until the next read of any socket; bytes that are kept must be copied. */
 const shared: Buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
 interface HandleOwner {
   _handle?: { useUserBuffer?: unknown } | null;
-  /** Counts its open connections. */
+  /** The server that counts the socket among its open connections. */
   _server?: unknown;
 }
 
@@ -45,14 +46,14 @@ export function withSharedReads(accepted: Socket, onBytes: (bytes: Buffer) => vo
   }
   const options = { handle, readable: true, writable: true, onread: sharedReads(onBytes) };
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
-  // The handle has one owner: the accepted socket must not close it.
+  // The handle has one owner, so the accepted socket must not close it.
   owner._handle = null;
   (socket as Socket & HandleOwner)._server = owner._server;
   socket.resume();
   return { socket, isShared: true };
 }
 
-/** A copy of bytes that lie in the buffer of reads; other bytes as they are. */
+/** A copy of bytes in the shared read buffer; other bytes are returned as they are. */
 export function kept(bytes: Buffer): Buffer {
   return bytes.buffer === shared.buffer ? Buffer.from(bytes) : bytes;
 }

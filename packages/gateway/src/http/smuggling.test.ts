@@ -1,6 +1,7 @@
 /**
- * The framing of requests against Node's parser and a corpus of request-smuggling attempts. Stricter than Node is fine; the two must never
- * see different requests in the same bytes, since the bytes after a disagreement are another user's request.
+ * Compares the framing of requests with Node's parser, and with a corpus of request-smuggling attempts. The gateway may
+ * be stricter than Node. The two must never see different requests in the same bytes, since the bytes after a
+ * disagreement are another user's request.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo, type Server } from "node:net";
@@ -108,7 +109,7 @@ async function bothSee(
   return { own: seenHere[0] ?? [], theirs: seenByNode[0] ?? [] };
 }
 
-/** Requests that are accepted must be a prefix of what Node saw. */
+/** The requests that the gateway accepted must be the first requests that Node read, in the same order. */
 async function expectNoDisagreement(bytes: string | Buffer, cuts: readonly number[] = []): Promise<number> {
   const whole = typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes;
   const ends = [...cuts.filter((cut) => cut > 0 && cut < whole.length).toSorted((a, b) => a - b), whole.length];
@@ -126,7 +127,10 @@ async function expectNoDisagreement(bytes: string | Buffer, cuts: readonly numbe
 const post = (headers: string, body: string): string => `POST /a HTTP/1.1\r\nHost: h\r\n${headers}\r\n${body}`;
 const next = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
 
-/** Each is refused: none may reach a replica. After PortSwigger's catalogue, CVE-2019-16276, -2020-8287, -2022-32213 to 32215, -2023-30589. */
+/**
+ * All of these are refused: none may reach a replica. After PortSwigger's catalogue, CVE-2019-16276, -2020-8287,
+ * -2022-32213 to 32215, -2023-30589.
+ */
 const refused: Readonly<Record<string, string>> = {
   "CL.TE": post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", `0\r\n\r\n${next}`),
   "TE.CL": post("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", `0\r\n\r\n${next}`),

@@ -9,7 +9,7 @@ export type UpstreamFailureKind = "connect" | "closed" | "malformed" | "truncate
 export interface UpstreamFailure {
   readonly kind: UpstreamFailureKind;
   readonly detail: string;
-  /** A reused connection closed without a byte: the request is sent again on a fresh one. */
+  /** Whether a reused connection closed without a byte: the request is then sent again on a new connection. */
   readonly isStale: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface ConnectionOwner {
 
 const headEnd = Buffer.from("\r\n\r\n");
 const HEAD_BYTES_MAX = 65_536;
-/** 1xx responses before the real one. */
+/** Maximum number of 1xx responses before the final one. */
 const INTERIM_COUNT_MAX = 8;
 
 export class UpstreamConnection {
@@ -82,14 +82,17 @@ export class UpstreamConnection {
     writeMessage(this.#socket, head, body);
   }
 
-  /** Closes the connection unless the response is over. */
+  /** Closes the connection unless the response is complete. */
   cancel(reader: ResponseReader): void {
     if (this.#reader !== reader) return;
     this.#reader = undefined;
     this.#close();
   }
 
-  /** Sends FIN and goes on reading. False where the request is not yet in the kernel: the reader cancels. */
+  /**
+   * Sends FIN and continues reading. Returns false if the kernel does not have the whole request yet: the reader then
+   * cancels.
+   */
   halfClose(reader: ResponseReader): boolean {
     if (this.#reader !== reader || this.#isClosed || !this.#isConnected || this.#socket.writableLength > 0)
       return false;
@@ -128,7 +131,7 @@ export class UpstreamConnection {
     this.#socket.resume();
   }
 
-  /** Bytes from the socket, which belong to this connection from now on. */
+  /** Bytes from the socket; this connection owns them. */
   received(chunk: Buffer): void {
     if (this.#isClosed) return;
     // Unsolicited bytes: nothing that follows on this connection can be trusted.

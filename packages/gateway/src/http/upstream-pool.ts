@@ -1,4 +1,4 @@
-/** Connections to one replica: kept open between requests, last used first, bounded. */
+/** Connections to one replica: kept open between requests, bounded; the most recently used is used first. */
 import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { sharedReads } from "./shared-reads.ts";
@@ -65,7 +65,7 @@ export class UpstreamPool implements ConnectionOwner {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** Idle connections close now, those in use when their response ends. */
+  /** Closes idle connections now, and connections in use when their response ends. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#idle.splice(0)) connection.close();

@@ -1,7 +1,7 @@
 /**
- * The reader of request fields against JSON.parse. The gateway checks the model, the limits and the prompt of what it reads, and the
- * replica serves what its own parser reads: the two must never see different values in the same bytes. `HEADROOM_RUNS=100` runs a
- * hundred times as many cases.
+ * Compares the reader of request fields with JSON.parse. The gateway checks the model, the limits and the prompt that
+ * it reads, and the replica serves what its own parser reads: both must see the same values in the same bytes.
+ * `HEADROOM_RUNS=100` runs a hundred times as many cases.
  */
 import { describe, expect, it } from "vitest";
 import { peekRequest } from "./peek.ts";
@@ -139,7 +139,7 @@ function agrees(bytes: Buffer, value: Record<string, unknown>): void {
   const peek = peekRequest(bytes);
   const shown = bytes.toString("utf8");
   if ("problem" in peek) {
-    // Parsers differ on which of two counts, so that the gateway takes neither.
+    // Parsers differ on which of two duplicate fields counts, so the gateway refuses both.
     expect(peek.problem, shown).toBe("A field of the body is given twice.");
     return;
   }

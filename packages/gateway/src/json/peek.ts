@@ -12,7 +12,7 @@ export interface RequestPeek {
   readonly isUsageAsked: boolean;
   /** Messages, prompt or input: the input of a prefix hash. */
   readonly prompt: FieldSpan | undefined;
-  /** Features with which a broken stream cannot be continued: tools, several choices, log probabilities. */
+  /** Whether a broken stream can be continued: not with tools, several choices or log probabilities. */
   readonly isResumable: boolean;
   readonly session: string;
 }
@@ -43,7 +43,7 @@ type FieldName = (typeof fieldNames)[number];
 const fieldKeys = new KeySet(fieldNames);
 const streamOptionKeys = new KeySet(["include_usage"]);
 
-/** One bit per field that may occur once only: parsers disagree on which duplicate counts. */
+/** One bit per field that may occur only once: parsers disagree on which duplicate counts. */
 function onceBit(key: FieldName): number {
   switch (key) {
     case "model":

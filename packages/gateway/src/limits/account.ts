@@ -144,6 +144,6 @@ export class LocalLimits implements LimitSource {
   }
 
   close(): void {
-    // The ledger is lost with the process.
+    // The ledger exists only as long as the process, so nothing is stored.
   }
 }

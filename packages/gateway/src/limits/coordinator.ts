@@ -8,12 +8,12 @@ import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } fr
 interface Member {
   readonly name: string;
   readonly life: number;
-  /** Money counted for the member, by limit: replaced by the sums of its files when it restarts. */
+  /** Money counted for this gateway, by limit. When the gateway restarts, the sums from its usage files replace it. */
   readonly money: Map<string, { definition: LimitDefinition; amount: number }>;
 }
 
 /**
- * Maximum of unsent bytes for a member that does not read; beyond it the connection is closed and the member
+ * Maximum of unsent bytes for a gateway that does not read; beyond it the connection is closed and the gateway
  * reconnects.
  */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
@@ -118,7 +118,7 @@ export class Coordinator {
       }
       const member: Member = { name: hello.member, life: hello.life, money: new Map() };
       this.#members.set(hello.member, member);
-      // The last minute of a gateway that reconnects to this ledger is counted here already.
+      // If a gateway reconnects to this ledger, the ledger already contains the gateway's usage of the last minute.
       const isKnown = before !== undefined && hello.ledger === this.id;
       for (const use of hello.used) this.#import(member, use, isKnown);
     }

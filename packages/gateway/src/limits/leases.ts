@@ -10,10 +10,10 @@ import { Coordinator } from "./coordinator.ts";
 import { LimitLedger, type LimitDefinition } from "./ledger.ts";
 import { readLines, type CountedUse, type LedgerMessage, type MemberMessage } from "./wire.ts";
 
-/** Shorter than the slot by which `SlidingWindow` allows for leases. */
+/** Length of a lease in ms, below the time slot that `SlidingWindow` adds for leases. */
 const LEASE_MS = 450;
 const TICK_MS = 225;
-/** How long a refusal holds without asking again. */
+/** Time in ms for which a refusal is reused without a new question to the coordinator. */
 const DENIAL_MS = 25;
 const WAITING_MAX = 20_000;
 const RECONNECT_MS = 100;
@@ -54,7 +54,10 @@ export interface LeaseOptions {
 export class LeasedLimits implements LimitSource {
   readonly #options: LeaseOptions;
   readonly #leases = new Map<string, Lease>();
-  /** This gateway's own count: for a new coordinator, and to stay within its share without one. */
+  /**
+   * This gateway's own usage: sent to a new coordinator, and used to stay within the gateway's share without a
+   * coordinator.
+   */
   readonly #own = new LimitLedger();
   #coordinator: Coordinator | undefined;
   #socket: Socket | undefined;
@@ -79,7 +82,7 @@ export class LeasedLimits implements LimitSource {
     this.#timer.unref();
   }
 
-  /** Resolves when limits are shared, or kept to a share. */
+  /** Resolves when limits are shared, or limited to this gateway's share. */
   async start(): Promise<void> {
     const untilMs = this.#options.now() + 5000;
     void this.#connect();
@@ -154,7 +157,7 @@ export class LeasedLimits implements LimitSource {
   }
 
   #spend(lease: Lease, amount: number, done: (outcome: TakeOutcome) => void): void {
-    // A request larger than its limit is granted all of it and no more.
+    // A request larger than its limit is granted the whole limit and no more.
     const taken = Math.min(amount, lease.left);
     lease.left -= taken;
     lease.usedInTick += taken;
@@ -276,7 +279,7 @@ export class LeasedLimits implements LimitSource {
     this.#output = "";
   }
 
-  /** Connects to the holder of the limits, or becomes it. */
+  /** Connects to the coordinator, or becomes the coordinator. */
   async #connect(): Promise<void> {
     const { address, secret, now } = this.#options;
     if (this.#coordinator === undefined) {

@@ -12,7 +12,7 @@ export interface LimitDefinition {
   readonly id: string;
   readonly kind: LimitKind;
   readonly limit: number;
-  /** Calendar period of a budget; undefined: per sliding minute. */
+  /** Calendar period of a budget; undefined: a limit per sliding minute. */
   readonly period?: Period | undefined;
 }
 
@@ -21,8 +21,8 @@ export type Grant =
   | { readonly kind: "denied"; readonly retryAtMs: number; readonly remaining: number };
 
 /**
- * Definitions beyond this are refused, because clients must not grow a table without bound. Configurations hold at most
- * 3 × 100,000.
+ * Maximum number of definitions, because clients must not grow a table without bound. Configurations hold at most 3 ×
+ * 100,000.
  */
 const LIMITS_MAX = 300_000;
 
@@ -40,7 +40,7 @@ export class LimitLedger {
     if (entry === undefined) return { kind: "denied", retryAtMs: nowMs + 1000, remaining: 0 };
     const { limit } = entry.definition;
     const remaining = limit - entry.window.used(nowMs);
-    // A request larger than the whole limit is served alone, because otherwise it would never be.
+    // A request larger than the whole limit is served alone; otherwise it would never be served.
     const need = Math.min(request.need, limit);
     if (need > remaining) {
       return { kind: "denied", retryAtMs: entry.window.freeAtMs(need, limit, nowMs), remaining };

@@ -2,7 +2,10 @@
  * Usage of a limit: over the last minute, or in a calendar period. Both count in integers; the caller passes the clock.
  */
 
-/** Half a second: a window of 122 of them under-admits by at most 1.7% at a steady rate and never over-admits. */
+/**
+ * Length of a slot: half a second. A window of 122 slots under-admits by at most 1.7% at a steady rate and never
+ * over-admits.
+ */
 const BUCKET_MS = 500;
 /** 60 s, the bucket in progress, and one more because a lease may be used until half a second after its grant. */
 const BUCKET_COUNT = 122;

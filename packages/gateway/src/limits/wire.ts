@@ -14,9 +14,9 @@ export type MemberMessage =
       readonly t: "hello";
       readonly secret: string;
       readonly member: string;
-      /** Differs from one start of the gateway to the next. */
+      /** Number of the gateway's process: another one after each start. */
       readonly life: number;
-      /** The ledger of its previous connection; "" for none. */
+      /** Id of the ledger of the previous connection; "" for none. */
       readonly ledger: string;
       readonly used: readonly CountedUse[];
     }

@@ -1,4 +1,4 @@
-/** Every engine's preset by the name that gateway.yaml gives it. A new engine is one file and one line. */
+/** Presets by the engine name in gateway.yaml. A new engine needs one file and one line here. */
 import { headroom } from "./headroom.ts";
 import { llamacpp } from "./llamacpp.ts";
 import type { EnginePreset } from "./preset.ts";
@@ -12,7 +12,7 @@ export const presets = { vllm, sglang, llamacpp, trtllm, triton, headroom } as c
 >;
 export type PresetName = keyof typeof presets;
 
-/** Values of one replica for its start command. */
+/** Values that fill in a replica's start command. */
 export interface ReplicaValues {
   /** A path or a name that the engine resolves. */
   readonly model: string;

@@ -1,5 +1,5 @@
 /**
- * How an inference engine is started, probed, drained and measured: one file an engine, data only. The gateway uses
+ * How an inference engine is started, probed, drained and measured: one file per engine, data only. The gateway uses
  * `probe`, `protocol` and `metrics`; the component that starts and stops replicas uses `start` and `drain`.
  */
 
@@ -23,26 +23,32 @@ export interface EnginePreset {
   };
   readonly drain: {
     /**
-     * On SIGTERM: `finishesStreams` ends running streams first; `dropsStreams` cuts them or never exits, so that a replica must be
-     * taken out of routing, and be idle, before the signal.
+     * Behaviour on SIGTERM. `finishesStreams`: the engine ends running streams first. `dropsStreams`: it cuts them or
+     * never exits, so a replica must be out of routing, and idle, before the signal.
      */
     readonly onSigterm: "finishesStreams" | "dropsStreams";
     readonly source: string;
   };
   readonly protocol: {
-    /** Continues a chat from a partial assistant message (`continue_final_message`). */
+    /** Whether the engine continues a chat from a partial assistant message (`continue_final_message`). */
     readonly canResume: boolean;
-    /** Speaks Anthropic's `/v1/messages` and OpenAI's `/v1/responses`; others are translated to chat completions. */
+    /**
+     * Whether the engine serves Anthropic's `/v1/messages` and OpenAI's `/v1/responses`. For other engines these
+     * requests are translated to chat completions.
+     */
     readonly speaksMessages: boolean;
     readonly speaksResponses: boolean;
   };
   readonly metrics: EngineMetrics;
 }
 
-/** Names in the engine's Prometheus text. Where several are listed, the first one present counts (names of older releases follow). */
+/**
+ * Metric names in the engine's Prometheus text. If several are listed, the first one present counts (names of older
+ * releases follow).
+ */
 export interface EngineMetrics {
   readonly path: string;
-  /** Set if it differs from the port of the API. */
+  /** Port of the metrics, if it differs from the port of the API. */
   readonly port?: number;
   readonly waiting: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];

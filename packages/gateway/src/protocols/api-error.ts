@@ -21,7 +21,7 @@ export type ErrorKind =
 export interface ApiError {
   readonly kind: ErrorKind;
   readonly message: string;
-  /** Seconds after which a retry may succeed. */
+  /** Time in ms after which a retry may succeed. */
   readonly retryAfterMs?: number | undefined;
   /** Overrides the kind's status, as for HTTP framing errors (431, 417, 501). */
   readonly status?: number | undefined;

@@ -52,7 +52,7 @@ export function endpointAt(path: string): Endpoint | undefined {
 /** A version cannot be `..`, with which a lenient server would reach another model's path. */
 const inferPattern = /^\/v2\/models\/([^/]{1,256})(?:\/versions\/\w[\w.-]{0,63})?\/infer$/;
 
-/** KServe v2: the path contains the model. */
+/** The model in the path of a KServe v2 request. */
 export function inferModelAt(path: string): string | undefined {
   const name = inferPattern.exec(path)?.[1];
   if (name === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Circuit breaker of one replica: opens after failures in a row, lets one request through after a while, closes when that succeeds. */
+/**
+ * Circuit breaker of one replica: opens after consecutive failures, admits one trial request after a wait, closes when
+ * the trial succeeds.
+ */
 
 export interface BreakerOptions {
   readonly failureCount: number;
@@ -23,7 +26,7 @@ export class Breaker {
     return this.#openUntilMs === 0;
   }
 
-  /** Whether a request may go there now; an open breaker whose time is over admits one trial. */
+  /** Whether a request may be sent to the replica now; an open breaker whose wait is over admits one trial. */
   admits(nowMs: number): boolean {
     if (this.#openUntilMs === 0) return true;
     return nowMs >= this.#openUntilMs && !this.#isTrialRunning;
@@ -33,7 +36,7 @@ export class Breaker {
     if (this.#openUntilMs !== 0) this.#isTrialRunning = true;
   }
 
-  /** The request ended without a verdict about the replica, for example because the client disconnected. */
+  /** The request ended without evidence about the replica, for example because the client disconnected. */
   abandoned(): void {
     this.#isTrialRunning = false;
   }

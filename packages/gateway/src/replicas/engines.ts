@@ -16,20 +16,20 @@ export const engineNames = [
 export type EngineName = (typeof engineNames)[number];
 
 export interface EngineTraits {
-  /** Undefined: not probed, as for providers; passive health alone counts. */
+  /** Path of the probe; undefined: not probed (providers), so only results of requests determine health. */
   readonly probePath: string | undefined;
   readonly metricsPath: string | undefined;
-  /** Where it is not the port of the API. */
+  /** Port of the metrics, if it is not the port of the API. */
   readonly metricsPort: number | undefined;
   readonly queued: readonly MetricSelector[];
   readonly running: readonly MetricSelector[];
   readonly kvUsage: readonly MetricSelector[];
   /** An info metric whose labels list the adapters that are loaded. */
   readonly loraInfo: string | undefined;
-  /** Continues a chat from a partial assistant message (`continue_final_message`). */
+  /** Whether the engine continues a chat from a partial assistant message (`continue_final_message`). */
   readonly canResume: boolean;
   readonly isProvider: boolean;
-  /** Protocols it speaks itself; others are translated to chat completions. */
+  /** Whether the engine serves these protocols itself; if not, requests are translated to chat completions. */
   readonly speaksMessages: boolean;
   readonly speaksResponses: boolean;
 }

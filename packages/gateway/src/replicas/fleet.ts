@@ -70,7 +70,7 @@ export class Fleet {
     }
   }
 
-  /** Drains a replica, or undoes that. Returns false if there is none of that name. */
+  /** Starts or ends the drain of a replica. Returns false if no replica has this name. */
   drain(poolName: string, replicaId: string, drain: { readonly isDraining: boolean; readonly nowMs: number }): boolean {
     const pool = this.#pools.get(poolName);
     const replica = pool?.replicas.get(replicaId);

@@ -53,7 +53,7 @@ function highest(samples: readonly Sample[], selectors: readonly MetricSelector[
   return values.length === 0 ? undefined : Math.min(1, Math.max(0, ...values));
 }
 
-/** vLLM keeps one sample per change, its value the time of the change: the newest counts. */
+/** vLLM exports one sample per change, with the time of the change as its value: the newest sample counts. */
 function adaptersIn(samples: readonly Sample[], metric: string | undefined): readonly string[] {
   const newest = samples
     .filter((each) => each.name === metric)

@@ -1,4 +1,4 @@
-/** Replicas that can stand in for one another, and the router over them. */
+/** Replicas that can replace one another, and the router over them. */
 import {
   createRouter,
   seededDraw,
@@ -18,13 +18,14 @@ export interface Placement {
 }
 
 /**
- * The router's tables and the cost of its decisions grow with this number: twice the configured replicas leaves room.
+ * Capacity of the router for a number of configured replicas. Its tables and the cost of a decision grow with the
+ * capacity; twice the replicas leaves room.
  */
 function capacityFor(replicaCount: number): number {
   return Math.max(32, Math.ceil((2 * replicaCount) / 32) * 32);
 }
 
-/** Minimum number of requests behind an outlier's failure rate before it is ejected. */
+/** Minimum number of requests in a replica's failure rate before it can be ejected as an outlier. */
 const OUTLIER_COUNT_MIN = 20;
 const OUTLIER_SHARE = 0.5;
 const EJECTED_FOR_MS = 30_000;
@@ -90,7 +91,8 @@ export class Pool {
   }
 
   /**
-   * Reports to the router whether the replica takes requests: after each verdict, and periodically for changes by time.
+   * Reports to the router whether the replica accepts requests: after each change of health, and periodically for
+   * changes that come with time.
    */
   refresh(replica: Replica, nowMs: number): void {
     const health = replica.isAvailable(nowMs)
@@ -146,7 +148,7 @@ export class Pool {
     if (outcome === "failed") this.#ejectOutlier(replica, nowMs);
   }
 
-  /** Ejects a replica that fails far more than the others, unless too many are ejected already. */
+  /** Ejects a replica that fails much more often than the others, unless too many are ejected already. */
   #ejectOutlier(replica: Replica, nowMs: number): void {
     const own = replica.failureRate(nowMs);
     if (own.count < OUTLIER_COUNT_MIN || own.share < OUTLIER_SHARE || this.#replicas.size < 2) return;

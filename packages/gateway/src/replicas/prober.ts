@@ -67,7 +67,7 @@ export class Prober {
           due.isReading = true;
           void this.#readMetrics(pool, replica).finally(() => (due.isReading = false));
         }
-        // An ejection or an open breaker ends by time alone.
+        // An ejection and an open breaker end with time, without any request.
         pool.refresh(replica, nowMs);
       }
     }

@@ -5,7 +5,9 @@ import { UpstreamPool } from "../http/upstream-pool.ts";
 import { Breaker } from "./breaker.ts";
 import { engines } from "./engines.ts";
 
-/** `unknown` until the first probe: requests may be sent, so that a start need not wait for a probe. */
+/**
+ * `unknown` until the first probe: requests may be sent already, so that the gateway's start need not wait for a probe.
+ */
 export type ReplicaHealth = "unknown" | "healthy" | "unhealthy" | "draining";
 
 /** Load as the replica's own metrics report it; undefined if it reports none. */
@@ -18,7 +20,7 @@ export interface ReportedLoad {
 }
 
 const IDLE_CONNECTIONS_MAX = 1024;
-/** Recent successes and failures, for outlier ejection: halved every ten seconds. */
+/** Half-life in ms of the counts of successes and failures for outlier ejection. */
 const FADE_MS = 10_000;
 
 export function replicaIdOf(config: ReplicaConfig): string {
@@ -40,7 +42,7 @@ export class Replica {
   health: ReplicaHealth = "unknown";
   /** Set by configuration, the admin address, or the replica's removal from the configuration. */
   isDraining = false;
-  /** Added at run time by a wake command: a new configuration does not remove it. */
+  /** Whether a wake command added the replica at run time: a new configuration does not remove it. */
   isDiscovered = false;
   drainDeadlineAtMs = Number.POSITIVE_INFINITY;
   ejectedUntilMs = 0;
@@ -62,14 +64,14 @@ export class Replica {
     this.connections = new UpstreamPool(this.url, pool.connectTimeout, IDLE_CONNECTIONS_MAX);
     this.breaker = new Breaker({ failureCount: pool.breaker.failures, openForMs: pool.breaker.openFor });
     if (engines[pool.engine].probePath === undefined && pool.probe.path === undefined) this.health = "healthy";
-    // A pool that can be woken counts as asleep until a probe says otherwise.
+    // A replica of a pool that can be woken counts as asleep until a probe succeeds.
     else if (pool.wake !== undefined) this.health = "unhealthy";
     const isDefaultPort = this.url.port === (this.url.isTls ? 443 : 80);
     const host = this.url.host.includes(":") ? `[${this.url.host}]` : this.url.host;
     this.hostLine = `host: ${isDefaultPort ? host : `${host}:${this.url.port}`}\r\n`;
   }
 
-  /** Whether new requests may be sent to it. */
+  /** Whether new requests may be sent to the replica. */
   isAvailable(nowMs: number): boolean {
     return (
       !this.isDraining &&

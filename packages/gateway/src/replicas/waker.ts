@@ -14,7 +14,7 @@ interface Waking {
   deadlineAtMs: number;
 }
 
-/** Held requests are sent in portions, because a server that has just started has a short accept queue. */
+/** Number of held requests sent at a time, because a server that has just started has a short accept queue. */
 const RELEASED_AT_ONCE = 32;
 const RELEASE_EVERY_MS = 5;
 const OUTPUT_BYTES_MAX = 65_536;
@@ -108,7 +108,7 @@ export class Waker {
     return waking;
   }
 
-  /** A URL on a line of its own is a replica. */
+  /** Every line that is a URL adds a replica. */
   #discover(pool: Pool, line: string): void {
     if (!/^https?:\/\//.test(line)) return;
     const url = upstreamUrl.safeParse(line);

@@ -3,11 +3,11 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import type { Chosen } from "@headroom/routing";
 import type { ExchangeRequest, ExchangeSummary } from "../exchange/runtime.ts";
 
-/** Maximum lines waiting for a slow disk; further lines are counted and dropped. */
+/** Maximum of bytes that wait for a slow disk; further lines are counted and dropped. */
 const BUFFER_BYTES_MAX = 8 * 1024 * 1024;
 const PROMPT_BYTES_MAX = 65_536;
 
-/** Why the replica was chosen, in numbers. Loads are in the unit that the pool's policy compares. */
+/** Numbers from which the replica was chosen. Loads are in the unit that the pool's policy compares. */
 function decisionOf(decision: Chosen): object {
   return {
     ground: decision.ground,

@@ -33,7 +33,7 @@ export interface GatewayGauges {
 }
 
 export class GatewayMetrics {
-  /** By model, pool and operation: configured names are hashed already. */
+  /** Series by model, pool and operation: the strings come from the configuration, so their hashes are cached. */
   readonly #byModel = new Map<string, Map<string, Map<string, Series>>>();
   readonly #series: Series[] = [];
   readonly #refused = new Map<string, number>();
@@ -55,7 +55,7 @@ export class GatewayMetrics {
     }
   }
 
-  /** A message that was refused before it became a request, because of its HTTP or key. */
+  /** Counts a message that was refused before it became a request, because of its HTTP framing or its key. */
   refused(reason: string): void {
     this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + 1);
   }
@@ -174,7 +174,7 @@ export class GatewayMetrics {
   }
 }
 
-/** Node opens a file of `/proc` for it: undefined while no file descriptor is free. */
+/** Memory usage; undefined while no file descriptor is free, because Node opens a file of `/proc` to read it. */
 function memoryUsed(): NodeJS.MemoryUsage | undefined {
   try {
     return process.memoryUsage();

@@ -10,7 +10,7 @@ export interface TracerOptions {
   readonly gatewayId: string;
 }
 
-/** Maximum spans waiting for the collector; further ones are dropped and counted. */
+/** Maximum number of spans that wait for the collector; further spans are counted and dropped. */
 const QUEUE_MAX = 10_000;
 const BATCH_MAX = 512;
 const EXPORT_EVERY_MS = 1000;
@@ -54,7 +54,7 @@ export class Tracer {
     this.#queue.push(spanOf(request, summary, { traceId: own[1]!, spanId: own[2]! }));
   }
 
-  /** Sends waiting spans; those of a failed export are dropped, because the next batch waits already. */
+  /** Sends waiting spans. Spans of a failed export are dropped, because the next batch is already waiting. */
   async flush(): Promise<void> {
     if (this.#isExporting) return;
     this.#isExporting = true;

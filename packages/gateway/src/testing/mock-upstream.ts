@@ -189,7 +189,7 @@ function promptTokens(body: ChatBody): number {
   return text.split(" ").filter((word) => word !== "").length;
 }
 
-/** Tokens in the request that form the beginning of the answer. */
+/** Number of tokens in the request that are already the beginning of the answer. */
 function tokensBefore(body: ChatBody): number {
   const last = body.continue_final_message === true ? body.messages?.at(-1)?.content : body.prompt;
   return (last?.match(/t\d+ /g) ?? []).length;

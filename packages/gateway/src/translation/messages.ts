@@ -41,7 +41,7 @@ function textOfBlocks(blocks: Json | undefined): string {
     .join("\n");
 }
 
-/** Results of tools are messages of their own in the chat protocol, and come before the user's text. */
+/** Tool results are messages of their own in the chat protocol, before the user's text. */
 function chatMessagesOf(message: JsonObject): readonly JsonObject[] {
   const { role, content } = message;
   if (typeof content === "string") return [{ role, content }];

@@ -60,7 +60,7 @@ export class TranslatedTarget implements ResponseTarget {
   readonly #endpoint: Endpoint;
   #hasFailed = false;
   #isDone = false;
-  /** An answer that is no stream, as far as it has come. */
+  /** The part received so far of an answer that is not a stream. */
   #held: { readonly status: number; readonly headers: string; readonly parts: Buffer[]; bytes: number } | undefined;
 
   constructor(inner: ResponseTarget, translation: AnswerTranslation, endpoint: Endpoint) {

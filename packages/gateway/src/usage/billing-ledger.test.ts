@@ -112,7 +112,7 @@ describe("the billing ledger", () => {
         write(log, [record(`r${written++}`)]);
         await new Promise((resolve) => setImmediate(resolve));
       }
-      // Between two system calls of the reader, never between two steps on purpose.
+      // The reader is killed between two system calls, not at chosen steps.
       const steps = 1 + ((kill * 7) % 5);
       for (let step = 0; step < steps; step++) await once(child.stdout, "data");
       child.kill("SIGKILL");

@@ -1,7 +1,7 @@
 /**
- * Settles the usage files of gateways into one ledger file. The file holds the totals together with the position up to which each
- * gateway is settled, and is replaced as a whole: a reader that is killed leaves the old file or the new one, and the next run
- * goes on from there. So every record counts once.
+ * Settles the usage files of gateways into one ledger file. The file holds the totals together with the position up to
+ * which each gateway is settled, and is replaced as a whole. A reader that is killed leaves the old file or the new
+ * one, and the next run continues from there. So every record counts once.
  */
 import {
   closeSync,
@@ -43,16 +43,16 @@ export interface BillingLedger {
   readonly totals: readonly UsageTotal[];
 }
 
-/** Records in one step: bounds memory, and the work that a kill repeats. */
+/** Maximum number of records in one step: bounds memory, and the work that is repeated after a kill. */
 const STEP_RECORDS_MAX = 100_000;
 
 export interface SettleReport {
   readonly ledger: BillingLedger;
-  /** False: settle again with this report's ledger, there is more. */
+  /** False: there are more records; settle again with this report's ledger. */
   readonly isComplete: boolean;
   /** Records that this step added. */
   readonly settledCount: number;
-  /** Streams in progress, which settle at their end. */
+  /** Number of streams in progress, which are settled when they end. */
   readonly openCount: number;
   /** Sequence numbers that the files skip, summed over gateways and runs: usage files were deleted before they were settled. */
   readonly missingCount: number;
@@ -107,7 +107,7 @@ const ledgerSchema = z.object({
 
 export const emptyLedger: BillingLedger = { version: 1, gateways: {}, totals: [] };
 
-/** Throws where the file is no ledger; a missing file is an empty ledger. */
+/** Throws if the file is not a ledger; a missing file is an empty ledger. */
 export function readLedger(file: string): BillingLedger {
   let text: string;
   try {

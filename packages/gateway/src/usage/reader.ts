@@ -8,13 +8,15 @@ import type { UsageRecord } from "./record.ts";
 import { segmentsOf } from "./segments.ts";
 
 export interface UsageCursor {
-  /** First sequence number and life of the next segment, and how many of its bytes are settled. */
+  /**
+   * First sequence number and process number in the name of the next segment, and how many of its bytes are settled.
+   */
   readonly segment: string;
   readonly offset: number;
-  /** Sequence number of the last record that was read, and how many numbers before it never appeared. */
+  /** Sequence number of the last record that was read; `missingCount`: how many numbers before it never appeared. */
   readonly seq: number;
   readonly missingCount: number;
-  /** Streams that were in progress: settled by their last record once the gateway's life is over. */
+  /** Streams in progress: settled by their last record once that process of the gateway has ended. */
   readonly open: Readonly<Record<string, UsageRecord>>;
 }
 
@@ -26,7 +28,10 @@ export interface SettledUsage {
 }
 
 export interface SettleOptions {
-  /** The gateway will not write to this directory again: streams in progress settle by their last record. */
+  /**
+   * Whether the gateway will not write to this directory again: streams in progress are then settled by their last
+   * record.
+   */
   readonly isOver?: boolean;
   /** Bounds memory: reading ends with the block in which this many records were found. */
   readonly recordsMax?: number;
@@ -36,7 +41,7 @@ export const usageStart: UsageCursor = { segment: "", offset: 0, seq: 0, missing
 
 const READ_BYTES = 1024 * 1024;
 
-/** Everything that can be settled after `cursor`. Throws where the files are not those of the cursor. */
+/** All records after `cursor` that can be settled. Throws if the files do not belong to the cursor. */
 export function settleUsage(directory: string, cursor: UsageCursor, options: SettleOptions = {}): SettledUsage {
   const { isOver = false, recordsMax = Number.POSITIVE_INFINITY } = options;
   const records: UsageRecord[] = [];
@@ -52,8 +57,8 @@ export function settleUsage(directory: string, cursor: UsageCursor, options: Set
     if (name !== segment) offset = 0;
     if (nextLife < life) throw new Error(replaced(directory, nextLife, life));
     if (nextLife > life) {
-      // Requests of an ended life get no further record. A power cut may have taken records that are settled already: then the
-      // next life uses their numbers again, with other ids.
+      // Requests of an ended process get no further record. A power failure may have lost records that are settled
+      // already: the next process then uses their numbers again, with other ids.
       settleOpen(open, records);
       seq = Math.min(seq, firstSeq - 1);
     }

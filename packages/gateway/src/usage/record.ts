@@ -6,7 +6,7 @@
 export type UsageOutcome = "completed" | "aborted" | "failed" | "open";
 
 export interface UsageRecord {
-  /** Position in this gateway's sequence: consecutive over all its lives. */
+  /** Position in this gateway's sequence, which continues over restarts. */
   readonly seq: number;
   /** Request id, unique over gateways; a later record of the same id replaces an earlier one (`open`). */
   readonly id: string;
@@ -21,7 +21,7 @@ export interface UsageRecord {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
-  /** True where the replica did not report the prompt and it was estimated from its bytes. */
+  /** Whether the replica did not report prompt tokens, so that they were estimated from the prompt's bytes. */
   readonly isPromptEstimated: boolean;
   readonly nanoUsd: number;
 }
@@ -72,16 +72,16 @@ export class RecordLines {
     this.#text("}\n");
   }
 
-  /** The lines so far, which are forgotten. */
+  /** Takes the lines collected so far and starts an empty buffer. */
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
     this.#length = 0;
-    // One burst must not keep its memory.
+    // A single burst must not keep its memory.
     if (this.#bytes.length > KEPT_BYTES_MAX) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
     return lines;
   }
 
-  /** ASCII: ids, numbers and the names of fields. */
+  /** Writes text in ASCII: ids, numbers and field names. */
   #text(text: string): void {
     const bytes = this.#roomFor(text.length);
     let at = this.#length;
@@ -96,7 +96,10 @@ export class RecordLines {
     this.#length = at;
   }
 
-  /** Whole numbers without a string; `nanoUsd` of a negative price and such take the slow way. */
+  /**
+   * Writes a whole number without making a string; other numbers (such as `nanoUsd` of a negative price) are written as
+   * strings.
+   */
   #number(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       this.#text(JSON.stringify(value));
@@ -128,7 +131,7 @@ const KEPT_BYTES_MAX = 4 * 1024 * 1024;
 /** `Number.MAX_SAFE_INTEGER` has sixteen digits. */
 const DIGITS_MAX = 16;
 
-/** Names come from the configuration: few distinct values. */
+/** Cache of quoted names; they come from the configuration, so there are few distinct values. */
 const quotedNames = new Map<string, Buffer>();
 const QUOTED_MAX = 10_000;
 

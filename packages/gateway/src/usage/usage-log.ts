@@ -7,7 +7,7 @@ import path from "node:path";
 import { RecordLines, type UsageRecord } from "./record.ts";
 import { segmentName, segmentsOf } from "./segments.ts";
 
-/** Hears that the kernel has its record. */
+/** Receiver of the notice that the kernel has a usage record. */
 export interface UsageWriter {
   usageWritten(): void;
 }
@@ -54,7 +54,7 @@ export class UsageLog {
     this.#timer.unref();
   }
 
-  /** Takes the record; the writer hears in this turn of the event loop that the kernel has it. */
+  /** Accepts the record; the writer is notified in this turn of the event loop that the kernel has it. */
   append(record: Omit<UsageRecord, "seq">, writer: UsageWriter | undefined): void {
     if (this.isFailing && record.outcome === "open") return;
     this.#lines.add(record, this.#nextSeq);
@@ -76,7 +76,7 @@ export class UsageLog {
     }
     if (this.#bytes >= this.#options.segmentBytes) this.#rotate();
     const waiting = this.#waiting;
-    // Two lists take turns: a writer may append again.
+    // Two lists alternate, because a writer may append again while it is notified.
     this.#waiting = this.#written;
     this.#written = waiting;
     for (const writer of waiting) writer.usageWritten();
@@ -141,7 +141,7 @@ export class UsageLog {
     try {
       next = this.#open();
     } catch {
-      // No file descriptor or inode is free: the segment goes on, and the next write tries again.
+      // No file descriptor or inode is free: the present segment is continued, and the next write tries again.
       return;
     }
     this.#closeFile();
@@ -169,7 +169,7 @@ export class UsageLog {
   }
 }
 
-/** Each life writes its own segments, so that a line torn by a kill is never followed by another. */
+/** Each process writes segments of its own, so that a line torn by a kill is never followed by another. */
 function whereItEnded(directory: string): { readonly nextSeq: number; readonly life: number } {
   const segments = segmentsOf(directory);
   const life = segments.reduce((newest, each) => Math.max(newest, each.life), 0) + 1;
@@ -181,7 +181,7 @@ function whereItEnded(directory: string): { readonly nextSeq: number; readonly l
   return { nextSeq, life };
 }
 
-/** Counted block by block: a segment as one text would be the largest thing that the gateway ever holds. */
+/** Counts block by block: a whole segment as one text would be the largest object that the gateway ever holds. */
 function lineFeedsIn(file: string): number {
   const block = Buffer.allocUnsafe(COUNTED_BYTES);
   const fd = openSync(file, "r");

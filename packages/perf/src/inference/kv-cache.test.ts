@@ -79,7 +79,7 @@ describe("memory", () => {
     const ranks = weightBytesPerAccelerator(
       replicaOf("deepseek-v3", "H200", layout(1, { attentionData: 8, expert: 8 }), "fp8"),
     );
-    // 671e9 parameters of one byte over eight accelerators, tables of two bytes.
+    // 671e9 parameters of one byte, divided over eight accelerators; the embedding tables have two bytes per parameter.
     expect(tensor / 1e9).toBeCloseTo(84.1, 0);
     expect(ranks).toBeGreaterThan(tensor * 1.1);
   });

@@ -258,8 +258,9 @@ function activationBytes(job: TrainingJob, plan: ParallelPlan, stage: "first" | 
   const input = (2 * job.model.hidden) / (plan.sequenceParallel ? plan.tensor : 1);
   const perLayer = plan.recomputation === "full" ? input : plan.recomputation === "partial" ? (kept + input) / 2 : kept;
   const layers = Math.ceil(job.model.layerCount / plan.pipeline);
-  // Plain modules keep tensors around the layers, the embedding's output and the stage's boundary for each micro-batch
-  // in flight; measurements put these at one layer. Megatron frees a stage's output once it is sent.
+  // With plain PyTorch modules, each micro-batch in flight keeps tensors outside the layers: the embedding's output and
+  // the stage's input or output. In measurements they take as much memory as one layer. Megatron frees a stage's output
+  // once it is sent.
   const whole = inputsGathered(job, plan) + workingLayers * kept;
   const layersInFlight = inFlight(job, plan, stage) * (layers + aroundLayers) + aroundLayers;
   return tokensPerRank(job, plan) * (layersInFlight * perLayer + whole);

@@ -65,7 +65,7 @@ export class TypicalDurations implements DurationSource {
     return Math.max(1, Math.floor(typicalMs), elapsedMs + 1);
   }
 
-  /** The median of the durations above the elapsed time; `null`: too few are. */
+  /** The median of the durations longer than the elapsed time; `null`: too few durations are longer. */
   #medianMs({ values, weightFrom, isAlone }: Mixture, elapsedMs: number): number | null {
     const { spread, foreignWeight } = this.#model.rules;
     // A draw varies by up to the spread, so a duration slightly below the elapsed time may still be valid.

@@ -206,7 +206,7 @@ export function wireShape<F extends Fields>(fields: F): WireShape<F> {
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** A written mapping in the form of the wire. */
+/** Converts a mapping from a manifest to its API form. */
 function wireFields(fields: Fields, written: Mapping): Record<string, unknown> {
   const wire: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {

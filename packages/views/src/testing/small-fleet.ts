@@ -29,7 +29,7 @@ const poolOf = (acceleratorType: string): Pool => ({
 
 export class SmallFleet {
   readonly engine: Engine;
-  /** All events since it was created. */
+  /** All events since the fleet was created. */
   readonly events: Event[] = [];
   nowMs = 1_000;
   #commands = 0;

@@ -1,4 +1,4 @@
-/** Names for the ids in events: from the events themselves, from who runs now, and from the newest workloads. */
+/** Names for the ids in events: from the events themselves, from running work, and from the newest workloads. */
 import type { Event, EventEnvelope, Node, WorkloadSummary } from "@headroom/protocol";
 
 export interface WorkloadName {

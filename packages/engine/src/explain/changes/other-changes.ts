@@ -45,7 +45,10 @@ export interface OtherLine {
   readonly before: readonly Input[] | null;
   /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
   firstLowerBound(lowerBound: OtherLowerBound): number;
-  /** Index of the first larger value that adds `missing` accelerators; absent: the kind has no such measure. */
+  /**
+   * Index of the smallest value that adds at least `missing` accelerators to the value at `index`; absent: values of
+   * this kind do not count accelerators.
+   */
   beyond?(index: number, missing: number): number;
 }
 

@@ -10,8 +10,8 @@ import type { Values } from "./values.ts";
 /** Number of values that are tried one by one, without assuming that success is monotone. */
 const SIMULATED_ONE_BY_ONE = 8;
 /**
- * Number of values tried one by one for amounts that requests ahead may also use: a larger amount may let another
- * request start first.
+ * Number of values tried one by one, for an amount that requests ahead in the queue may also use: a larger amount may
+ * let one of them start first, so success is not monotone.
  */
 const SIMULATED_ONE_BY_ONE_OF_SHARED = 24;
 /** Number of values that the lower bound checks one by one; a check is cheaper than a run. */

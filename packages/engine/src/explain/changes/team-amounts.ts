@@ -15,7 +15,10 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { growingForAll } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** For each reached limit on an accepted type: larger limits, up to the total of waiting work under the limit. */
+/**
+ * For each limit that the request reaches on an accepted type: larger limits, up to the amount at which all waiting
+ * work under this limit could run.
+ */
 export function largerLimits(world: World, request: PlacementRequest): readonly OtherLine[] {
   const reached = new Map<string, OtherLine>();
   for (const { type } of world.capacity.acceptable(request.acceleratorTypes)) {
@@ -42,8 +45,8 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
 }
 
 /**
- * Larger guarantees, if non-preemptible work has to stay within guarantees, if teams borrow, or if a guarantee allows
- * reclaim.
+ * Larger guarantees of the team and of the teams above it. There are none if no quota blocks the request and no phase
+ * reclaims.
  */
 export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
@@ -60,8 +63,9 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
 }
 
 /**
- * Resources whose guarantee is raised: requested resources with a stated guarantee, and requested types if guarantees
- * count by type alone or if borrowing counts the type. If there are none: all accelerators together.
+ * Resources whose guarantee is tried with larger amounts: requested resources with a stated guarantee. Requested types
+ * are added if the guarantee names types and no total, or if the quota tree counts the type. If the list is empty: all
+ * accelerators together.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,

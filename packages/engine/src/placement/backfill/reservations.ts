@@ -95,7 +95,10 @@ export class Reservations {
     return this.#list;
   }
 
-  /** Whether no further start will be protected at present. */
+  /**
+   * Whether `protect` adds no reservation now: the maximum is reached, or reservations are put off until another
+   * request could delay them.
+   */
   get isComplete(): boolean {
     return this.#due !== null || this.#list.length >= this.#most;
   }

@@ -1,6 +1,7 @@
 /**
- * Parts of divided accelerators, checked from the state alone and without the packed digits of the indexes: every worker with a
- * profile begins where its profile may, slice lists do not overlap, and no accelerator has parts and shares.
+ * Checks MIG slices and fractions of accelerators from the state alone, without the slice counters of the indexes:
+ * every worker with a profile starts at a slice that its profile allows, slices of two workers do not overlap, and no
+ * accelerator holds both slices and fractions.
  */
 import { migTable, profileMilli } from "../../model/mig.ts";
 import type { Node } from "../../model/fleet.ts";

@@ -92,8 +92,8 @@ function filledAnew(batch: Batch, waiting: readonly QueueBucket[]): Filled {
 }
 
 /**
- * Whether workers have whole accelerators of one kind: accelerators of a node are interchangeable, so the same ones can
- * be picked again.
+ * Whether all workers request the same number of whole accelerators. A node's whole accelerators are interchangeable,
+ * so such a request can return to the accelerators that it held.
  */
 const isOfWhole = ({ request: { gang } }: QueueBucket): boolean => !needsPart(gang) && gang.taskGroups === undefined;
 

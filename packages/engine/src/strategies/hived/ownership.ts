@@ -1,10 +1,11 @@
 /**
- * Assigns cells of one accelerator type to teams. An assignment is safe if all reserved topologies of all teams have
- * distinct cells, such that the guaranteed work of each team is inside its cells: then every request within a team's
- * topology can be placed, by evicting opportunistic jobs at most (Zhao et al., OSDI 2020). Cells with guaranteed work
- * are bound to its team; the others are assigned on demand, largest first, each in the tightest surroundings, so that
- * large cells stay whole (buddy allocation). This finds an assignment whenever one exists if all cells of a level in a
- * domain are divided alike; otherwise it may miss one and is then too strict, never too lax.
+ * Assigns cells of one accelerator type to teams. An assignment is safe if the reserved topologies of all teams have
+ * distinct cells and the guaranteed work of each team lies in its own cells. Then every request within a team's
+ * topology can be placed by evicting opportunistic jobs only (Zhao et al., OSDI 2020).
+ * A cell with guaranteed work belongs to the work's team. Other cells are assigned on demand, largest first, each from
+ * the parent cell with the fewest open accelerators, so that large cells stay whole (buddy allocation). If all cells of
+ * a level in a domain are divided alike, this finds an assignment whenever one exists. Otherwise it may miss one: it is
+ * then too strict, never too lax.
  */
 import { acceleratorIndices } from "../../model/accelerator-set.ts";
 import type { AttemptId, TeamName } from "../../model/ids.ts";

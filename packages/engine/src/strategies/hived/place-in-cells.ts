@@ -106,7 +106,10 @@ function roomLeft({ owner, reservedTopology, workers }: OwnedLayout): number {
 const isSafe = (tree: CellTree, own: OwnedLayout, placed: readonly WorkerAllocation[]): boolean =>
   staysAsGood(tree, own, [...own.workers, ...placed.map((worker) => workerOf(tree, own.owner, worker))]);
 
-/** Number of choices needed by another team after which only the cells set aside for the team are tried. */
+/**
+ * Maximum number of rejected choices of a cell, each needed by another team. After that many, only the cells set aside
+ * for the team are tried.
+ */
 const UNSAFE_CELLS_MAX = 8;
 
 /** Cells that a guaranteed request may use. */
