@@ -8,7 +8,7 @@ import { serveConsole, type StaticServer } from "./static-server.ts";
 /** Forecasts are slow on a busy machine. */
 const PATIENCE_MS = 100_000;
 
-/** By address: an element that exists only once the page has its content. */
+/** One locator per address, for an element that exists only once the page has its content. */
 const places: Readonly<Record<string, (page: Page) => Locator>> = {
   "/": (page) => page.getByRole("application", { name: "Fleet map" }),
   "/?view=table": (page) => rowsOf(page, "Nodes"),
@@ -42,7 +42,7 @@ const rowsOf = (page: Page, table: string): Locator =>
 const sidewaysOf = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 
-/** By how much the document is higher than the window: only areas within the page scroll. */
+/** Pixels by which the document is higher than the window: 0, because only areas within the page scroll. */
 const downwardsOf = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollHeight - window.innerHeight);
 
@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath === null)("accessibility", () => {
     afterAll(() => browser.close());
 
     /**
-     * Without waiting in between, because the page takes the keys for a chord only if they follow each other quickly.
+     * Presses both keys without a wait, because the page accepts a chord only if its keys follow each other quickly.
      */
     const pressChord = async (first: string, second: string): Promise<void> => {
       await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);

@@ -12,8 +12,8 @@ interface Violation {
 const PLACES_SHOWN = 3;
 
 /**
- * Waits until all finite animations have ended: a half faded-in element has little contrast. Playwright's "visible"
- * holds for it already.
+ * Waits until all finite animations have ended: an element that is half faded in has little contrast, and Playwright
+ * already reports it as visible.
  */
 export async function atRest(page: Page): Promise<void> {
   await page.evaluate(async () => {

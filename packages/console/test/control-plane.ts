@@ -12,13 +12,13 @@ const main = path.resolve(import.meta.dirname, "..", "..", "cli", "src", "main.t
 
 export interface ControlPlane {
   readonly url: string;
-  /** A client that does not use the console. */
+  /** A client of the API that does not use the console. */
   readonly client: HeadroomClient;
-  /** Signs one browser in. */
+  /** Link that signs one browser in. */
   readonly loginUrl: string;
   /** Submits many workloads at once, as `headroom apply` does. */
   apply(workloads: readonly WorkloadSpecInput[]): Promise<void>;
-  /** Stops all active work and waits until nothing runs, so that also a failed test leaves no processes behind. */
+  /** Stops all active work and waits until nothing runs, so that a failed test leaves no processes behind either. */
   stopWork(): Promise<void>;
   /** Ends the control plane; its work keeps running. */
   stop(): Promise<void>;
@@ -33,8 +33,8 @@ export function removeHome(home: string): void {
 }
 
 /**
- * A port that stays free while the control plane restarts. The system chooses ports from 32768 up by itself, also for
- * outgoing connections (ip(7)), so even a browser's connection attempt could take one of those.
+ * A port that stays free while the control plane restarts. The system assigns ports from 32768 up to outgoing
+ * connections (ip(7)), so a browser's connection attempt could take one of them.
  */
 export async function lastingPort(): Promise<number> {
   let port = 10_000 + (process.pid % 10_000);
@@ -50,7 +50,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 interface FleetOptions {
-  /** A folder of tools before all others on the PATH; accelerators are then detected, not declared. */
+  /** A folder that comes first on the PATH; with it accelerators are detected by its tools instead of declared. */
   readonly tools?: string;
 }
 

@@ -1,4 +1,7 @@
-/** A control plane to which nothing was ever submitted, the names of what it records, and what stays when it goes away. */
+/**
+ * A control plane without any workload so far, the names in its records, and the page after the control plane has
+ * stopped.
+ */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { accessibilityViolations } from "./accessibility.ts";
@@ -41,7 +44,7 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
   });
 
   it("lists events by title and name, hides internal ones, and filters by kind, team and workload", async () => {
-    // As the console submits: with a key, whose answer is recorded besides.
+    // Submits as the console does: with an idempotency key, whose answer is recorded too.
     await page.evaluate(async () => {
       const headers = { "content-type": "application/json", "idempotency-key": "0123456789abcdef" };
       const body = JSON.stringify({
@@ -94,7 +97,7 @@ describe.skipIf(chromiumPath === null)("the first hour with a control plane", ()
     const banner = page.getByRole("alert", { name: "Connection" });
     await expectShown(banner.getByText("Connection lost."));
     await expectShown(banner.getByText(/^Everything shown is as of \d\d:\d\d:\d\d\./));
-    // The banner says it once for the whole page.
+    // The banner states it once for the whole page.
     expect(await page.getByText(/^This data may be outdated/).count()).toBe(0);
     expect(await accessibilityViolations(page)).toEqual([]);
     // One tick may have been on its way.

@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === null)("a run on a control plane", () => {
     await expectShown(
       failure.getByRole("region", { name: "Last lines of worker 0" }).getByText(/loss is NaN at step 17/),
     );
-    // Before everything else on the page.
+    // The panel is the first on the page.
     expect(await page.locator("main section").first().getAttribute("aria-label")).toBe("Attempt 1 failed");
     expect(await accessibilityViolations(page)).toEqual([]);
     const [download] = await Promise.all([

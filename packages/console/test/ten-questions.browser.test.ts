@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === null)("ten questions within two clicks", () => 
         .getByRole("link", { name: new RegExp(`^${place}`) })
         .first(),
     );
-  /** The path is in the documentation and took no more clicks than it says there. */
+  /** Checks that the documentation contains the path, and that it took no more clicks than stated there. */
   const expectAnswered = (question: string): void => {
     const row = documented.split("\n").find((line) => line.startsWith(`| ${question} |`));
     const promised = Number(/(\d)\s*\|$/.exec(row ?? "")?.[1]);

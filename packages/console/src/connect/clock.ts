@@ -37,7 +37,10 @@ export class Clock {
     for (const listener of this.#listeners) listener();
   }
 
-  /** While the control plane cannot be reached, nothing on screen may seem to go on. Afterwards the clock is right again. */
+  /**
+   * While the control plane cannot be reached, clocks and durations on screen stand still. Afterwards the clock is
+   * right again.
+   */
   setStopped(isStopped: boolean): void {
     if (isStopped === (this.#stoppedAtMs !== null)) return;
     this.#stoppedAtMs = isStopped ? this.#localMs() : null;

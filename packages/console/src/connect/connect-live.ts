@@ -17,7 +17,9 @@ function newIdempotencyKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The newest decided batch bounds the control plane's clock from below; otherwise this machine's clock is used. */
+/**
+ * The time of the newest batch is a lower bound of the control plane's clock; beyond it, this machine's clock is used.
+ */
 export function liveClock(status: Status): Clock {
   return new Clock({ nowMs: Math.max(Date.now(), status.nowMs), rate: 1 }, () => performance.now());
 }

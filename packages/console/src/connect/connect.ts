@@ -24,8 +24,8 @@ async function connectToDemo(): Promise<Connection> {
 }
 
 /**
- * The client with its schemas is loaded once a control plane answers: where there is none, as for the demo on a file server, the first
- * visit needs no more than this question.
+ * Loads the client with its schemas only if a control plane answers. Without one, such as for the demo on a file
+ * server, the first visit needs this single request.
  */
 async function connectToServer(): Promise<Connection> {
   const answer = await fetch("/v1/status", { method: "HEAD", credentials: "same-origin" }).catch(() => null);

@@ -5,7 +5,7 @@ import { useSession } from "./session.ts";
 
 const SECOND_MS = 1_000;
 const TICK_MS = 1_000;
-/** Simulated time runs fast: twice as many ticks keep it from jumping. */
+/** Tick of a clock with simulated time, in ms: half the usual tick, because simulated time runs fast and would jump. */
 const FAST_TICK_MS = 500;
 
 const listeners = new Set<() => void>();

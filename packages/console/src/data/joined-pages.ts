@@ -1,7 +1,7 @@
 /** Pages of a list joined into one, with the page of each item. */
 export interface Joined<Item> {
   readonly items: readonly Item[];
-  /** The page of each item. */
+  /** Index of the page of each item. */
   readonly pageOf: readonly number[];
 }
 

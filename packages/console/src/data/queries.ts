@@ -42,7 +42,7 @@ export const nodesQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }): Promise<readonly Node[]> => allPages((page) => client.listNodes(page, { signal })),
   });
 
-/** The control plane reads the accelerators this often. */
+/** Interval at which the control plane reads the accelerators, in ms. */
 const READINGS_EVERY_MS = 15_000;
 
 /** Readings cause no event, so they are polled while a page shows them. */
@@ -63,7 +63,7 @@ export const nodeTelemetryQuery = (client: HeadroomClient, node: string) =>
     refetchInterval: READINGS_EVERY_MS,
   });
 
-/** Rows that fit beside the map. */
+/** Number of rows that fit beside the map. */
 const GLANCE = 6;
 
 export const newestRunningQuery = (client: HeadroomClient) =>
@@ -72,7 +72,7 @@ export const newestRunningQuery = (client: HeadroomClient) =>
     queryFn: ({ signal }) => client.listWorkloads({ phase: "running", limit: GLANCE }, { signal }),
   });
 
-/** One page: enough names for the newest events. */
+/** Only one page is read: it has enough names for the newest events. */
 export const newestWorkloadsQuery = (client: HeadroomClient) =>
   queryOptions({
     queryKey: ["workloads", "newest"],
@@ -109,7 +109,7 @@ export const workloadQuery = (client: HeadroomClient, id: string) =>
 export const verdictQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["verdict", id], queryFn: ({ signal }) => client.explainWorkload(id, { signal }) });
 
-/** Expensive (many simulated timelines), so fetched only on request and not cached. */
+/** Start estimate of a workload. It simulates many timelines, so it is fetched only on request and not cached. */
 export const startEstimateQuery = (client: HeadroomClient, id: string) =>
   queryOptions({
     queryKey: ["start estimate", id],
@@ -117,7 +117,10 @@ export const startEstimateQuery = (client: HeadroomClient, id: string) =>
     gcTime: 0,
   });
 
-/** Expensive (each change is tried on a copy of the scheduler), so fetched only on request and not cached. */
+/**
+ * Changes that would start a workload. Each change is tried on a copy of the scheduler, so they are fetched only on
+ * request and not cached.
+ */
 export const startingChangesQuery = (client: HeadroomClient, id: string) =>
   queryOptions({
     queryKey: ["starting changes", id],
@@ -125,18 +128,18 @@ export const startingChangesQuery = (client: HeadroomClient, id: string) =>
     gcTime: 0,
   });
 
-/** All workloads, or one if its id is given. */
+/** Idle resources of all workloads, or of one if its id is given. */
 export const wasteQuery = (client: HeadroomClient, workload?: string) =>
   queryOptions({
     queryKey: ["waste", workload ?? null],
     queryFn: ({ signal }) => client.waste({ workload }, { signal }),
   });
 
-/** Predicted and measured steps of its attempts. */
+/** Predicted and measured steps of the workload's attempts. */
 export const predictionsQuery = (client: HeadroomClient, id: string) =>
   queryOptions({ queryKey: ["predictions", id], queryFn: ({ signal }) => client.predictions(id, { signal }) });
 
-/** Predictions beside measured runs of the fleet, and the correction that follows. */
+/** Predictions compared with measured runs of the fleet, and the resulting correction. */
 export const fleetPredictionsQuery = (client: HeadroomClient) =>
   queryOptions({ queryKey: ["fleet predictions"], queryFn: ({ signal }) => client.fleetPredictions({ signal }) });
 

@@ -32,7 +32,9 @@ export interface PagedList<Item, Answer> {
   readonly show: (first: number, last: number) => void;
 }
 
-/** The same array for as long as its elements are identical, which holds until one is fetched again. */
+/**
+ * Returns the same array until one of its elements is fetched again, so that components do not render without a change.
+ */
 function useSame<T>(list: readonly T[]): readonly T[] {
   const [kept, keep] = useState(list);
   const isSame = kept.length === list.length && kept.every((element, index) => element === list[index]);
@@ -108,7 +110,7 @@ function usePages<Item, Answer extends Page<Item>>(
         const cursor = page === 0 ? null : (answerOf(page - 1)?.nextCursor ?? null);
         return fetchPage({ cursor, limit: PAGE_LIMIT }, signal);
       },
-      // A page that is not visible is fetched once, for the cursor of the next.
+      // A page that is not visible is fetched once, because its cursor is needed for the next page.
       enabled: (page >= firstPage && page <= lastPage) || answerOf(page) === undefined,
     })),
   });

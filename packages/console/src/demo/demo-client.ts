@@ -123,7 +123,10 @@ type Reading = Pick<
   | "status"
 >;
 
-/** `engine`: the world's own or a fork of it. The past is the world's, because a fork knows no ended work. */
+/**
+ * `engine`: the engine of the world or of a fork of it. Ended work comes from the world, because a fork does not know
+ * it.
+ */
 function estimates(world: DemoWorld, engine: Engine = world.engine): readonly views.EstimatedStart[] {
   const { nowMs } = world;
   const past = world.engine.state;
@@ -131,7 +134,7 @@ function estimates(world: DemoWorld, engine: Engine = world.engine): readonly vi
   return found.map((each) => ({ ...each, atMs: nowMs }));
 }
 
-/** Estimates may be seconds old: work that has started or ended since has none. */
+/** Estimates may be seconds old: workloads that have started or ended since then have no estimate. */
 async function waitingStarts(
   { engine }: DemoWorld,
   estimated: DemoEstimates,

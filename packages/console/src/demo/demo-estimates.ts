@@ -1,10 +1,10 @@
-/** Start estimates of the demo, in a worker beside that of the simulation: the whole queue takes seconds. */
+/** Start estimates of the demo, in a worker of their own beside the simulation's: the whole queue takes seconds. */
 import type { StartEstimate } from "@headroom/sim";
 import type { EstimatedStart } from "@headroom/views";
 import type { DemoWorld } from "./demo-world.ts";
 import type { EstimateAnswer, EstimateRequest } from "./estimate-worker.ts";
 
-/** Estimates of everything that waits, as of the world's present or shortly before. */
+/** Estimates of all waiting work, as of the world's present or shortly before. */
 export type DemoEstimates = () => Promise<readonly EstimatedStart[]>;
 
 interface Underway {
@@ -12,7 +12,10 @@ interface Underway {
   readonly starts: Promise<readonly EstimatedStart[]>;
 }
 
-/** One estimate at a time: whoever asks meanwhile gets the same. The worker is loaded for the first question. */
+/**
+ * Runs one estimate at a time: callers that ask meanwhile share its result. The worker is loaded for the first
+ * estimate.
+ */
 export function estimatesInWorker(world: DemoWorld): DemoEstimates {
   let started: Worker | null = null;
   let underway: Underway | null = null;

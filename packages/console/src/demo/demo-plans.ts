@@ -18,8 +18,8 @@ const daily = (...hours: readonly number[]): ScheduleTimes => ({
 });
 
 /**
- * The demo starts on a Monday at midnight and opens on Tuesday afternoon. Few nodes: work without a walltime avoids all
- * nodes with a window.
+ * Maintenance windows of the demo, which starts on a Monday at midnight and opens on Tuesday afternoon. They close few
+ * nodes, because work without a walltime avoids all nodes with a window.
  */
 export const demoCalendar = (startAtMs: number): readonly CalendarEntry[] => [
   {
@@ -58,7 +58,7 @@ export const demoCalendar = (startAtMs: number): readonly CalendarEntry[] => [
   },
 ];
 
-/** Declared while the demo is visible, on nodes whose work must be stopped for it. */
+/** A window declared while the demo is visible, on nodes whose work must be stopped for it. */
 export const demoRepair = (nowMs: number): CalendarEntry => ({
   kind: "maintenance",
   name: "switch-repair",
@@ -98,7 +98,7 @@ const retrain = spec({
   minutes: 150,
   run: "torchrun ranker.py",
 });
-/** Longer than the interval of the schedule, so that every other run is skipped. */
+/** The job runs longer than the interval of its schedule, so that every other run is skipped. */
 const index = spec({ name: "index-refresh", team: "product/search", accelerators: 2, minutes: 170, run: "./refresh" });
 const audit = spec({ name: "weekly-audit", team: "research/safety", accelerators: 4, minutes: 90, run: "./audit" });
 

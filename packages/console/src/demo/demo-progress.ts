@@ -6,7 +6,7 @@ import type { AttemptId, Event, LaunchGang, ReadonlyState, Signal, WorkloadId } 
 import { EventQueue, drawBelow, ranks } from "@headroom/sim";
 import { simulatedDurationMs } from "./demo-stream.ts";
 
-/** Reports per run: enough for a smooth chart, few enough for a small journal. */
+/** Number of reports per run: enough for a smooth chart, few enough for a small journal. */
 const REPORTS = 80;
 const REPORTS_PER_CHECKPOINT = 10;
 const REPORTS_PER_UTILIZATION = 4;
@@ -27,7 +27,7 @@ export class DemoProgress {
   readonly #seed: number;
   readonly #queue = new EventQueue(256);
   readonly #reporters = new Map<number, Reporter>();
-  /** Steps at the newest checkpoint of active workloads. */
+  /** Number of steps at the newest checkpoint of each active workload. */
   readonly #checkpoints = new Map<WorkloadId, number>();
   #nextReporter = 1;
 
@@ -116,7 +116,10 @@ export class DemoProgress {
     else this.#reporters.delete(id);
   }
 
-  /** Most work uses what it holds; some uses half of it, some stops halfway unnoticed, some needs little memory. */
+  /**
+   * Most work uses the accelerators that it holds; some work uses half of them, some stops halfway unnoticed, some
+   * needs little memory.
+   */
   #utilization(reporter: Reporter): Signal {
     const { attemptId, acceleratorCount } = reporter;
     const habit = this.#habit(reporter);

@@ -1,4 +1,4 @@
-/** Readings of simulated accelerators: they follow what their work reports, as a vendor's tool would see it. */
+/** Readings of simulated accelerators: derived from the reports of their work, as a vendor's tool would measure it. */
 import { nodeUse, forEachRange } from "@headroom/engine";
 import type { AttemptId, Engine, NodeId } from "@headroom/engine";
 import { findAccelerator } from "@headroom/perf";
@@ -7,14 +7,14 @@ import type { AcceleratorHistory, AcceleratorReading, NodeReadings, NodeTelemetr
 import { drawBelow } from "@headroom/sim";
 import { AcceleratorReadings, AcceleratorSeries, type NewestReports } from "@headroom/views";
 
-/** Coarser than on a real fleet: every node's course is kept in the page's memory. */
+/** Sampling interval in ms, longer than on a real fleet: the history of every node is kept in the page's memory. */
 const SAMPLE_EVERY_MS = 600_000;
 const IDLE_WATTS = 70;
 const BUSY_WATTS = 560;
 const IDLE_C = 31;
 const BUSY_C = 34;
 const IDLE_MEMORY_MIB = 4;
-/** Work that has not reported yet, and tasks of arrays, which report nothing. */
+/** Assumed utilization of work that has not reported yet, and of tasks of arrays, which report nothing. */
 const UNREPORTED_BUSY_MILLI = 900;
 const UNREPORTED_MEMORY_MIB = 48 * 1024;
 
@@ -46,7 +46,7 @@ export class DemoReadings {
   }
 }
 
-/** A type that the catalogue does not know has as much memory as an H100. */
+/** Assumed memory of a type that the catalogue does not know: that of an H100. */
 const MEMORY_GIB_UNKNOWN = 80;
 
 const memoryMibOf = (acceleratorType: string): number =>

@@ -15,7 +15,7 @@ interface Template {
   readonly workers: readonly number[];
   readonly accelerators: number;
   readonly types: readonly string[];
-  /** Doubled at random up to `octaves` times. */
+  /** Run time in minutes, doubled at random up to `octaves` times. */
   readonly minutes: number;
   readonly octaves: number;
   readonly priority: number;
@@ -206,10 +206,10 @@ interface Arrival {
   readonly spec: WorkloadSpec;
 }
 
-/** Sample size for the mean accelerator time of a job: enough for an error of a percent. */
+/** Number of jobs sampled for the mean accelerator time of a job: enough for an error of one percent. */
 const SAMPLE = 3_000;
 
-/** Longer than any visit; the stream is generated lazily. */
+/** Number of jobs: more than any visit needs; the stream is generated lazily. */
 const ENDLESS = 1_000_000_000;
 
 export function demoStream(options: StreamOptions): Script {

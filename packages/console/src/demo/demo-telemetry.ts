@@ -4,7 +4,7 @@ import { METRICS_POINTS_DEFAULT } from "@headroom/protocol";
 import type { AttemptMetrics, MetricsQuery, Page } from "@headroom/protocol";
 import { AttemptSeries, NewestReports, isTelemetrySignal, refusedCursor, sampleOf } from "@headroom/views";
 
-/** Series beyond it are forgotten, the oldest attempts first: some tens of MiB at most. */
+/** Maximum number of attempts with series; the oldest are dropped. This bounds memory to some tens of MiB. */
 const ATTEMPTS_KEPT = 4_000;
 const PAGE_ATTEMPTS = 20;
 

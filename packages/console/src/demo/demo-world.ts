@@ -1,6 +1,6 @@
 /**
- * The demo's control plane: the product's engine and simulator with a made-up fleet. It has no clock of its own: the
- * worker says how far to advance.
+ * The demo's control plane: the product's engine and simulator with an invented fleet. It has no clock of its own: the
+ * worker states how far to advance.
  */
 import {
   commandId,
@@ -31,7 +31,7 @@ export interface DemoOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
-/** Just below the fleet's capacity, so that the day's queue drains at night. */
+/** Load just below the fleet's capacity, so that the day's queue drains at night. */
 const LOAD_PERCENT = 95;
 
 /** A node is lost once a month and repaired within hours; 2% of attempts fail by themselves. */
@@ -114,7 +114,7 @@ export class DemoWorld {
   advance(untilMs: number, isOutOfTime: () => boolean): void {
     while (this.nowMs < untilMs && !isOutOfTime()) {
       const stopAtMs = Math.min(untilMs, this.#progress.nextAtMs);
-      // Round by round, because work that starts in one round may report before the next.
+      // Advances round by round, because work that starts in one round may report before the next.
       const isThere = this.#simulation.advance({ untilMs: stopAtMs, maxRounds: 1 });
       this.capacity.sampleIfDue(this.engine, this.nowMs);
       this.#readings.sampleIfDue(this.engine, this.telemetry.newest);
@@ -134,7 +134,7 @@ export class DemoWorld {
     return { readings: this.readings().of(node), history: this.#readings.history(node, query) };
   }
 
-  /** Windows declared at short notice. */
+  /** Declares maintenance windows at short notice. */
   planRepair(): void {
     this.#plan({ calendar: [demoRepair(this.nowMs)] });
   }
@@ -157,7 +157,7 @@ export class DemoWorld {
     return reply.result;
   }
 
-  /** During set-up there is no simulation yet, and no running work to report progress. */
+  /** Whether the simulation exists: during set-up it does not, and no running work reports progress. */
   #isBuilt(): boolean {
     return this.#simulation !== undefined;
   }

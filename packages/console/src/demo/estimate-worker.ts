@@ -1,10 +1,10 @@
-/** Estimates the starts of everything that waits in a worker of its own: the demo's worker goes on meanwhile. */
+/** Estimates the starts of all waiting work in a worker of its own, while the demo's worker continues. */
 import { estimateStarts, presentOf, usualEstimateOptions } from "@headroom/sim";
 import type { StartEstimate } from "@headroom/sim";
 
 export interface EstimateRequest {
   readonly id: number;
-  /** The state of the demo's engine. */
+  /** State of the demo's engine, as bytes. */
   readonly bytes: Uint8Array;
   readonly nowMs: number;
 }

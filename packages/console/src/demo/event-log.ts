@@ -1,9 +1,9 @@
 /** The newest events of the demo, for its event stream. Older events are dropped: there is no journal. */
 import type { EventEnvelope } from "@headroom/protocol";
 
-/** Several simulated days, a few tens of MiB. */
+/** Maximum number of events kept: several simulated days, a few tens of MiB. */
 const EVENTS_KEPT = 60_000;
-/** Dropping from the front moves the whole array, so it is done in large steps. */
+/** Number of events dropped at a time: dropping from the front moves the whole array. */
 const SLACK = 10_000;
 
 export class EventLog {

@@ -1,6 +1,7 @@
 /**
- * The one event stream of the page. It starts behind what the first status said, so that nothing is missed, hands out
- * batches (a busy control plane records thousands of events a second, a screen shows a few), and reconnects for ever.
+ * The one event stream of the page. It starts at the sequence of the first status, so that no event is missed. It
+ * delivers batches, because a busy control plane records thousands of events a second and a screen shows a few. It
+ * reconnects without limit.
  */
 import { ProblemError } from "@headroom/protocol";
 import type { EventEnvelope, HeadroomClient } from "@headroom/protocol";
@@ -10,24 +11,24 @@ export type FeedPhase = "connecting" | "live" | "interrupted";
 export interface FeedState {
   readonly phase: FeedPhase;
   readonly lastSequence: number;
-  /** Why the stream broke off; `null` while it is up. */
+  /** Reason why the stream broke off; `null` while it is connected. */
   readonly detail: string | null;
 }
 
 /** Changes of the connection. */
 export interface FeedHooks {
-  /** Events may have been missed: everything on screen is to be asked for again. */
+  /** Events may have been missed: everything on screen must be fetched again. */
   onGap(): void;
   onUnauthorized(): void;
 }
 
-/** Events within this time form one batch: imperceptible to users, cheap enough to render. */
+/** Time in ms in which events form one batch: imperceptible to users, cheap enough to render. */
 const BATCH_MS = 200;
-/** Enough for the events page; older events are read from the control plane. */
+/** Maximum number of recent events: enough for the events page; older events are read from the control plane. */
 const RECENT_MAX = 2_000;
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 10_000;
-/** After this time without events the stream counts as up: an idle fleet records nothing. */
+/** Time in ms without events after which the stream counts as connected: an idle fleet records nothing. */
 const QUIET_IS_LIVE_MS = 300;
 
 export class EventFeed {
@@ -87,7 +88,7 @@ export class EventFeed {
     }
   }
 
-  /** Does not wait for the next attempt to reconnect. */
+  /** Reconnects now, without waiting for the next attempt. */
   retryNow(): void {
     this.#endPause();
   }
@@ -126,8 +127,8 @@ export class EventFeed {
   }
 
   /**
-   * After an interruption: true when the control plane answers again. With another history, or far ahead, everything is
-   * read again instead of followed.
+   * After an interruption: returns true when the control plane answers again. If its journal is another one, or far
+   * ahead, everything is fetched again instead of followed.
    */
   async #catchUp(): Promise<boolean> {
     try {

@@ -1,7 +1,7 @@
 /**
- * Limits how often a screen fetches again. The first event is answered almost at once, further ones at most every
- * `everyMs`, and fetching takes at most a tenth of the time, so that a fleet of 10,000 nodes is asked less often than
- * one of 64.
+ * Limits how often a screen fetches again. The first event causes a fetch almost at once, further events at most one
+ * every `everyMs`. Fetching takes at most a tenth of the time, so that a fleet of 10,000 nodes is fetched less often
+ * than one of 64.
  */
 const SETTLE_MS = 80;
 const SHARE_OF_TIME = 10;

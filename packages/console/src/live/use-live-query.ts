@@ -19,16 +19,19 @@ export interface LiveOptions {
   readonly matters: (event: Event) => boolean;
   /** Minimum interval between fetches. */
   readonly everyMs?: number;
-  /** Asks again this often without an event: reports of progress are none. */
+  /** Interval of fetches without an event, in ms: progress reports cause no events. */
   readonly pollMs?: number;
 }
 
-/** Programs report every two seconds at most. */
+/** Interval in ms: programs report at most every two seconds. */
 export const REPORTS_POLL_MS = 2_000;
 
 const EVERY_DEFAULT_MS = 1_000;
 
-/** Invalidates everything under `queryKey` while the calling component is mounted and the page is visible. */
+/**
+ * Invalidates all queries under `queryKey` on matching events, while the calling component is mounted and the page is
+ * visible.
+ */
 export function useLiveQuery({ queryKey, matters, everyMs = EVERY_DEFAULT_MS, pollMs = 0 }: LiveOptions): void {
   const { feed } = useSession();
   const queryClient = useQueryClient();

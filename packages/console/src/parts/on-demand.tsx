@@ -4,11 +4,11 @@ import type { ReactElement, ReactNode } from "react";
 
 interface OnDemandProps {
   readonly isWanted: boolean;
-  /** Made of lazy components. */
+  /** Children made of lazy components. */
   readonly children: ReactNode;
 }
 
-/** Stays mounted once it was opened, so that it can animate and reopen at once. */
+/** The overlay stays mounted once it was opened, so that it can animate and reopen at once. */
 export function OnDemand({ isWanted, children }: OnDemandProps): ReactElement | null {
   const [wasWanted, setWasWanted] = useState(isWanted);
   if (isWanted && !wasWanted) setWasWanted(true);

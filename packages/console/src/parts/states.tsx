@@ -9,7 +9,7 @@ import { Icon, type IconName } from "./icon.tsx";
 interface EmptyProps {
   readonly icon: IconName;
   readonly title: string;
-  /** A hint what to do. */
+  /** A hint about the next action. */
   readonly children?: ReactNode;
 }
 
@@ -53,7 +53,9 @@ export function Loading({ label, rows = 8 }: { readonly label: string; readonly 
   );
 }
 
-/** Shown beside data that may be outdated. Without a connection the banner above the page says so for all of it. */
+/**
+ * Shown beside data that may be outdated. Without a connection, the banner above the page states it for the whole page.
+ */
 export function StaleNotice({ error }: { readonly error: unknown }): ReactElement | null {
   const { feed } = useSession();
   const { phase } = useSyncExternalStore(feed.subscribeState, () => feed.state);

@@ -11,7 +11,7 @@ export interface TimeSeries {
   readonly tone: ChartTone;
   /** Areas are stacked in their order; lines are not. */
   readonly kind: "area" | "line";
-  /** Lines differ by more than their colour. */
+  /** Whether the line is dashed, so that lines differ by more than their colour. */
   readonly isDashed?: boolean;
 }
 
@@ -21,10 +21,10 @@ interface TimeChartProps {
   readonly unit: string;
   readonly atMs: readonly number[];
   readonly series: readonly TimeSeries[];
-  /** The vertical axis reaches at least this. */
+  /** Minimum upper end of the vertical axis. */
   readonly max?: number;
   readonly text: (value: number) => string;
-  /** Name of the newest time, in place of the time itself. */
+  /** Label of the newest time, in place of the time itself. */
   readonly endLabel?: string;
 }
 
@@ -248,7 +248,7 @@ function stacked(series: readonly TimeSeries[]): readonly Stacked[] {
   });
 }
 
-/** 1, 2 or 5 times a power of ten, so that half of it reads well. */
+/** Upper end of the axis: 1, 2 or 5 times a power of ten, so that half of it is a round number too. */
 function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= value) ?? value;

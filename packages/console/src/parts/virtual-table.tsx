@@ -9,14 +9,14 @@ import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 export interface Column<Row> {
   readonly id: string;
   readonly header: string;
-  /** In place of the header's text. */
+  /** Control shown in place of the header's text. */
   readonly headerControl?: ReactNode;
   readonly cell: (row: Row, index: number) => ReactNode;
   /** Alignment, and the widths at which the column is shown; the same for header and cells. */
   readonly className?: string;
-  /** Only for screen readers, where the cells explain themselves. */
+  /** Whether the header is for screen readers only, because the cells explain themselves. */
   readonly isHeaderHidden?: boolean;
-  /** Two lines of text, if one is not enough. */
+  /** Whether the text may take two lines. */
   readonly isWrapping?: boolean;
 }
 
@@ -137,7 +137,7 @@ function useRowKeys(
   rowCount: number,
   scrollTo: (index: number) => void,
 ): (event: KeyboardEvent<HTMLDivElement>) => void {
-  /** The row that is about to get the focus: fast key presses count from there. */
+  /** Index of the row that is about to get the focus: fast key presses count from it. */
   const pending = useRef<number | null>(null);
   return (event) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>("[data-row]");

@@ -22,7 +22,7 @@ function present<T extends object>(search: T): T {
 }
 
 export const colourings = ["team", "state", "workload", "use"] as const;
-/** Holders tell more at a glance than phases: nearly all work runs. */
+/** Default colouring of the map. Teams tell more than phases, because nearly all work runs. */
 export const colouringDefault = "team";
 export type Colouring = (typeof colourings)[number];
 
@@ -75,7 +75,7 @@ export const workloadsSearch = (search: Search): WorkloadsSearch =>
   });
 
 export interface EventsSearch extends QueueSearch {
-  /** A kind of event, or what events are about. */
+  /** A kind of event, or a subject of events. */
   readonly kind?: string | undefined;
   /** The id of a workload. */
   readonly workload?: string | undefined;

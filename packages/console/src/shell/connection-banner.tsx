@@ -1,4 +1,4 @@
-/** Says that nothing on the page is current any more, since when, and what happens now. */
+/** Banner without a connection: states that the page is outdated, since when, and when the console reconnects. */
 import { useSyncExternalStore } from "react";
 import type { ReactElement } from "react";
 import { useSession } from "../connect/session.ts";

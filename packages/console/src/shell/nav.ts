@@ -14,7 +14,7 @@ export interface Place {
     | "/events";
   readonly label: string;
   readonly icon: IconName;
-  /** Pressed after `g`. */
+  /** Key that is pressed after `g`. */
   readonly key: string;
 }
 

@@ -11,7 +11,7 @@ export interface PaletteItem {
   readonly run: () => void;
 }
 
-/** Every word of the query is somewhere in the label or the detail. */
+/** Whether every word of the query occurs in the label or the detail. */
 export function matchesWords(query: string, { label, detail }: Pick<PaletteItem, "label" | "detail">): boolean {
   const text = `${label} ${detail}`.toLowerCase();
   return query

@@ -26,7 +26,7 @@ export function Palette({ isOpen, onClose, onHelp }: PaletteProps): ReactElement
   );
 }
 
-/** Nodes change rarely; their names may be this old. */
+/** Maximum age of the nodes' names in ms: nodes change rarely. */
 const NODES_FRESH_MS = 30_000;
 
 type BodyProps = Omit<PaletteProps, "isOpen">;

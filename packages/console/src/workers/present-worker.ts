@@ -15,7 +15,7 @@ export interface PresentMessage {
 
 function serve({ snapshot: { bytes, nowMs }, calls }: PresentMessage): void {
   const takenMs = performance.now();
-  // Time goes on after the state was fetched, as it does in the control plane.
+  // Time of the forecast: the state's time plus the time since it was fetched.
   const atMs = (): number => nowMs + Math.floor(performance.now() - takenMs);
   serveWorkerClient(calls, { whatIf: async (question) => answerWhatIf(forecastPresentOf(bytes, atMs()), question) });
 }

@@ -12,7 +12,7 @@ import { SchedulesPanel } from "./schedules-panel.tsx";
 import { TimelinePanel } from "./timeline-panel.tsx";
 import { WindowsPanel } from "./windows-panel.tsx";
 
-/** Long interval: usage changes with every start, but windows lie hours ahead. */
+/** Minimum interval between fetches in ms: usage changes with every start, but windows are hours ahead. */
 const EVERY_MS = 2_000;
 
 export function CalendarPage(): ReactElement {

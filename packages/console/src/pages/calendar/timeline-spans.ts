@@ -4,13 +4,16 @@ import type { CalendarItem, ScheduleItem } from "@headroom/protocol";
 export interface TimelineSpan {
   readonly name: string;
   readonly kind: "maintenance" | "reservation" | "schedule";
-  /** In their order, within the range of the timeline. */
+  /** Spans in order of time, within the range of the timeline. */
   readonly spans: readonly { readonly fromMs: number; readonly toMs: number }[];
-  /** The last due time that is known: further runs follow within the range. `null`: none do, or it is no schedule. */
+  /**
+   * The last known due time, if the schedule has further runs within the range; `null`: it has none, or the row is not
+   * a schedule.
+   */
   readonly moreAfterMs: number | null;
 }
 
-/** Due times that a schedule is listed with at most (`nextAtsMs` of the API). */
+/** Maximum number of due times that the API lists for a schedule (`nextAtsMs`). */
 const DUE_KNOWN_MAX = 5;
 
 interface Range {

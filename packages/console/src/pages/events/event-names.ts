@@ -37,7 +37,7 @@ export function eventNames({ events, nodes, newest }: Sources): EventNames {
 interface NamedAttempt {
   readonly workloadId: string;
   readonly number: number | null;
-  /** `null`: not of a batch array, or not known. */
+  /** Index of the task in its array; `null`: not an array, or not known. */
   readonly task: number | null;
 }
 

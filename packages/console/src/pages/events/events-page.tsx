@@ -88,7 +88,10 @@ export function EventsPage(): ReactElement {
 const isFiltered = ({ kind, team, workload, search }: EventsSearch): boolean =>
   (kind ?? team ?? workload ?? search) !== undefined;
 
-/** Subjects first, each with its kinds below: one choice, not two that must agree. */
+/**
+ * Options of one selector: each subject is followed by the kinds of events about it, so that no two selectors have to
+ * agree.
+ */
 const kindGroups = eventSubjects.map((subject) => ({
   label: subject,
   options: [
@@ -153,7 +156,7 @@ function Filters({ names }: { readonly names: EventNames }): ReactElement {
   );
 }
 
-/** More than that are found by the search. */
+/** Maximum number of workloads offered; the search finds further ones. */
 const WORKLOADS_OFFERED_MAX = 200;
 
 function useEventNames(events: readonly EventEnvelope[]): EventNames {
@@ -166,10 +169,10 @@ function useEventNames(events: readonly EventEnvelope[]): EventNames {
   );
 }
 
-/** Events from before the page was opened, so that it is not empty on a quiet fleet. */
+/** Number of events from before the page was opened, so that the page is not empty on a quiet fleet. */
 const PAST = 300;
 
-/** Read at once, on demand. */
+/** Number of older events read at a time, on request. */
 const OLDER = 1_000;
 
 interface RecentEvents {
@@ -179,7 +182,7 @@ interface RecentEvents {
   readonly readOlder: () => void;
 }
 
-/** The newest events: past ones, then those of the page stream. */
+/** The newest events: past events, then events of the live stream. */
 function useRecentEvents(): RecentEvents {
   const { client, feed } = useSession();
   const [past, setPast] = useState<readonly EventEnvelope[] | null>(null);
@@ -251,7 +254,7 @@ function toRows(
 function matches(row: EventRow, { search, kind, team, workload, internal }: EventsSearch): boolean {
   const { event } = row.envelope;
   const { title, subject } = eventTitle(event.kind);
-  // Asking for a kind is asking to see it.
+  // Internal events are hidden unless the user chose their kind.
   if (internal !== true && kind === undefined && isInternalEvent(event)) return false;
   if (kind !== undefined && kind !== event.kind && kind !== subject) return false;
   if (team !== undefined && row.team !== team && row.team?.startsWith(`${team}/`) !== true) return false;

@@ -25,8 +25,8 @@ const BUSY_MILLI_MIN = 50;
 export const CATEGORIES = 12;
 
 /**
- * A team keeps its colour however the fleet changes: the colour follows its place among all team names, not current
- * usage. Leaf teams come first, because work is submitted to them.
+ * Category of each team for its colour. It follows the team's place among all team names, not current usage, so a team
+ * keeps its colour when the fleet changes. Leaf teams come first, because work is submitted to them.
  */
 export function categoryOfTeams(teams: readonly string[]): ReadonlyMap<string, number> {
   const names = [...new Set(teams)].toSorted();
@@ -62,7 +62,7 @@ export function cellsOf(node: Node, categorise: Categorise): CellKind[] {
 
 export type CellsOf = (node: Node) => readonly CellKind[];
 
-/** Cells by what their vendor's tool says, whoever holds them. */
+/** Cells by the utilization that the vendor's tool reports, whether or not work holds them. */
 export function utilizationCells(node: Node, read: NodeReadings | undefined): CellKind[] {
   const cells = new Array<CellKind>(node.acceleratorCount).fill(node.health === "up" ? "unread" : "down");
   if (node.health !== "up") return cells;
@@ -81,7 +81,7 @@ export function readingOf(read: NodeReadings | undefined, index: number): Accele
   return read?.accelerators.find((each) => each.index === index);
 }
 
-/** Holder of an accelerator of the node; `null`: idle. */
+/** The work that holds an accelerator of the node; `null`: idle. */
 export function holderAt(node: Node, accelerator: number): NodeHolder | null {
   for (const holder of node.holders) {
     let isInside = false;

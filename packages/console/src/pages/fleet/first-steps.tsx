@@ -1,4 +1,4 @@
-/** A control plane to which nothing was ever submitted: what to do first, with what is done already marked. */
+/** First steps for a control plane without any workload so far; steps that are done are marked. */
 import type { Fleet, Status, Team } from "@headroom/protocol";
 import { plural } from "@headroom/views";
 import { Link } from "@tanstack/react-router";

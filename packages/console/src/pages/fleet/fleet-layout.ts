@@ -62,7 +62,7 @@ export function layoutFleet(nodes: readonly Node[], width: number): FleetLayout 
   return layout;
 }
 
-/** The box of one node: cells in rows of four, or of eight where nodes are wide. */
+/** The box of one node: cells in rows of four, or of eight if nodes have many accelerators. */
 export function nodeSize(
   { columns, cell, gap }: CellGrid,
   acceleratorCount: number,
@@ -85,7 +85,7 @@ interface NodeGroup {
   readonly nodes: Node[];
 }
 
-/** Pools in the order in which their nodes joined; the domains of each pool likewise. */
+/** Pools in the order in which their nodes joined, and the domains of each pool in the same order. */
 function groupNodes(nodes: readonly Node[]): ReadonlyMap<string, ReadonlyMap<string, NodeGroup>> {
   const pools = new Map<string, Map<string, NodeGroup>>();
   for (const node of nodes) {
@@ -180,7 +180,9 @@ export function nodeAtPoint(
   return null;
 }
 
-/** The node that an arrow key leads to: the nearest in that direction, straight ahead before diagonal. */
+/**
+ * The node that an arrow key selects: the nearest in that direction; nodes straight ahead come before diagonal ones.
+ */
 export function neighbour(
   layout: FleetLayout,
   from: NodeBox,

@@ -25,12 +25,12 @@ interface FleetMapProps {
   readonly nodes: readonly Node[];
   readonly teams: ReadonlyMap<string, number>;
   readonly colouring: Colouring;
-  /** By node; empty until they are there. */
+  /** Readings by node; empty until they are fetched. */
   readonly readings: ReadonlyMap<string, NodeReadings>;
   readonly onOpen: (nodeId: string) => void;
 }
 
-/** Node and accelerator by id, so that the choice survives the next answer of the control plane. */
+/** The selected node and accelerator, by id so that the selection survives the next fetch. */
 interface Cursor {
   readonly nodeId: string;
   readonly accelerator: number | null;

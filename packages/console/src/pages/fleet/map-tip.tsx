@@ -15,7 +15,8 @@ interface MapTipProps {
 const WIDTH = 232;
 
 /**
- * Placed beside the node under the cursor, where there is room. It ignores the pointer, so the cursor passes through.
+ * A tip beside the node under the cursor, on the side with enough room. It ignores the pointer, so the cursor passes
+ * through.
  */
 export function MapTip({ box, layout, holder, accelerator, reading }: MapTipProps): ReactElement {
   const { node } = box;

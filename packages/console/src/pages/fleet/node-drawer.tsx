@@ -17,7 +17,7 @@ import { NodeTelemetryPanel } from "./node-telemetry.tsx";
 import { freeCountOf, nodeStateText, nodeStateTone } from "./cell-colours.ts";
 
 interface NodeDrawerProps {
-  /** Undefined: the drawer is closed. */
+  /** The node; undefined: the drawer is closed. */
   readonly node: Node | undefined;
   readonly onClose: () => void;
 }
@@ -85,7 +85,7 @@ function NodeDetails({ node }: { readonly node: Node }): ReactElement {
   );
 }
 
-/** The pool has another accelerator type than the node is recorded with. */
+/** Notice that the pool now has another accelerator type than the node. */
 function Changing({ node }: { readonly node: Node }): ReactElement {
   const { data: fleet } = useQuery(fleetQuery(useClient()));
   const pool = fleet?.pools.find(({ name }) => name === node.pool);

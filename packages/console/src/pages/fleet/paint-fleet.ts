@@ -45,9 +45,9 @@ export interface FleetPicture {
   readonly layout: FleetLayout;
   readonly cellsOf: CellsOf;
   readonly palette: Palette;
-  /** Under the pointer or the arrow keys. */
+  /** The node under the pointer, or selected by the arrow keys. */
   readonly cursor: NodeBox | null;
-  /** Whether all of its accelerators are marked. */
+  /** The workload whose accelerators are marked. */
   readonly workloadId: string | null;
 }
 
@@ -129,7 +129,7 @@ function colourOf(kind: CellKind, { token, categories }: Palette): string {
   }
 }
 
-/** The busier, the closer to the colour of running work. */
+/** Colour of a utilization step: the busier, the closer to the colour of running work. */
 function utilizationColour(step: number, token: Palette["token"]): string {
   return `color-mix(in oklab, ${token.run} ${Math.round((100 * step) / USE_STEPS)}%, ${token["cell-free"]})`;
 }

@@ -1,4 +1,4 @@
-/** Readings of accelerators as text; `–` stands for what the tool does not say. */
+/** Readings of accelerators as text; `–` stands for a value that the tool does not report. */
 import type { AcceleratorReading, NodeReadings } from "@headroom/protocol";
 import { memoryText, plural } from "@headroom/views";
 
@@ -10,7 +10,7 @@ type Values = Pick<
 export const utilizationText = ({ busyMilli }: Pick<Values, "busyMilli">): string =>
   busyMilli === null ? "–" : `${Math.round(busyMilli / 10)}%`;
 
-/** `61 of 80 GiB`: the unit once where both have it. */
+/** `61 of 80 GiB`: the unit is written once if both amounts have the same. */
 export function memoryUseText({ memoryUsedMib, memoryTotalMib }: Values): string {
   if (memoryUsedMib === null) return "–";
   const used = memoryText(Math.round(memoryUsedMib));
@@ -26,7 +26,7 @@ export const powerText = ({ powerMilliwatts }: Values): string =>
 export const errorsText = ({ errorCount }: Values): string =>
   errorCount === null ? "–" : String(Math.round(errorCount));
 
-/** `97% busy, 61 GiB of 80 GiB, 65 °C, 640 W`: what is known. */
+/** `97% busy, 61 GiB of 80 GiB, 65 °C, 640 W`: values that are not known are left out. */
 export function readingSentence(reading: AcceleratorReading): string {
   const parts = [
     reading.busyMilli === null ? "" : `${utilizationText(reading)} busy`,

@@ -70,7 +70,7 @@ export function PolicyPage(): ReactElement {
   );
 }
 
-/** An active policy that is no preset is listed first. */
+/** The presets, after the active policy if that is not a preset. */
 function withOwn(inForce: Policy, presets: readonly Policy[]): readonly Policy[] {
   return presets.some((preset) => isSamePolicy(preset, inForce)) ? presets : [inForce, ...presets];
 }

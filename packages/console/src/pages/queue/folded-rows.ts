@@ -9,7 +9,7 @@ export interface QueueRow {
   readonly alike: readonly QueueEntry[];
 }
 
-/** Two rows are shown: folding them saves nothing. */
+/** Minimum number of entries folded into one row: folding two rows saves nothing. */
 const FOLDED_MIN = 3;
 
 export function foldedRows(
@@ -41,5 +41,5 @@ function isAlike(left: QueueEntry, right: QueueEntry): boolean {
   );
 }
 
-/** No change of what runs lets it start: it needs more than the fleet has. */
+/** Whether the workload can never start on this fleet: it needs more than the fleet has. */
 export const canNeverStart = ({ reason }: QueueEntry): boolean => reason?.kind === "exceedsFleet";

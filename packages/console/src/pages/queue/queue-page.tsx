@@ -71,7 +71,7 @@ export function QueuePage(): ReactElement {
 
 interface QueueSummaryProps {
   readonly list: PagedList<QueueEntry, QueueAnswer>;
-  /** `null`: no filter is set. */
+  /** Number of entries that match the filter; `null`: no filter is set. */
   readonly shownCount: number | null;
 }
 
@@ -130,7 +130,7 @@ function Filters({ isFolding, onFolding }: FiltersProps): ReactElement {
 interface QueueTableProps {
   readonly list: PagedList<QueueEntry, QueueAnswer>;
   readonly rows: readonly QueueRow[];
-  /** Entries that are folded into other rows. */
+  /** Number of entries that are folded into other rows. */
   readonly hiddenCount: number;
   readonly isFiltered: boolean;
   readonly columns: readonly Column<QueueRow>[];
@@ -291,7 +291,7 @@ const queueColumns = ({ starts, open }: ColumnNeeds): readonly Column<QueueRow>[
 interface ExpectedStartCellProps {
   readonly entry: QueueEntry;
   readonly starts: ReadonlyMap<string, StartEstimate> | null;
-  /** In a line of its own below another value. */
+  /** Whether the text is on a line of its own below another value. */
   readonly isBrief?: boolean;
 }
 
@@ -302,7 +302,7 @@ function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCell
   const estimate = starts?.get(entry.workload.id);
   if (estimate === undefined) return <span className="text-ink-3">{starts === null ? "…" : "–"}</span>;
   if (estimate.p50AtMs === null) return <span className="text-ink-3">beyond forecast</span>;
-  // Forecasts are asked rarely: the expected time passes before the next one.
+  // Forecasts are fetched rarely, so the expected time can pass before the next one.
   if (estimate.p50AtMs <= nowMs) return <span title={estimate.sentence}>any moment</span>;
   if (isBrief) return <>starts {momentText(estimate.p50AtMs, nowMs)}</>;
   return (
@@ -312,10 +312,10 @@ function ExpectedStartCell({ entry, starts, isBrief = false }: ExpectedStartCell
   );
 }
 
-/** Forward runs of the whole fleet: one answer for all rows, asked again rarely. */
+/** Interval between forecasts in ms. A forecast simulates the whole fleet and covers all rows. */
 const FORECAST_EVERY_MS = 60_000;
 const FORECASTS_MAX = 500;
-/** A page that is left at once costs no forecast. */
+/** Delay in ms before the first forecast, so that a page that is left at once causes none. */
 const GLANCE_MS = 1_000;
 
 function unlessLeft(signal: AbortSignal): Promise<void> {
@@ -328,7 +328,7 @@ function unlessLeft(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** `null`: not answered yet. */
+/** Expected starts by workload; `null`: not received yet. */
 function useExpectedStarts(): ReadonlyMap<string, StartEstimate> | null {
   const client = useClient();
   const queryKey = ["expected starts"];

@@ -4,7 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 
 interface FrameProps {
   readonly controls: ReactNode;
-  /** The visible answer belongs to an earlier question. */
+  /** Whether the visible answer belongs to an earlier question. */
   readonly isBusy?: boolean;
   readonly children: ReactNode;
 }

@@ -9,9 +9,9 @@ export interface BreakdownPart {
 
 interface BreakdownProps {
   readonly parts: readonly BreakdownPart[];
-  /** Amount of the bar's full width; default: the sum of the parts. */
+  /** Amount that the bar's full width stands for; default: the sum of the parts. */
   readonly total?: number;
-  /** Omitted if the amounts are shares themselves. */
+  /** Text of an amount; absent if the amounts are shares themselves. */
   readonly text?: (amount: number) => string;
 }
 

@@ -24,7 +24,7 @@ export function amountText(value: number): string {
   const units = ["", "K", "M", "B", "T"];
   let index = 0;
   let scaled = value;
-  // Up to 9,999 the plain figure is as short.
+  // Figures up to 9,999 are as short without a prefix.
   while (Math.abs(scaled) >= (index === 0 ? 10_000 : 1000) && index < units.length - 1) {
     scaled /= 1000;
     index += 1;

@@ -258,7 +258,7 @@ function TrainingAnswer({ report }: { readonly report: TrainingReport }): ReactE
   );
 }
 
-/** Alternatives with less memory or cost, at more time. */
+/** Alternatives that need less memory or cost less, but take longer. */
 function Alternatives({ report }: { readonly report: TrainingReport }): ReactElement {
   return (
     <Panel title="Pareto-optimal plans by time, memory and cost">
@@ -277,7 +277,7 @@ function Alternatives({ report }: { readonly report: TrainingReport }): ReactEle
   );
 }
 
-/** The same batch on fewer and more accelerators, against perfect scaling from the smallest. */
+/** The same batch on fewer and on more accelerators, compared with perfect scaling from the smallest number. */
 function Scaling({ report }: { readonly report: TrainingReport }): ReactElement {
   const { points, wall } = report.scaling;
   const [first] = points;

@@ -4,11 +4,11 @@ import { useEffect, useRef, useState } from "react";
 
 interface Sizing {
   readonly answer: SizingAnswer | undefined;
-  /** The answer belongs to an earlier question. */
+  /** Whether the visible answer belongs to an earlier question. */
   readonly isBusy: boolean;
 }
 
-/** Asks one question at a time; of the questions that arrive meanwhile only the newest is asked next. */
+/** Answers one question at a time; if several arrive meanwhile, only the newest is answered next. */
 class Service {
   readonly #worker = new Worker(new URL("./sizing-worker.ts", import.meta.url), { type: "module" });
   #isBusy = false;

@@ -1,4 +1,4 @@
-/** The forecast of a submission that has not happened, updated while the form is filled in. */
+/** Forecast of a submission before it is sent, updated while the form is filled in. */
 import type { SubmissionForecast, WorkloadSpec } from "@headroom/protocol";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -8,7 +8,7 @@ import { problemText } from "../../format/problem-text.ts";
 import { Panel } from "../../parts/page.tsx";
 import { Badge } from "../../parts/phase-badge.tsx";
 
-/** Nothing is asked while somebody types. */
+/** Time in ms without typing before a forecast is requested. */
 const SETTLED_MS = 700;
 
 function useSettled<T>(value: T): T {
@@ -21,9 +21,9 @@ function useSettled<T>(value: T): T {
 }
 
 interface DryRunProps {
-  /** `null`: the form is not complete, or a field is wrong. */
+  /** The specification; `null`: the form is not complete, or a field is invalid. */
   readonly spec: WorkloadSpec | null;
-  /** Wrong values, one sentence each; empty while only required fields are missing. */
+  /** Invalid values, one sentence each; empty while only required fields are missing. */
   readonly problems: readonly string[];
 }
 
@@ -110,7 +110,7 @@ function Forecast({ forecast }: { readonly forecast: SubmissionForecast }): Reac
   );
 }
 
-/** The sentence above says what can be reclaimed. */
+/** Notices, without the one about reclaim: the sentence above states it. */
 function Notices({ notices = [] }: Pick<SubmissionForecast, "notices">): ReactElement[] {
   return notices
     .filter(({ kind }) => kind !== "reclaimable")

@@ -10,7 +10,7 @@ import { fieldText, withField, withKind, type FieldName, type Manifest } from ".
 interface FormFieldsProps {
   readonly manifest: Manifest;
   readonly errors: Partial<Record<FieldName, string>>;
-  /** Simulated run time; `null`: not in the demo. */
+  /** Simulated run time in minutes; `null`: not in the demo. */
   readonly minutes: string | null;
   readonly onMinutes: (minutes: string) => void;
   readonly onManifest: (manifest: Manifest) => void;
@@ -100,7 +100,7 @@ interface PreemptibleProps {
   readonly onManifest: (manifest: Manifest) => void;
 }
 
-/** A value that is none of these, from the YAML tab, stays selectable. */
+/** A value from the YAML tab that is not an option stays selectable. */
 function Preemptible({ manifest, error, onManifest }: PreemptibleProps): ReactElement {
   const value = fieldText(manifest, "preemptible");
   const isKnown = preemptibleOptions.some((option) => option.value === value);
@@ -128,7 +128,7 @@ interface ChoicesProps {
   readonly onManifest: (manifest: Manifest) => void;
 }
 
-/** The teams that there are; a value that is not among them stays selectable. */
+/** The existing teams. A value that is not an existing team stays selectable. */
 function Team({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   const { data: teams } = useQuery(teamsQuery(useClient()));
   const value = fieldText(manifest, "team");
@@ -147,12 +147,12 @@ function Team({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   );
 }
 
-/** Offers the types of the fleet and takes any other, which the workload may wait for. */
+/** Offers the accelerator types of the fleet. Any other type can be entered: the workload then waits for it. */
 function AcceleratorTypes({ manifest, errors, onManifest }: ChoicesProps): ReactElement {
   const { data: fleet } = useQuery(fleetQuery(useClient()));
   const inManifest = fieldText(manifest, "acceleratorType");
   const [typed, setTyped] = useState(inManifest);
-  // A comma at the end is not in the manifest yet.
+  // A trailing comma is not in the manifest yet.
   const isCurrent = fieldText(withField(manifest, "acceleratorType", typed), "acceleratorType") === inManifest;
   return (
     <div className="flex flex-col gap-1.5 sm:col-span-2">

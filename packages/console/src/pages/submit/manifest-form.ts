@@ -1,4 +1,4 @@
-/** The form of a new workload as a view of its manifest: every field reads and writes one key, other keys stay. */
+/** The form of a new workload as a view of its manifest: every field reads and writes one key; other keys are kept. */
 import { readDocument, type WorkloadSpec } from "@headroom/protocol";
 import { DURATION_VARIABLE } from "../../demo/demo-variable.ts";
 
@@ -41,7 +41,7 @@ export function fieldText(manifest: Manifest, field: FieldName): string {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }
 
-/** Whole numbers and booleans are written as such, so that the YAML reads as a person would write it. */
+/** Whole numbers and booleans are written without quotes, as in hand-written YAML. */
 function valueOf(text: string): unknown {
   if (/^-?\d{1,9}$/.test(text)) return Number(text);
   return text === "true" ? true : text === "false" ? false : text;
@@ -49,7 +49,7 @@ function valueOf(text: string): unknown {
 
 const textFields: ReadonlySet<FieldName> = new Set(["name", "run", "team", "dir", "checkpointDir"]);
 
-/** Accelerator types are comma-separated in the form. One name is written as such, several as a list. */
+/** Accelerator types are separated by commas in the form. A single type is written as a name, several as a list. */
 function typesIn(text: string): string | readonly string[] {
   const names = text
     .split(",")
@@ -63,10 +63,10 @@ function writtenValue(field: FieldName, text: string): unknown {
   return field === "acceleratorType" ? typesIn(text) : valueOf(text.trim());
 }
 
-/** Every workload has them. */
+/** Whether every workload has the field. */
 const isRequired = (field: FieldName): boolean => field === "name" || field === "run";
 
-/** The manifest with another value of a field; empty text takes the key away, except where every workload has it. */
+/** The manifest with another value of a field. Empty text removes the key, unless every workload has it. */
 export function withField(manifest: Manifest, field: FieldName, text: string): Manifest {
   const [outer, inner] = fieldPaths[field] as readonly [string, string?];
   const value = writtenValue(field, text);
@@ -90,13 +90,13 @@ export type ManifestReading =
   | { readonly kind: "ready"; readonly spec: WorkloadSpec }
   | {
       readonly kind: "wrong";
-      /** By field of the form. */
+      /** Messages by field of the form. */
       readonly errors: Partial<Record<FieldName, string>>;
-      /** About keys that the form does not show, with their path. */
+      /** Messages about keys that the form does not show, with their paths. */
       readonly others: readonly string[];
     };
 
-/** `simulatedMinutes`: how long the demo plays it. */
+/** `simulatedMinutes`: run time in the demo. */
 export function readManifest(manifest: Manifest, simulatedMinutes: string | null): ManifestReading {
   const reading = readDocument(simulatedMinutes === null ? manifest : simulated(manifest, simulatedMinutes));
   if (reading.ok) {

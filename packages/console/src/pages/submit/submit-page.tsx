@@ -121,7 +121,7 @@ function NewWorkload({ start }: { readonly start: Manifest }): ReactElement {
   );
 }
 
-/** Without required fields that are still empty. */
+/** Problems without those of required fields that are still empty. */
 const wrongValues = (reading: Extract<ReturnType<typeof readManifest>, { kind: "wrong" }>): readonly string[] =>
   allProblems(reading).filter((problem) => !problem.endsWith(": is required"));
 

@@ -1,4 +1,4 @@
-/** The manifest as YAML, edited as text: the form follows as long as the text is a mapping. */
+/** The manifest as YAML text. The form shows the text's values as long as the text is a mapping. */
 import { useState } from "react";
 import type { ReactElement } from "react";
 import { parse, stringify } from "yaml";
@@ -43,7 +43,7 @@ export function YamlEditor({ manifest, onManifest }: YamlEditorProps): ReactElem
   );
 }
 
-/** The mapping, or what keeps the text from being one. */
+/** The mapping, or the reason why the text is not a mapping. */
 function mappingIn(text: string): Manifest | string {
   try {
     const value: unknown = parse(text);

@@ -1,4 +1,4 @@
-/** A team's budget: usage, expected exhaustion, and the action then. */
+/** A team's budget: usage, the time at which it will be used up, and the action then. */
 import type { Team } from "@headroom/protocol";
 import { budgetAsOf, budgetBounds, budgetPaces, budgetAmountText, isUsedUp, leftText, whenOver } from "@headroom/views";
 import type { BudgetBound, BudgetPace } from "@headroom/views";
@@ -86,7 +86,7 @@ function Pace({ pace: { basis, pace, usedUpAtMs, percentAtRenewal } }: { readonl
   );
 }
 
-/** Above the tree, because a team over its budget may be deep in it. */
+/** Notice above the tree, because a team that exceeds its budget may be deep in it. */
 export function BudgetNotice({ teams }: { readonly teams: readonly Team[] }): ReactElement | null {
   const over = teams.filter(isUsedUp);
   if (over.length === 0) return null;

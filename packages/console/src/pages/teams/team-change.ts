@@ -1,4 +1,4 @@
-/** The fields of a team as text, back to a specification, and the difference between two specifications in words. */
+/** Converts a team to form fields and back, and describes the difference between two specifications. */
 import type { ApplyRequestInput, Team } from "@headroom/protocol";
 import { amountText } from "@headroom/views";
 
@@ -56,7 +56,7 @@ export function fieldsOf(team: Team | null, types: readonly string[]): TeamField
 
 const numberText = (value: number | undefined): string => (value === undefined ? "" : String(value));
 
-/** The team with the fields of the form; what the form does not show stays. */
+/** The team with the values of the form; settings that the form does not show are kept. */
 export function withFields(team: Team | null, fields: TeamFields): TeamInput {
   const name = fields.name.trim();
   const slash = name.lastIndexOf("/");
@@ -87,7 +87,7 @@ export function withFields(team: Team | null, fields: TeamFields): TeamInput {
 const amountsOf = (entries: readonly (readonly [string, string])[]): Record<string, number> =>
   Object.fromEntries(entries.flatMap(([resource, text]) => (text.trim() === "" ? [] : [[resource, Number(text)]])));
 
-/** The first field that is no number, in words; `null`: all are. */
+/** A sentence about the first field that is not a number; `null`: all are numbers. */
 export function faultIn({ quotas, weight, gpuHours, dollars, name }: TeamFields): string | null {
   if (name.trim() === "") return "Name: a team needs a name.";
   const named = [
@@ -109,7 +109,7 @@ export interface FieldChange {
   readonly after: string;
 }
 
-/** The fields that differ. */
+/** The fields that differ, as text. */
 export function changesBetween(before: TeamInput | null, after: TeamInput): readonly FieldChange[] {
   const [old, now] = [linesOf(before), linesOf(after)];
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((name): FieldChange[] => {

@@ -62,7 +62,7 @@ export function TeamsPage(): ReactElement {
   );
 }
 
-/** The fleet's amount of every resource: the length of the bars. */
+/** The fleet's amount of every resource, which is the length of the bars. */
 function useFleetTotals(): ReadonlyMap<string, number> {
   const client = useClient();
   const { data: fleet } = useQuery(fleetQuery(client));
@@ -136,7 +136,7 @@ function TeamTable({ rows, totals, onEdit }: TeamTableProps): ReactElement {
   );
 }
 
-/** All types together say nothing that one type alone does not, unless a quota is set on them. */
+/** Resources to show. The row of all types together is left out if the team has one type and no quota on the total. */
 function shownUses(team: Team): readonly ResourceUse[] {
   const uses = resourceUses(team);
   const types = uses.filter(({ resource }) => resource !== "accelerators" && resourceForm(resource) === undefined);
@@ -186,7 +186,7 @@ interface AmountProps {
   readonly isStrong?: boolean;
 }
 
-/** On a narrow screen only what is held: the bar and its description have the rest. */
+/** Amounts for narrow screens: usage only; the bar and its description show the rest. */
 function Amount({ use, amount, name, isStrong = false }: AmountProps): ReactElement {
   const isFull = isStrong && use.limit !== null && use.held >= use.limit;
   return (

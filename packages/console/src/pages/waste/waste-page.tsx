@@ -43,7 +43,7 @@ export function WastePage(): ReactElement {
   );
 }
 
-/** Nothing found says little while nothing reports: the two must not look alike. */
+/** Empty list. It distinguishes "nothing is idle" from "no work reports its utilization". */
 function NothingFound({ list: { toldCount, runningCount } }: { readonly list: WasteList }): ReactElement {
   if (runningCount === 0) {
     return (
@@ -81,7 +81,7 @@ const words: Readonly<Record<WasteList["items"][number]["kind"], string>> = {
   walltimeTooLong: "Walltime",
 };
 
-/** On a phone the finding stands below the name. */
+/** On a phone the finding is below the name. */
 const columns = [
   { title: "Workload", className: "" },
   { title: "Team", className: "hidden md:table-cell" },

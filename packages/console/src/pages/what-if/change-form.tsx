@@ -10,14 +10,14 @@ import { domainsOf, fieldNumber, usableCount, type AddedPool, type Change, type 
 interface ChangeFormProps {
   readonly change: Change;
   readonly onChange: (change: Change) => void;
-  /** `null`: nodes cannot be changed here. */
+  /** The fleet's nodes; `null`: nodes cannot be changed here. */
   readonly nodes: readonly Node[] | null;
   readonly fleet: Fleet;
   readonly teams: readonly Team[];
   readonly presets: readonly Policy[];
   readonly inForce: string;
   readonly children: ReactNode;
-  /** A site, switch or rack was chosen to be lost. */
+  /** Called when the user selects a site, switch or rack to be lost. */
   readonly onLose?: (domain: string | null) => void;
 }
 
@@ -124,7 +124,7 @@ interface NewPoolFieldsProps {
   readonly onPool: (pool: AddedPool) => void;
 }
 
-/** A pool of any accelerator type, also one that the fleet does not have. */
+/** Fields of an additional pool; its accelerator type need not exist in the fleet. */
 function NewPoolFields({ sites, pool, onPool }: NewPoolFieldsProps): ReactElement {
   const known = pool ?? { site: sites[0] ?? "", acceleratorType: "", nodes: 0, acceleratorsPerNode: 8 };
   return (
@@ -261,7 +261,7 @@ interface TeamFiguresProps {
   readonly onRemove: () => void;
 }
 
-/** Above any real fleet, and low enough for exact sums. */
+/** Maximum amount: above any real fleet, and low enough for exact sums. */
 const AMOUNT_MAX = 1_000_000;
 
 function TeamFigures({ team, types, change, onChange, onRemove }: TeamFiguresProps): ReactElement {

@@ -16,15 +16,15 @@ export interface AddedPool {
 }
 
 export interface Change {
-  /** A domain that is lost: of the fabric as `site / spine / leaf`, by a label as `rack = r7`; `null`: none. */
+  /** The domain that is lost: a fabric domain as `site / spine / leaf`, or a label as `rack = r7`; `null`: none. */
   readonly lost: string | null;
-  /** A pool that does not exist; absent: none. */
+  /** An additional pool; absent: none. */
   readonly pool?: AddedPool;
   /** Difference by pool; negative: nodes are removed. */
   readonly nodes: Readonly<Record<string, number>>;
-  /** By name; `null` removes a guarantee or a limit. */
+  /** Changes by team name; a `null` value removes a guarantee or a limit. */
   readonly teams: Readonly<Record<string, TeamChange>>;
-  /** A preset; `null`: the active policy. */
+  /** Name of a preset; `null`: the active policy. */
   readonly policy: string | null;
 }
 
@@ -37,11 +37,11 @@ export const isChange = ({ lost, pool, nodes, teams, policy }: Change): boolean 
   Object.keys(teams).length > 0 ||
   Object.values(nodes).some((count) => count !== 0);
 
-/** Without nodes or accelerators it is still being filled in. */
+/** Whether the pool is complete: without nodes or accelerators the user is still filling it in. */
 const isWhole = (pool: AddedPool | undefined): pool is AddedPool =>
   pool !== undefined && pool.acceleratorType.trim() !== "" && pool.nodes > 0 && pool.acceleratorsPerNode > 0;
 
-/** As the question states it. */
+/** Additional pools in the form of the API. */
 export function addedPools({ pool }: Change, pools: readonly string[]): NonNullable<WhatIfQuestionInput["addPools"]> {
   if (!isWhole(pool)) return [];
   const acceleratorType = pool.acceleratorType.trim();
@@ -84,7 +84,7 @@ function nodesIn(nodes: readonly Node[], domain: string): readonly Node[] {
   });
 }
 
-/** The last nodes of a pool are removed first. */
+/** Node changes by pool; removals take the last nodes first. */
 export function nodeChanges(
   { nodes: wanted, lost }: Change,
   nodes: readonly Node[],

@@ -1,10 +1,10 @@
-/** Evenly spaced samples as charts whose common range ends where nothing changes any more. */
+/** Evenly spaced samples as charts whose common time range ends soon after the last change. */
 import type { TimeSeries } from "../../parts/time-chart.tsx";
 
 interface ChartRange {
   readonly fromMs: number;
   readonly toMs: number;
-  /** The charts reach at least this far, such as to the last start that moves; default: `fromMs`. */
+  /** Minimum end of the time range, such as the last start that the change moves; default: `fromMs`. */
   readonly leastUntilMs?: number;
 }
 
@@ -13,10 +13,10 @@ interface FittedChart {
   readonly series: readonly TimeSeries[];
 }
 
-/** A flat end says nothing; a twelfth of the range behind the last change shows that it is flat. */
+/** The range ends a twelfth of its length after the last change, enough to show that the values stay the same. */
 const TAIL_SHARE = 12;
 
-/** All of them end at the same time, so that they can be read one below the other. */
+/** Charts with a common end, so that they can be compared one below the other. */
 export function fittedCharts(
   charts: readonly (readonly TimeSeries[])[],
   { fromMs, toMs, leastUntilMs = fromMs }: ChartRange,

@@ -41,7 +41,7 @@ export function NextHours({ change, onChange, ...situation }: Situation): ReactE
       return service.ask(question);
     },
   });
-  /** The loss of a domain is a question of its own: it is answered at once. */
+  /** The loss of a domain is computed at once and without the other changes. */
   const lose = (lost: string | null): void => {
     const next = { ...change, lost };
     onChange(next);
@@ -145,14 +145,14 @@ function Timelines({ answer, elsewhere }: PlacedAnswer): ReactElement {
   );
 }
 
-/** The last start within the forecast that the change moves; the beginning where none is. */
+/** The last start within the forecast that the change moves; without one, the beginning of the forecast. */
 function lastMovedStartMs({ moved, fromMs, horizonMs }: WhatIfAnswer): number {
   const starts = moved.flatMap(({ presentLastAtMs, changedLastAtMs }) => [presentLastAtMs, changedLastAtMs]);
   const within = starts.filter((atMs) => atMs !== null && atMs <= fromMs + horizonMs);
   return within.reduce<number>((last, atMs) => Math.max(last, atMs ?? fromMs), fromMs);
 }
 
-/** The result in one look: which teams the change helps, which it harms, and by how much. */
+/** The result in short: teams that the change helps, teams that it harms, and by how much. */
 function GainsAndLosses({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   const teams = teamOutcomes(answer);
   return (
@@ -186,7 +186,7 @@ function Outcome({ title, teams, none }: OutcomeProps): ReactElement {
 
 const amount = (value: number): string => grouped(Math.round(value));
 
-/** Mean accelerators in use, by team. */
+/** Mean number of accelerators in use, by team. */
 function TeamShares({ answer }: { readonly answer: WhatIfAnswer }): ReactElement {
   return (
     <Panel title="By team">

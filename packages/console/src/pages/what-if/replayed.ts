@@ -1,4 +1,4 @@
-/** A replay from its start to its report. */
+/** Runs a replay from its request to its report. */
 import type { HeadroomClient, ReplayQuestionInput, ReplayReport } from "@headroom/protocol";
 
 const LOOK_EVERY_MS = 300;

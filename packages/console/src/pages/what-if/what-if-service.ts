@@ -8,14 +8,17 @@ import { memoryText } from "@headroom/views";
 import type { Session } from "../../connect/session.ts";
 import type { PresentMessage } from "../../workers/present-worker.ts";
 
-/** Every question restores the state and simulates it twice: a larger state takes seconds and hundreds of MiB. */
+/**
+ * Maximum size of a fetched state. Every question restores the state and simulates it twice, which with a larger state
+ * takes seconds and hundreds of MiB.
+ */
 const STATE_BYTES_MAX = 64 * 1_048_576;
-/** The fetched state is reused for this time, so that a following question is answered at once. */
+/** Time in ms for which a fetched state is reused, so that a following question is answered quickly. */
 const STATE_KEPT_MS = 30_000;
 
 export interface PlacedAnswer {
   readonly answer: WhatIfAnswer;
-  /** Why the control plane computed it; `null`: this browser did. */
+  /** Reason why the control plane computed the answer; `null`: this browser computed it. */
   readonly elsewhere: string | null;
 }
 
@@ -51,7 +54,7 @@ export class WhatIfService {
     this.#taken = null;
   }
 
-  /** `null`: the state is too large. */
+  /** The fetched state; `null`: it is too large. */
   async #present(): Promise<Taken | null> {
     if (this.#taken !== null && this.#isRecent(this.#taken)) return this.#taken;
     try {
@@ -90,7 +93,10 @@ export class WhatIfService {
     return worker;
   }
 
-  /** `null`: the worker failed. A refused question would be refused by the control plane too. */
+  /**
+   * The answer of the worker; `null`: the worker failed. A question that the worker refuses would be refused by the
+   * control plane too.
+   */
   async #played({ client }: Taken, question: WhatIfQuestionInput): Promise<WhatIfAnswer | null> {
     try {
       return await Promise.race([client.whatIf(question), this.#broken.promise]);

@@ -18,7 +18,7 @@ interface AttemptsPanelProps {
   readonly checkpoints: readonly CheckpointMark[];
 }
 
-/** More would push the logs out of sight. */
+/** Number of attempts shown at first: more would push the logs out of sight. */
 const SHOWN_FIRST = 8;
 
 export function AttemptsPanel({ workload, checkpoints }: AttemptsPanelProps): ReactElement {

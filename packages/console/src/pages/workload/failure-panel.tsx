@@ -1,4 +1,4 @@
-/** The failed attempt first: how its worker ended, and the last lines it wrote. */
+/** The failed attempt, shown first: how its worker ended, and the last lines of its log. */
 import type { Attempt, LogChunk, Workload } from "@headroom/protocol";
 import { exitSentence } from "@headroom/views";
 import { useQuery } from "@tanstack/react-query";

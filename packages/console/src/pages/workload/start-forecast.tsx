@@ -12,8 +12,8 @@ import { Loading } from "../../parts/states.tsx";
 import { Moment } from "../../parts/time-text.tsx";
 
 /**
- * The expected start at once, and on request the changes that would start it now: each of those is tried on a fork, which
- * takes seconds on a large fleet.
+ * Shows the expected start at once. Changes that would start the workload now are computed on request: each is tried on
+ * a fork, which takes seconds on a large fleet.
  */
 export function StartForecast({ workloadId }: { readonly workloadId: string }): ReactElement {
   const client = useClient();
@@ -58,7 +58,7 @@ interface PartProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** Either part can fail without the other, such as an estimate that takes too long. */
+/** One part of the forecast. Either part can fail without the other, such as an estimate that takes too long. */
 function Part<Answer>({ title, query, children }: PartProps<Answer>): ReactElement {
   return (
     <section aria-label={title}>

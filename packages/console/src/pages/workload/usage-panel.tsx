@@ -33,7 +33,10 @@ function useCoresUsed(data: WorkloadUsage | undefined): (key: string, cpuMs: num
 const processTitles = ["Worker", "Node", "Cores used", "Processor time", "Memory", "Peak"];
 const acceleratorTitles = ["Accelerators busy", "Accelerator memory", "Temperature", "Power", "Errors"];
 
-/** The accelerators of one worker together: mean use, fullest memory, hottest, and the sums of power and errors. */
+/**
+ * Readings of one worker's accelerators together: mean utilization, fullest memory, highest temperature, and the sums
+ * of power and errors.
+ */
 function ReadingCells({ accelerators }: { readonly accelerators: readonly AcceleratorReading[] }): ReactElement {
   const cells = [
     meanText(accelerators.map(({ busyMilli }) => busyMilli)),

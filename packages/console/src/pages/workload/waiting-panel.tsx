@@ -13,8 +13,8 @@ import { StartForecast } from "./start-forecast.tsx";
 type Blocked = Verdict & { readonly kind: "blocked" };
 
 /**
- * Why it waits: every reason in numbers, the dominant one first, when it is checked again, and the expected start on
- * request.
+ * Why the workload waits: every reason in numbers, the dominant one first; when it is checked again; and the expected
+ * start on request.
  */
 export function WaitingPanel({ workloadId }: { readonly workloadId: string }): ReactElement | null {
   const query = verdictQuery(useClient(), workloadId);

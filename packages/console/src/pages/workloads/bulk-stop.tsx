@@ -45,7 +45,7 @@ export function BulkStop({
   const queryClient = useQueryClient();
   const [isAsking, setIsAsking] = useState(false);
   const stop = useMutation({
-    // One after the other: a refusal of one must not hide what happened to the others.
+    // Stops one workload after the other: a refusal must not hide the results of the other workloads.
     mutationFn: async (ids: readonly string[]) => {
       const outcomes: boolean[] = [];
       for (const id of ids)

@@ -100,7 +100,7 @@ interface TextFilterProps {
   readonly onValue: (value: string | undefined) => void;
 }
 
-/** An exact name, so it applies on Enter or when the field is left, not with every letter. */
+/** A filter for an exact name. It applies on Enter or when the field loses focus, not with every letter. */
 function TextFilter({ label, value, onValue }: TextFilterProps): ReactElement {
   const take = (text: string): void => onValue(text.trim() === "" ? undefined : text.trim());
   return (

@@ -14,7 +14,7 @@ interface MetricChartProps {
 }
 
 const HEIGHT = 220;
-/** Up to this number, reports are drawn as points: a line would suggest values between them. */
+/** Maximum number of reports drawn as points: a line would suggest values between them. */
 const FEW_POINTS = 40;
 
 export function MetricChart({ metric, steps, values, width }: MetricChartProps): ReactElement {
@@ -22,7 +22,7 @@ export function MetricChart({ metric, steps, values, width }: MetricChartProps):
   const chart = useRef<UPlot>(null);
   const theme = useThemeName();
   const data = useRef<UPlot.AlignedData>([[], []]);
-  // Before the effect that draws, so that a new chart starts with the newest data.
+  // Runs before the effect that draws, so that a new chart starts with the newest data.
   useEffect(() => {
     data.current = [[...steps], [...values]];
     chart.current?.setData(data.current);
@@ -80,7 +80,7 @@ function optionsFor(host: Element, metric: string, width: number): UPlot.Options
   };
 }
 
-/** The value under the pointer, in the corner of the plot instead of a legend below it. */
+/** Shows the value under the pointer in the corner of the plot, instead of a legend below. */
 function showReading(plot: UPlot): void {
   const { idx } = plot.cursor;
   const [steps, values] = plot.data;

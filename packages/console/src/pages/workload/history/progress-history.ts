@@ -26,10 +26,10 @@ export interface History {
 export const emptyHistory: History = { checkpoints: [], story: [] };
 
 const CHECKPOINTS_MAX = 500;
-/** An array of many tasks has a long history: only the newest part is kept. */
+/** Maximum number of lines of the history: an array of many tasks has a long one, so only the newest part is kept. */
 const STORY_MAX = 500;
 
-/** Finds out which attempts belong to the workload while it reads. */
+/** Adds a batch of events. Attempts of the workload are recognised from the events themselves. */
 export function extend(history: History, batch: readonly EventEnvelope[], told: Story): History {
   const checkpoints: CheckpointMark[] = [];
   const story: StoryLine[] = [];

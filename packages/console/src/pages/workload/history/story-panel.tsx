@@ -8,7 +8,7 @@ import { Panel } from "../../../parts/page.tsx";
 import { Moment } from "../../../parts/time-text.tsx";
 import type { WorkloadHistory } from "./use-history.ts";
 
-/** More would push the logs out of sight. */
+/** Number of lines shown at first: more would push the logs out of sight. */
 const SHOWN_FIRST = 8;
 
 export function StoryPanel({ history }: { readonly history: WorkloadHistory }): ReactElement {
@@ -52,7 +52,7 @@ function Line({ line }: { readonly line: StoryLine }): ReactElement {
 
 const TEAM_SHARES_SHOWN = 12;
 
-/** Recorded shares of both teams, as parts of their entitlements, without and with the plan. */
+/** Recorded shares of both teams, relative to their entitlements, without and with the eviction plan. */
 function TeamShares({ plan }: { readonly plan: EvictionPlan }): ReactElement | null {
   const rows = teamSharesOf(plan);
   if (rows.length === 0) return null;

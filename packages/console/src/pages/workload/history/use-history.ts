@@ -7,12 +7,12 @@ import { useProgress, type ReportedProgress } from "./use-progress.ts";
 
 interface EventHistory extends History {
   readonly isLoading: boolean;
-  /** The history is cut at its beginning. */
+  /** Whether older lines of the history were dropped. */
   readonly isCut: boolean;
 }
 
 export interface WorkloadHistory extends EventHistory {
-  /** Reports of its attempts, oldest first. */
+  /** Reports of the workload's attempts, oldest first. */
   readonly points: readonly ProgressPoint[];
   /** Attempts with lines in their progress file that are not reports. */
   readonly rejected: ReportedProgress["rejected"];
@@ -20,7 +20,7 @@ export interface WorkloadHistory extends EventHistory {
 
 const nothingYet: EventHistory = { ...emptyHistory, isLoading: true, isCut: false };
 
-/** Events between two updates of the screen while the past is read. */
+/** Number of past events read between two updates of the screen. */
 const BATCH = 2_000;
 
 /** Reads a workload's past events, then follows new ones. Restarts only for another workload. */
@@ -28,7 +28,7 @@ export function useHistory(workload: Workload): WorkloadHistory {
   const { client, feed } = useSession();
   const [history, setHistory] = useState<EventHistory>(nothingYet);
   const { id, submittedAtMs } = workload;
-  // Known attempts and, from their placements, future ones.
+  // Attempts known at the start; later ones are added from their placement events.
   const [story] = useState(() => new Story(id));
   for (const attempt of workload.attempts) story.learn(attempt);
 
@@ -66,7 +66,8 @@ export function useHistory(workload: Workload): WorkloadHistory {
       setHistory((now) => ({ ...now, isLoading: false, isCut }));
     };
     read().catch(() => {
-      // Aborted, or the control plane is unreachable, which the page shows elsewhere: live events are still shown.
+      // The request was aborted, or the control plane cannot be reached, which the page shows elsewhere. Live events
+      // are still shown.
       isCaughtUp = true;
       if (!abort.signal.aborted) setHistory((now) => ({ ...now, isLoading: false, isCut: true }));
     });

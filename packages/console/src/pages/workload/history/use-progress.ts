@@ -4,7 +4,7 @@ import { useSession } from "../../../connect/session.ts";
 import { REPORTS_POLL_MS } from "../../../live/use-live-query.ts";
 import type { ProgressPoint } from "./progress-history.ts";
 
-/** Attempts whose reports are drawn; of an array with more tasks the first ones. */
+/** Maximum number of attempts whose reports are drawn; of an array with more tasks, the first ones. */
 const ATTEMPTS_MAX = 100;
 
 export interface ReportedProgress {
@@ -15,7 +15,7 @@ export interface ReportedProgress {
 
 const nothingYet: ReportedProgress = { points: [], rejected: [] };
 
-/** Reads the reports of a workload's attempts, and while it runs, again the newest page of them. */
+/** Reads the reports of a workload's attempts. While the workload runs, their newest page is read again. */
 export function useProgress({ id, phase }: Workload): ReportedProgress {
   const { client } = useSession();
   const [reported, setReported] = useState(nothingYet);
@@ -28,7 +28,8 @@ export function useProgress({ id, phase }: Workload): ReportedProgress {
       const read = await reader.read(abort.signal);
       if (!abort.signal.aborted) setReported(read);
     };
-    // Aborted, or the control plane is away, which the page says elsewhere: the next turn reads again.
+    // The request was aborted, or the control plane cannot be reached, which the page shows elsewhere. The next turn
+    // reads again.
     const turn = (): void => void read().catch(() => undefined);
     turn();
     const timer = isRunning ? setInterval(turn, REPORTS_POLL_MS) : undefined;
@@ -40,7 +41,7 @@ export function useProgress({ id, phase }: Workload): ReportedProgress {
   return reported;
 }
 
-/** Pages that have a next one are complete: attempts that come later stand behind them. */
+/** Reads pages of reports. A page with a next page is complete, because later attempts are appended. */
 class ProgressReader {
   readonly #client: HeadroomClient;
   readonly #id: string;

@@ -67,7 +67,7 @@ export function markMatches(spans: readonly LogSpan[], search: string): readonly
     const cuts = [...new Set([start, ...edges.filter((edge) => edge > start && edge < end), end])];
     for (let index = 0; index + 1 < cuts.length; index++) {
       const [from = 0, to = 0] = [cuts[index], cuts[index + 1]];
-      // An odd number of edges at or before its start: the piece lies within a match.
+      // The piece lies within a match if an odd number of match edges is at or before its start.
       const isMatch = edges.filter((edge) => edge <= from).length % 2 === 1;
       marked.push({ ...span, text: span.text.slice(from - start, to - start), isMatch });
     }

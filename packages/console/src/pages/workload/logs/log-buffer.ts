@@ -11,13 +11,13 @@ export interface LogLine {
   readonly worker: number;
   readonly stream: "stdout" | "stderr";
   readonly attemptId: string;
-  /** Includes escape sequences. */
+  /** The line including escape sequences. */
   readonly raw: string;
 }
 
-/** A browser searches 20,000 lines without a pause; they take a few MiB. */
+/** Maximum number of lines kept: a browser searches 20,000 lines without a pause; they take a few MiB. */
 export const LINES_MAX = 20_000;
-/** A longer line, such as a printed tensor, is cut. */
+/** Maximum number of characters of a line; a longer line, such as a printed tensor, is cut. */
 export const LINE_CHARS_MAX = 4_000;
 
 export class LogBuffer {
@@ -45,7 +45,7 @@ export class LogBuffer {
     if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-LINES_MAX);
   }
 
-  /** Text after the last line end: a prompt, or an incomplete line. */
+  /** Completes the text after the last line end: a prompt, or an incomplete line. */
   finish(): void {
     const added: LogLine[] = [];
     for (const [key, text] of this.#partial) {

@@ -16,9 +16,9 @@ export interface LogState {
 
 const nothing: LogState = { lines: [], droppedCount: 0, longestChars: 0, phase: "connecting", detail: "" };
 
-/** Older lines are in the files; `headroom logs` prints them. */
+/** Number of past lines read at first. Older lines are in the files; `headroom logs` prints them. */
 const TAIL_LINES = 5_000;
-/** Chunks within this time share one screen update. */
+/** Time in ms in which chunks share one screen update. */
 const FLUSH_MS = 100;
 const RETRY_MS = 3_000;
 
