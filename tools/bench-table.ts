@@ -5,7 +5,10 @@ type Json = Readonly<Record<string, unknown>>;
 const isMapping = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The JSON values of a program's output, in order: one a line, or one over several lines. Text between them is dropped. */
+/**
+ * The JSON values in a program's output, in order. A value may take one line or several. Text between values is
+ * dropped.
+ */
 export function recordsIn(output: string): readonly Json[] {
   const records: Json[] = [];
   let pending = "";
@@ -45,7 +48,7 @@ const listsIn = (record: Json): [string, readonly Json[]][] =>
     return Array.isArray(value) && value.some(isMapping) ? [[name, value.filter(isMapping)]] : [];
   });
 
-/** `widthMax`: wider tables stand on their side, a field a line. */
+/** `widthMax`: wider tables are printed with one field per line. */
 export function benchText(records: readonly Json[], widthMax: number): string {
   const runs: { readonly names: string; readonly rows: [string, string][][] }[] = [];
   const blocks: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [FILTER] [ARGUMENTS]`: runs every `*.bench.ts` (a program that prints what it measured as JSON) one after the other,
- * each in a process of its own, so that no measurement feels the heap of the one before. Prints tables; with `--json` the JSON.
+ * `npm run bench [FILTER] [ARGUMENTS]`: runs every `*.bench.ts` (a program that prints its measurements as JSON) one
+ * after the other, each in its own process, so that no measurement is affected by the heap of another. Prints tables;
+ * with `--json` the JSON.
  */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -22,7 +23,7 @@ if (files.length === 0) {
 }
 for (const file of files) {
   process.stderr.write(`--- ${file}\n`);
-  // Some collect what making a fleet left behind before they measure.
+  // Some benchmarks collect garbage after they built a fleet, before they measure.
   const { status, stdout } = spawnSync(process.execPath, ["--expose-gc", file, ...args], {
     cwd: root,
     stdio: ["inherit", isJson ? "inherit" : "pipe", "inherit"],
@@ -31,7 +32,7 @@ for (const file of files) {
   });
   if (!isJson) {
     const text = benchText(recordsIn(stdout), process.stdout.columns ?? WIDTH_DEFAULT);
-    // Programs that print no JSON print text.
+    // The output of a program without JSON is printed unchanged.
     process.stdout.write(`${text === "" ? stdout : text}\n`);
   }
   if (status !== 0) process.exitCode = 1;

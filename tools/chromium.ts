@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-/** Where Debian, Ubuntu, Chrome's own packages and macOS put the browser. HEADROOM_CHROMIUM overrides them all. */
+/**
+ * Paths at which Debian, Ubuntu, Chrome's own packages and macOS install the browser. HEADROOM_CHROMIUM overrides all
+ * of them.
+ */
 const usualPaths = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -9,13 +12,13 @@ const usualPaths = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
-/** The path of a Chromium to hand to Playwright as `executablePath`, or undefined where the machine has none. */
+/** Path of a Chromium for Playwright's `executablePath`, or undefined if the machine has none. */
 export function findChromium(): string | undefined {
   const chosen = process.env["HEADROOM_CHROMIUM"];
   return [...(chosen === undefined ? [] : [chosen]), ...usualPaths].find((path) => existsSync(path));
 }
 
-/** Installs Debian's chromium when this process may; returns the path as {@link findChromium} does. */
+/** Installs Debian's chromium if this process may; returns the path as {@link findChromium} does. */
 export function ensureChromium(): string | undefined {
   const found = findChromium();
   if (found !== undefined || process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return found;

@@ -1,12 +1,12 @@
 /**
- * The end of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …`, each part with its exit code. Adds up what
- * Vitest reported for the parts that are suites; every other part counts as one. A suite that left no report, or ran
- * no test, has failed: silence is not success.
+ * Summary of a CI run: `node tools/ci-summary.ts test=0 check=0 crash=1 …`, each part with its exit code. Adds up
+ * Vitest's reports for the parts that are test suites; every other part counts as one test. A suite without a report,
+ * or without any test, counts as failed.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-/** The fields of Vitest's JSON report (Jest's format) that matter here. */
+/** The fields of Vitest's JSON report (Jest's format) that are read. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

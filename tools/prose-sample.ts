@@ -50,7 +50,7 @@ function passagesOf(file: string): readonly Passage[] {
   return file.endsWith(".md") ? passagesOfDocument(file, text) : passagesOfSource(file, text);
 }
 
-/** Three words or more outside of code: names and figures alone need no reading. */
+/** Whether the text has at least three words outside of code: names and figures alone are not prose. */
 const isProse = (text: string): boolean => (text.replaceAll(/`[^`]*`/g, "").match(/[A-Za-z]{2,}/g) ?? []).length >= 3;
 const isShown = ({ file, kind }: Passage): boolean =>
   kind === "document" ||

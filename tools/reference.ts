@@ -1,6 +1,6 @@
 /**
- * `npm run reference`: writes what is generated from the declarations in packages/spec: docs/reference/ and the JSON Schema. With
- * `--check` it writes nothing and fails where a file is stale; `npm run check` runs that.
+ * `npm run reference`: generates docs/reference/ and the JSON Schema from the declarations in packages/spec. With
+ * `--check` it writes nothing and fails if a file is outdated; `npm run check` runs that.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";

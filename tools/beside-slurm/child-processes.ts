@@ -10,7 +10,7 @@ import type { CpuAccount } from "./cpu-account.ts";
 /** Time after which a daemon that does not end is killed. */
 const END_TIMEOUT_MS = 15_000;
 const POLL_MS = 100;
-/** Characters of a log in a message. */
+/** Maximum number of characters of a log in a message. */
 const LOG_SHOWN_MAX = 1_000;
 
 export interface Daemon {
@@ -26,7 +26,7 @@ export interface DaemonCommand {
   readonly logFile: string;
 }
 
-/** The shell puts itself into the account before it becomes the daemon. */
+/** Starts a daemon. The shell joins the cgroup before it becomes the daemon, so that all its CPU time is counted. */
 export function startDaemon({ name, command, env, logFile }: DaemonCommand, { procsFile }: CpuAccount): Daemon {
   const log = openSync(logFile, "a", 0o600);
   const script = procsFile === null ? 'exec "$@"' : `echo $$ > '${procsFile}'; exec "$@"`;

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import path from "node:path";
 
-/** The hierarchy of version 1 that counts CPU time, and the one hierarchy of version 2 (cgroups(7)). */
+/** The cgroup v1 hierarchy that counts CPU time, and the single hierarchy of cgroup v2 (cgroups(7)). */
 const PARENTS = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"];
 const NS_PER_MS = 1e6;
 const US_PER_MS = 1e3;
@@ -13,7 +13,7 @@ const US_PER_MS = 1e3;
 export interface CpuAccount {
   /** File to which a pid is written, so that the process and its children are counted; `null`: not available. */
   readonly procsFile: string | null;
-  /** `null` if it cannot be counted. */
+  /** CPU time in ms; `null` if it cannot be counted. */
   usedMs(): number | null;
   /** Removes the cgroup, once all its processes have ended. */
   close(): void;

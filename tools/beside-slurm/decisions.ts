@@ -1,6 +1,6 @@
 /**
- * Headroom's decisions alone: the engine with its events and hash chain, without journal, API and processes. Every
- * placed job ends at once. Not comparable with a measurement that launches processes.
+ * Measures Headroom's decisions alone: the engine with its events and hash chain, without journal, API and processes.
+ * Every placed job ends at once. Not comparable with a measurement that launches processes.
  */
 import { attemptId, commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
 import type { Command, Engine, Input, NodeSpec, Pool, Ready, Site, WorkloadSpec } from "@headroom/engine";
@@ -8,8 +8,8 @@ import { workloadSpec } from "@headroom/protocol";
 import type { ArrayRequest } from "./measurement.ts";
 
 /**
- * `together`: all jobs of a round end before the next; `singly`: a round for every end, as with jobs of different
- * lengths.
+ * `together`: all jobs of a round end before the next round; `singly`: each end has a round of its own, as with jobs of
+ * different lengths.
  */
 export type Ends = "together" | "singly";
 
@@ -40,7 +40,7 @@ class Scheduler {
   receive(inputs: readonly Input[]): Ready {
     this.#nowMs += 1;
     const ready = this.engine.receive(inputs, this.#nowMs);
-    // Formats the chain, as a journal does for every group.
+    // Formats the hash chain, as a journal does for every group.
     if (ready.group !== null) this.eventCount += ready.group.chain === "" ? 0 : ready.group.count;
     this.engine.advance();
     this.roundCount += 1;
@@ -111,7 +111,7 @@ function limitOf(count: number): CommandBody {
   return { kind: "apply", sites: [], pools: [], teams: [team], workloads: [] };
 }
 
-/** Returns how many were placed. */
+/** Returns the number of placed jobs. */
 function runToTheEnd(scheduler: Scheduler, release: CommandBody, ends: Ends): number {
   let placementCount = 0;
   const running: string[] = [];

@@ -63,7 +63,7 @@ export async function measureHeadroom(request: ArrayRequest, signal: AbortSignal
     return { side: HEADROOM_SIDE, jobCount, elapsedMs, cpuMs, loadBefore };
   } finally {
     await endDaemons([plane]);
-    // Idle supervisors end with the control plane, each in its own time.
+    // Idle supervisors end after the control plane, at different times.
     await until("the end of all processes", START_TIMEOUT_MS, () => isEmpty(account.procsFile));
     account.close();
     rmSync(home, { recursive: true, force: true });

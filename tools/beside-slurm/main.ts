@@ -18,7 +18,10 @@ import { missingPrograms, schedulerSetups, slurmVersion } from "./slurm-cluster.
 import type { SchedulerSetup } from "./slurm-cluster.ts";
 import { measureSlurm, slurmSide } from "./slurm-side.ts";
 
-/** Enough jobs to tell two configurations apart. */
+/**
+ * Divisor of the number of jobs for the runs that choose Slurm's configuration: still enough jobs to tell two
+ * configurations apart.
+ */
 const CALIBRATION_PART = 10;
 
 const { values } = parseArgs({
@@ -90,7 +93,7 @@ async function measureLaunches(): Promise<Launches> {
   return { setup, calibration, measurements };
 }
 
-/** Alternating; the first run of each is a warm-up. */
+/** Both kinds of ends alternate; the first run of each is a warm-up. */
 function decisions(): readonly DecisionFigures[] {
   return (["together", "singly"] as const).map((ends) => {
     measureDecisions(request, ends);

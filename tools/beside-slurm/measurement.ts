@@ -10,9 +10,9 @@ export interface ArrayRequest {
 export interface Measurement {
   readonly side: string;
   readonly jobCount: number;
-  /** From the release of the held array to the detection of its last end. */
+  /** Time from the release of the held array to the detection of its last end. */
   readonly elapsedMs: number;
-  /** All processes of the side, including the jobs; `null` if the machine cannot count it. */
+  /** CPU time of all processes of the side, including the jobs; `null` if the machine cannot count it. */
   readonly cpuMs: number | null;
   /** Load average of the last minute, at the start. */
   readonly loadBefore: number;
@@ -20,7 +20,7 @@ export interface Measurement {
 
 /** Polling interval on both sides: the resolution of the measurement. */
 export const POLL_MS = 250;
-/** Far above the time of 10,000 jobs on a slow, busy machine. */
+/** Timeout in ms, far above the time of 10,000 jobs on a slow, busy machine. */
 export const ARRAY_TIMEOUT_MS = 1_800_000;
 
 export function median(numbers: readonly number[]): number {

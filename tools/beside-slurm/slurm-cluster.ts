@@ -22,8 +22,8 @@ export interface SchedulerSetup {
 
 /**
  * Two configurations after Slurm's "High Throughput Computing Administration Guide"
- * (slurm.schedmd.com/high_throughput.html), both with its other advice: priority/basic, no accounting, no job
- * completion log, quiet daemons, the plain scheduler.
+ * (slurm.schedmd.com/high_throughput.html). Both follow its other advice too: priority/basic, no accounting, no job
+ * completion log, quiet daemons, sched/builtin.
  */
 export const schedulerSetups: readonly SchedulerSetup[] = [
   {
@@ -45,9 +45,12 @@ type Program = (typeof PROGRAMS)[number];
 /** Daemons are in directories that are not on an ordinary user's PATH. */
 const PROGRAM_DIRS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
 const START_TIMEOUT_MS = 60_000;
-/** Maximum jobs in the controller, ended ones included (slurm.conf(5)); default 10,000. */
+/**
+ * `MaxJobCount`: maximum number of jobs in the controller, including ended ones (slurm.conf(5)); Slurm's default is
+ * 10,000.
+ */
 const MAX_JOB_COUNT = 50_000;
-/** Finished jobs must remain until their states are counted. */
+/** `MinJobAge`: finished jobs must remain until their states are counted. */
 const MIN_JOB_AGE_S = 3_600;
 
 function findPrograms(): ReadonlyMap<Program, string> {
@@ -59,7 +62,7 @@ function findPrograms(): ReadonlyMap<Program, string> {
   return found;
 }
 
-/** The daemon prints it without a configuration; `null` if it is not installed. */
+/** The version of Slurm, which the daemon prints without a configuration; `null` if Slurm is not installed. */
 export async function slurmVersion(): Promise<string | null> {
   const slurmd = findPrograms().get("slurmd");
   return slurmd === undefined ? null : (await output(slurmd, ["-V"], {})).trim();
@@ -181,7 +184,7 @@ function configuration({ directory, request, setup, nodes, ports }: Configuratio
     "SlurmdParameters=config_overrides",
     "ReturnToService=2",
     `MaxJobCount=${MAX_JOB_COUNT}`,
-    // One more than the highest index.
+    // `MaxArraySize` is one more than the highest index.
     `MaxArraySize=${request.jobCount + 1}`,
     `MinJobAge=${MIN_JOB_AGE_S}`,
     "CompleteWait=0",
@@ -199,7 +202,8 @@ function nodeLine(node: string, port: number, slots: number): string {
 }
 
 /**
- * Slurm wants a device file for each GPU and opens none of them without cgroups: terminals are character devices too.
+ * Slurm needs a device file for each GPU and, without cgroups, opens none of them. Terminals serve as such files,
+ * because they are character devices too.
  */
 function gresConfiguration(nodes: readonly string[], slots: number): string {
   const devices = readdirSync("/dev")
@@ -219,7 +223,7 @@ function mungeFiles(directory: string): string[] {
   ];
 }
 
-/** All jobs are held until all are submitted. */
+/** Free ports. Each is held until all are found, so that no port is found twice. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(

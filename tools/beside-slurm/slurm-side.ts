@@ -65,7 +65,7 @@ async function submitHeld(cluster: SlurmCluster, { jobCount }: ArrayRequest, scr
   return array.trim();
 }
 
-/** The controller's own count: its cost does not depend on the number of jobs. */
+/** Number of completed jobs by the controller's own count, whose cost does not depend on the number of jobs. */
 async function completedCount(cluster: SlurmCluster): Promise<number> {
   const text = await cluster.call("sdiag");
   return Number(/^Jobs completed:\s*(\d+)$/m.exec(text)?.[1] ?? 0);

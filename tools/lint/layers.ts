@@ -7,7 +7,10 @@ export interface Layer {
   readonly packages: readonly string[];
   /** Workspace packages that may be imported only with `import()`, or for their types, so that start-up stays cheap. */
   readonly lazyPackages: readonly string[];
-  /** Third-party packages: the ones named, or whatever the package declares (knip refuses undeclared ones). */
+  /**
+   * Third-party packages: the named ones, or `declared`: every package in the package's own package.json (knip refuses
+   * undeclared imports).
+   */
   readonly libraries: readonly string[] | "declared";
   /** `pure`: no I/O, no clock, no Node, no DOM. `deterministic`: pure, and the same bits in every JavaScript engine. */
   readonly purity: "shell" | "pure" | "deterministic";
@@ -95,13 +98,16 @@ export const internalExports: Readonly<Record<string, string>> = {
   "@headroom/journal/internals": "journal",
 };
 
-/** Subpath exports for every package that may import the package: parts that load faster than the whole. */
+/**
+ * Subpath exports that every package with access to the package may import: parts that load faster than the whole
+ * package.
+ */
 export const partialExports: readonly string[] = ["@headroom/perf/accelerator-types"];
 
 /** Packages that run in a browser: they must not use Node's modules either. */
 export const browserPackages: readonly string[] = ["console"];
 
-/** Packages that the tests of every package may import: they check from the outside. */
+/** Packages that the tests of every package may import: they check packages from the outside. */
 export const testPackages: readonly string[] = ["engine-oracle"];
 
 /** Packages that a test beside the sources may import in addition to those of its package. */

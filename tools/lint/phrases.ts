@@ -1,11 +1,11 @@
 /**
- * Phrases that comments, messages and documents do not use (docs/glossary.md). `tools/vocabulary.ts` rejects
- * them. A quotation in backticks is not looked at.
+ * Phrases that comments, messages and documents must not use (docs/glossary.md). `tools/vocabulary.ts` rejects them.
+ * Quotations in backticks are not checked.
  */
 export interface RetiredPhrase {
   readonly pattern: RegExp;
   readonly instead: string;
-  /** The packages whose sources are looked at; absent: all sources and documents. */
+  /** The packages whose sources are checked; absent: all sources and documents. */
   readonly packages?: readonly string[];
 }
 

@@ -58,7 +58,7 @@ const layerRule = {
   },
 };
 
-/** Same bits everywhere: no promises, no approximated arithmetic, no locale. */
+/** Requires the same result on every machine: no promises, no approximated arithmetic, no locale. */
 const determinismRule = {
   create(context: Context): Visitor {
     const refuse = (node: Node, message: string): void => context.report({ node, message });

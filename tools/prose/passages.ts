@@ -6,9 +6,9 @@ import { parseSync, Visitor } from "oxc-parser";
 
 export interface Passage {
   readonly file: string;
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** Offsets in the file of the text with its delimiters. */
+  /** Offsets in the file of the start and end of the text, including delimiters. */
   readonly start: number;
   readonly end: number;
   readonly kind: "comment" | "message" | "document";
@@ -73,7 +73,10 @@ function sourceRanges(
   return { comments: merged, messages };
 }
 
-/** Three words or more, of which one is neither a name nor a symbol, and no query, path, format or style. */
+/**
+ * Whether a string is a sentence: at least three words, of which one is neither a name nor a symbol, and not a query,
+ * path, format or style.
+ */
 function isSentence(value: string): boolean {
   if (/^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|ALTER|DROP|WITH) |^[#.M-]|[{}<>]|=>|;\s*$|\\/.test(value))
     return false;

@@ -1,6 +1,6 @@
 /** An error that ends a command: a sentence that says what to do, and the exit code. */
 
-/** Documented in docs/reference/cli.md; scripts rely on them. */
+/** Exit codes, documented in docs/reference/cli.md; scripts rely on them. */
 export const exitCode = { ok: 0, failed: 1, usage: 2, unsatisfied: 3, interrupted: 130 } as const;
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 

@@ -5,7 +5,7 @@ import type { CommandDefinition, Completion } from "./command.ts";
 export type { Completion };
 
 export interface OptionShape {
-  /** `-f`, `--file`: the long form last. */
+  /** `-f`, `--file`: the long form comes last. */
   readonly names: readonly string[];
   readonly description: string;
   readonly takesValue: boolean;
@@ -26,7 +26,7 @@ export interface CommandShape {
   readonly commands: readonly CommandShape[];
 }
 
-/** `definitions`: the table of commands, which also knows where the values of an option come from. */
+/** `definitions`: the table of commands, which also states the source of an option's values. */
 export function shapeOf(
   command: Command,
   definitions: readonly CommandDefinition[],

@@ -23,11 +23,11 @@ export interface OptionDefinition {
   readonly flags: string;
   readonly description: string;
   readonly complete?: Completion;
-  /** May be given several times; the values come as a list. */
+  /** Whether the option may be given several times; its values then come as a list. */
   readonly repeatable?: boolean;
-  /** The field of a workload file that it sets, as `gang.cores`; the reader of workload files reads its value. */
+  /** Field of a workload file that the option sets, as `gang.cores`; the reader of workload files reads its value. */
   readonly field?: string;
-  /** Not shown in the help: an alias of an option. */
+  /** Whether the help omits the option: it is an alias of another. */
   readonly hidden?: boolean;
 }
 
@@ -59,15 +59,15 @@ export interface Invocation<Options> {
 export interface CommandDefinition {
   readonly name: string;
   readonly summary: string;
-  /** Shown below the options: examples and notes. */
+  /** Text below the options: examples and notes. */
   readonly details?: string;
   readonly arguments: readonly ArgumentDefinition[];
   readonly options: readonly OptionDefinition[];
   readonly commands: readonly CommandDefinition[];
   readonly hidden: boolean;
   /**
-   * From its first argument on, every word belongs to the argument, options too: `headroom run python3 train.py --lr
-   * 3`.
+   * Whether every word from the first argument on belongs to the argument, options too: `headroom run python3 train.py
+   * --lr 3`.
    */
   readonly takesRest: boolean;
   run(context: CommandContext, invocation: Invocation<Readonly<Record<string, unknown>>>): Promise<ExitCode>;

@@ -11,7 +11,7 @@ export interface Candidate {
 /** Source of names that only the control plane knows. */
 export type NameSource = (kind: "workload" | "node" | "team" | "preset") => Promise<readonly Candidate[]>;
 
-/** Candidates for the last of `words` (which may be empty or incomplete). None: the shell offers files. */
+/** Candidates for the last of `words` (which may be empty or incomplete). Without candidates the shell offers files. */
 export async function candidates(
   program: CommandShape,
   words: readonly string[],

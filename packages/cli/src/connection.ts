@@ -1,7 +1,7 @@
 /**
- * Finds the control plane: where its state lies, where it listens, and what proves that the user may talk to it. In this order:
- * `$HEADROOM_URL`; the state directory named by `--home` or `$HEADROOM_HOME`; `.headroom` in the working directory or one above it;
- * the server in the user's configuration directory.
+ * Finds the control plane: its state directory, its address, and the token that authenticates the user. The order is:
+ * `$HEADROOM_URL`; the state directory named by `--home` or `$HEADROOM_HOME`; `.headroom` in the working directory or
+ * one above it; the server in the user's configuration directory.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -39,9 +39,9 @@ export async function actingUser({ env, userName }: Terminal, given: string | un
 
 interface Whence {
   readonly home: string;
-  /** The state directory was named, so that no other is looked for. */
+  /** Whether the user named the state directory, so that no other is searched. */
   readonly isHomeNamed: boolean;
-  /** Asked only when there is a control plane to talk to. */
+  /** The acting user; determined only if a control plane is found. */
   user(): Promise<string>;
 }
 
@@ -69,7 +69,7 @@ interface Address {
   readonly baseUrl: string;
   readonly token: string | undefined;
   readonly user: string;
-  /** An interrupted command stops waiting for an answer. */
+  /** Aborts the wait for a response when the user interrupts the command. */
   readonly interrupted?: AbortSignal;
 }
 

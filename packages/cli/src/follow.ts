@@ -50,7 +50,7 @@ interface Watch {
   readonly deadlineAtMs: number | null;
 }
 
-/** The ended workload, or `undefined` when the time is up or it can never start. */
+/** The workload after its end, or `undefined` if the time is over or the workload can never start. */
 async function watchState(
   context: CommandContext,
   client: HeadroomClient,

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { userInfo } from "node:os";
 import type { Sink, Terminal } from "./terminal.ts";
 
-/** The first signal requests a clean end, the second one forces it. */
+/** Exit code of a forced end: the first signal requests a clean end, the second forces it. */
 const INSISTED_EXIT_CODE = 130;
 /**
- * One Ctrl-C can arrive twice: from the terminal, which signals the whole group, and from a parent that forwards it.
+ * Time in ms in which two signals count as one: a Ctrl-C can arrive from the terminal, which signals the whole process
+ * group, and again from a parent that forwards it.
  */
 const SAME_SIGNAL_MS = 500;
 
@@ -24,7 +25,7 @@ export function processTerminal(): Terminal {
     });
   }
   for (const stream of [process.stdout, process.stderr]) {
-    // The reader of the output is gone (`headroom list | head`), so the command ends.
+    // The reader of the output has closed it (`headroom list | head`), so the command ends.
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(0);
       throw error;

@@ -3,7 +3,7 @@ import type { HeadroomClient, WorkloadSummary } from "@headroom/protocol";
 import { CliError, exitCode } from "./cli-error.ts";
 import { isProblemError } from "./describe-error.ts";
 
-/** An id wins over a name, so that a script that stored an id can never reach another workload. */
+/** An id takes precedence over a name, so that a script that stored an id never reaches another workload. */
 export async function resolveWorkload(client: HeadroomClient, text: string): Promise<WorkloadSummary> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._/-]{0,499}$/.test(text)) throw notFound(text, []);
   const slash = text.lastIndexOf("/");
@@ -54,7 +54,7 @@ async function workloadById(client: HeadroomClient, id: string): Promise<Workloa
   }
 }
 
-/** All items of a paged list, up to `max`; `more` says that there were more. */
+/** All items of a paged list, up to `max`; `more`: whether there are further items. */
 export async function allPages<Item>(
   page: (
     cursor: string | null,

@@ -16,13 +16,13 @@ export interface ConfiguredServer {
 
 type Environment = Terminal["env"];
 
-/** `null` where the environment names no home of a user. */
+/** Path of the file; `null`: the environment names no home directory. */
 function serverFile(env: Environment): string | null {
   const base = env["XDG_CONFIG_HOME"] || (env["HOME"] ? path.join(env["HOME"], ".config") : "");
   return base === "" ? null : path.join(base, "headroom", "server.json");
 }
 
-/** `null`: there is none. Throws a `CliError` where the file holds something else. */
+/** The configured server; `null`: there is none. Throws a `CliError` if the file is invalid. */
 export async function configuredServer(env: Environment): Promise<ConfiguredServer | null> {
   const file = serverFile(env);
   if (file === null) return null;
@@ -61,7 +61,7 @@ export async function announceServer(env: Environment, home: string): Promise<vo
   await rename(draft, file);
 }
 
-/** Unless another control plane has become the current one since. */
+/** Removes the entry, unless another control plane has become the current one since. */
 export async function forgetServer(env: Environment, home: string): Promise<void> {
   const file = serverFile(env);
   if (file === null || (await configuredServer(env).catch(() => null))?.home !== home) return;

@@ -1,4 +1,6 @@
-/** The quickstart as a user runs it: from start to a trained checkpoint, undisturbed, and with twenty kills. */
+/**
+ * The quickstart as a user runs it, from start to a trained checkpoint: once undisturbed, and once with twenty kills.
+ */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -18,9 +20,9 @@ import {
 const TRAINED_WITHIN_MS = 300_000;
 const STEPS = 900;
 const KILLS = 20;
-/** The longest time between two kills: enough for a start and a few checkpoints. */
+/** Maximum time between two kills in ms: enough for a start and a few checkpoints. */
 const PEACE_MAX_MS = 3_000;
-/** Steps between checkpoints in the run with kills: few, so that each kill finds a checkpoint. */
+/** Number of steps between checkpoints in the run with kills: small, so that each kill finds a checkpoint. */
 const SAVE_EVERY = 10;
 const seed = Number(process.env["HEADROOM_SEED"] ?? 1);
 const example = path.resolve(import.meta.dirname, "..", "..", "..", "examples", "quickstart");
@@ -110,7 +112,7 @@ it(`finishes when killed ${KILLS} times, each time going on from the newest chec
     if (target === "worker") continue;
     await plane.ended;
     plane = await up(home, "--no-console");
-    // Further attempts may have come in between, of a gang that was just being started.
+    // A gang that was starting may have had further attempts in between.
     if (target === "control plane") expect(liveWorkers(home)).toEqual(expect.arrayContaining(unharmed));
   }
   console.log(`quickstart: seed ${seed}, killed ${JSON.stringify(kills)}`);
@@ -172,7 +174,7 @@ function checkResumes(logs: readonly AttemptLog[], deaths: readonly Death[]): vo
   console.log(
     `quickstart: ${logs.length} attempts, resumed after steps ${logs.map(({ startStep }) => startStep ?? "-").join(", ")}`,
   );
-  // An attempt ends only because a worker of it was killed: killing the control plane ends none.
+  // An attempt ends only because one of its workers was killed; killing the control plane ends no attempt.
   const killed = new Set(deaths.map(({ attemptId }) => attemptId));
   expect(logs.slice(0, -1).map(({ attemptId }) => attemptId)).toEqual(
     logs.map(({ attemptId }) => attemptId).filter((id) => killed.has(id)),

@@ -1,4 +1,4 @@
-/** Armada's multi-round scenarios on the preset `armada`: exactly which jobs each round schedules and preempts. */
+/** Armada's multi-round scenarios on the preset `armada`: the exact jobs that each round schedules and preempts. */
 import { presets } from "@headroom/engine";
 import type { Command, Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -49,7 +49,7 @@ export function playArmada(scenario: Scenario): string[] {
       for (const index of found?.indexes ?? []) list.push(`${found?.queue} ${found?.round} ${index}`);
     };
     for (const event of events) {
-      // A nomination from an earlier round was counted there.
+      // The gang was counted in the round of its nomination.
       if (event.kind === "gangPlaced" && jobs.get(event.workloadId)?.round === number) add(scheduled, event.workloadId);
       if (event.kind === "placementNominated") add(scheduled, event.nomination.workloadId);
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);

@@ -141,7 +141,7 @@ class Play {
     this.#settle([command]);
   }
 
-  /** Rounds with these inputs in the first, until one changes nothing. */
+  /** Runs rounds, the first with these inputs, until a round changes nothing. */
   #settle(inputs: readonly Input[]): void {
     const nameOf = new Map([...this.#ids].map(([name, id]) => [id, name]));
     let events = this.#stage.round(inputs);
@@ -282,7 +282,7 @@ class Play {
   }
 }
 
-/** There, lazy preemption is a job setting; here it is a policy setting. */
+/** HiveD sets lazy preemption per job; here it is a policy setting. */
 function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
   const policy = presets.get("hived") as Policy;
   const lazyPreemption = [...runningJobs, ...pendingJobs].some(
@@ -291,7 +291,10 @@ function policyFor({ runningJobs, pendingJobs }: HivedScenario): Policy {
   return { ...policy, strategy: lazyPreemption ? "hived" : "hived-eager" };
 }
 
-/** `X`: all of the chain X; `X.Y`: a node of it; `X.Y.Z`: a group inside a node, whose size is in its name. */
+/**
+ * `X`: the whole chain X; `X.Y`: a node of it; `X.Y.Z`: a group of accelerators inside a node, with its size in its
+ * name.
+ */
 function shapeOf(
   { nodes }: HivedScenario,
   { type, count }: { readonly type: string; readonly count: number },
@@ -335,7 +338,7 @@ function stagedSpec({ name, queue, priority, pods, gpusPerPod, gpuType, gangMin 
   };
 }
 
-/** Pods that are no gang and name no type may have different types: they become tasks. */
+/** Pods that are not a gang and name no type may have different types, so they become tasks of an array. */
 function specFor(job: Job): WorkloadSpec {
   const staged = stagedSpec(job);
   const isLoose = typeof job.gpuType !== "string" && (job.gangMin ?? 1) === 1 && job.pods > 1;

@@ -25,7 +25,7 @@ interface Pod extends WithMig {
 }
 interface Job extends WithMig {
   readonly gpuMemoryMiBPerPod?: number;
-  /** Its pods are deleted: those that are terminating stay so. */
+  /** Whether the job's pods are deleted: pods that are terminating then stay terminating. */
   readonly deleteJobInTest?: boolean;
   readonly deletedInTest?: boolean;
   readonly name: string;
@@ -125,7 +125,7 @@ export function playKai(scenario: Scenario): string[] {
   return differences;
 }
 
-/** Bytes in one unit of memory here: one of the quotas, unless a scenario has amounts between two of those. */
+/** Bytes in one unit of memory: the unit of quotas, unless a scenario has amounts between two multiples of it. */
 function memoryUnitOf({ nodes, runningJobs, pendingJobs }: KaiScenario): number {
   const amounts = [
     ...nodes.map(({ memoryBytes = 0 }) => memoryBytes),
@@ -142,7 +142,9 @@ function policyFor({ mode, action }: KaiScenario): Policy {
   return { ...policy, phases: [phase] };
 }
 
-/** A node of the stage: of a node with static MIG one for its whole GPUs and one for each profile. */
+/**
+ * A part of a node in the scenario. A node with static MIG has one part for its whole GPUs and one for each profile.
+ */
 interface NodePart {
   readonly node: Node;
   readonly name: string;
@@ -153,7 +155,7 @@ interface NodePart {
 const migNode = (node: string, profile: string): string => `${node} ${profile}`;
 const nodeOf = (name: string): string => name.split(" ")[0] as string;
 
-/** The dialect counts an instance as that many GPUs: `2g` as two. */
+/** Number of GPUs that the source counts for an instance: two for `2g`. */
 const gpusOfInstance = (profile: string): number => Number(/(\d+)g\./.exec(profile)?.[1] ?? 1);
 
 /** Instances of a node or a pod, by profile; a strategy's name states none. */
@@ -165,12 +167,14 @@ function instancesOf({ migInstances, mig }: WithMig): MigInstances {
   return counts;
 }
 
-/** The MIG strategy of a node: `mixed` has no whole GPUs, `single` whole ones that are instances; empty: none is stated. */
+/**
+ * MIG strategy of a node. `mixed`: no whole GPUs. `single`: every whole GPU counts as an instance. Empty: not stated.
+ */
 const strategyOf = ({ mig, migStrategy }: Node): string => migStrategy ?? (typeof mig === "string" ? mig : "");
 
 function partsOfNode(node: Node, { runningJobs }: KaiScenario): NodePart[] {
   const instances = Object.entries(instancesOf(node));
-  // Nothing is known of the instances that pods hold which were started outside the dialect's own requests.
+  // If pods run that were started without the source's own MIG requests, the instances that they hold are not known.
   const isBlocked = runningJobs.some(({ podList }) =>
     podList.some((pod) => isLegacyMig(pod) && pod.node === node.name),
   );
@@ -258,7 +262,7 @@ function stageJobs(stage: Stage, world: KaiScenario): readonly StagedJob[] {
       preemptible: job.preemptible,
       gang,
       ...(hasMig ? { acceleratorTypes: typesFor(gang, types) } : {}),
-      // The source's scheduler leaves such pods alone.
+      // KAI's scheduler ignores such pods.
       ...(job.podList.some((pod) => isLegacyMig(pod) && !isPlaced(pod)) ? { hold: true } : {}),
       ...fabricOf(job),
     });
@@ -309,7 +313,10 @@ function requestOf(job: Job, pod: Pod): PodRequest {
     : { accelerators: gpus, types: [] };
 }
 
-/** Pods that are unlike make task groups, in the order in which they are taken; `groupOf`: the group of a pod of the list. */
+/**
+ * The gang of a job. Pods with different requests become task groups, in the order in which pods are started;
+ * `groupOf`: the group of a pod in the list.
+ */
 function gangOf(job: Job, podByRank: readonly number[], memoryUnit: number) {
   const amounts = {
     coresMilli: (job.cpuMillisPerPod ?? 1) * 1000,
@@ -349,7 +356,7 @@ const isRunning = ({ state, node }: Pod): boolean => state === "Running" && node
 const isReleasing = ({ state, node }: Pod): boolean => state === "Releasing" && node !== undefined;
 const isPlaced = (pod: Pod): boolean => isRunning(pod) || isReleasing(pod);
 
-/** Running pods first, then those that terminate, then by the order in which pods are taken. */
+/** Ranks of pods: running pods first, then terminating pods, then by the order in which pods are started. */
 function ranksOf({ podList }: Job): readonly number[] {
   const order = (pod: Pod): number => pod.taskOrder ?? Number.NEGATIVE_INFINITY;
   return podList
@@ -410,7 +417,7 @@ class SharedPlaces {
   }
 }
 
-/** Outcomes of a pod that runs, or is about to without anybody leaving for it. */
+/** Outcomes of a pod that runs, or that will run without an eviction. */
 const RUNNING = new Set(["placed", "keeps-running", "relocated-later", "per-pod: all pods reach Running"]);
 const WAITING = new Set(["stays-pending", "evicted", "per-pod: all pods reach Pending"]);
 
@@ -435,7 +442,7 @@ interface PodState {
   readonly node: string | null;
 }
 
-/** By rank; of unlike pods the states of each kind go to the pods of that kind. */
+/** States of pods by rank. If pods differ, the states of each kind are compared with pods of that kind. */
 function podStates(stage: Stage, { id, podByRank, groupOf }: StagedJob): readonly PodState[] {
   const attempt = stage.attempt(id);
   const promise = [...stage.engine.state.nominations.values()].find(({ workloadId }) => workloadId === id);
@@ -457,7 +464,7 @@ function podStates(stage: Stage, { id, podByRank, groupOf }: StagedJob): readonl
   });
 }
 
-/** The state that a pod is expected in: by the outcome, else by the source's status; `null`: nothing is said. */
+/** The expected state of a pod: from the outcome, else from the source's status; `null`: none is stated. */
 function stateExpected({ outcome, sourceStatus = "" }: Expectation): PodState["state"] | null {
   if (outcome === undefined) return null;
   if (RUNNING.has(outcome)) return "running";
@@ -470,7 +477,7 @@ function difference(expected: Expectation, pod: PodState, isTransitional: boolea
   const state = stateExpected(expected);
   if (state === null) return null;
   const found = `${pod.state}${pod.node === null ? "" : ` on ${pod.node}`}`;
-  // Between rounds a promise is a pod that waits.
+  // Between rounds, a nominated pod counts as waiting.
   const seen = !isTransitional && pod.state === "nominated" ? "waiting" : pod.state;
   if (seen !== state && !(outcome === "relocated-later" && pod.state === "nominated"))
     return `expected ${outcome}, is ${found}`;

@@ -31,7 +31,7 @@ interface Job {
   readonly queue: string;
   readonly priority: number;
   readonly pods: number;
-  /** Absent: it states amounts by flavor. */
+  /** GPUs of each pod; absent: the job states amounts by flavor. */
   readonly gpusPerPod?: number;
   readonly flavor?: string;
   readonly [field: string]: unknown;
@@ -66,7 +66,7 @@ export function playKueueQuota(scenario: Scenario): string[] {
       ...jobs.flatMap((job) => [...requestsOf(world, job).keys()]),
     ]),
   ];
-  // Quotas decide here and nothing else: every flavor is one node that could hold everything twice.
+  // Total of each flavor: one node that could hold all jobs twice, so that only quotas limit placement.
   const total = 2 * jobs.reduce((sum, job) => sum + job.pods * Math.max(...requestsOf(world, job).values()) * unit, 0);
   for (const flavor of flavors)
     stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
@@ -130,14 +130,14 @@ function policyFor({ dialect, fairSharingStrategies }: QuotaScenario): Policy {
   return second === true ? policy : { ...policy, strategy: "kueue-fair-sharing-final" };
 }
 
-/** Parents that nobody declared are at the top and have no quota of their own. */
+/** Adds parents that no queue declares: they are roots without a quota. */
 function declared(queues: readonly Queue[]): readonly Queue[] {
   const names = new Set(queues.map(({ name }) => name));
   const missing = new Set(queues.flatMap(({ parent }) => (parent !== null && !names.has(parent) ? [parent] : [])));
   return [...[...missing].map((name): Queue => ({ name, parent: null, quota: 0 })), ...queues];
 }
 
-/** A number of accelerators that stands for one unit, so that every amount is whole. */
+/** Number of accelerators that stands for one unit of the scenario, so that every amount is whole. */
 function unitOf(world: QuotaScenario): number {
   const { queues, runningJobs, pendingJobs } = world;
   const byFlavor = queues.flatMap((queue) => [queue.quotaByFlavor, queue.limitByFlavor, queue.lendingLimitByFlavor]);
@@ -178,7 +178,7 @@ function teamOf(queue: Queue, unit: number) {
   };
 }
 
-/** The dialect states a limit as quota and borrowing limit together. */
+/** A scenario states a limit as the sum of quota and borrowing limit. */
 const beyond = (limits: Quotas, quotas: Quotas): Quotas =>
   Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit - (quotas[name] ?? 0)]));
 

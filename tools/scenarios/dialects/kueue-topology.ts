@@ -38,7 +38,7 @@ interface TopologyScenario extends Scenario {
   readonly expected: { readonly podsets: readonly Expected[] };
 }
 
-/** Amounts of the dialect's cores; a request may be a part of one. */
+/** Thousandths of a core: requests may be parts of a core. */
 const CORE = 1000;
 const KIB = 1024;
 

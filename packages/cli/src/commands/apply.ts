@@ -99,7 +99,10 @@ export const applyCommand = defineCommand<ApplyCommandOptions>({
   },
 });
 
-/** Workloads that exist already run or wait: the model in their file changes nothing. */
+/**
+ * Models of workloads that would be created. Existing workloads run or wait already, so the model in their file changes
+ * nothing.
+ */
 function modelsToCheck(loaded: readonly LoadedDocument[], { changes }: ApplyPlan): ModelledWorkload[] {
   const isNew = ({ spec }: ModelledWorkload): boolean =>
     changes.some(({ kind, name, action }) => kind === "workload" && name === spec.name && action !== "unchanged");

@@ -19,7 +19,7 @@ export const completionCommand = defineCommand<object>({
   },
 });
 
-/** A longer wait is worse than no candidates for a user who pressed Tab. */
+/** Maximum wait for names in ms: for a user who pressed Tab, a longer wait is worse than no candidates. */
 const NAMES_PATIENCE_MS = 800;
 const NAMES_MAX = 200;
 

@@ -102,7 +102,10 @@ function startRow({ workload, estimate }: ExpectedStart) {
   ];
 }
 
-/** Relative to the instant of the estimate; `–`: beyond the horizon, or never under present conditions. */
+/**
+ * Time until the start, counted from the instant of the estimate; `–`: beyond the horizon, or never under present
+ * conditions.
+ */
 function inTime({ atMs, playedUntilMs }: StartEstimate, instantMs: number | null): string {
   if (instantMs !== null) return shortDuration(instantMs - atMs);
   return playedUntilMs === undefined ? "–" : `> ${shortDuration(playedUntilMs - atMs)}`;

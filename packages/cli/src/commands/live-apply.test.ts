@@ -6,7 +6,7 @@ import type { Said, Surroundings } from "../testing/recorded-terminal.ts";
 
 let live: LiveControlPlane;
 
-/** Workloads that others depend on: one succeeded, one failed. */
+/** Two workloads that other workloads depend on: one succeeded, one failed. */
 beforeAll(async () => {
   live = await startLive();
   for (const [name, command] of [
@@ -215,7 +215,7 @@ describe("apply", () => {
 });
 
 describe("the workload files in the documentation", () => {
-  /** The accelerator types that the examples name. */
+  /** The accelerator types that are named in the examples. */
   const ofTheExamples = `kind: fleet
 sites:
   - name: examples
@@ -233,7 +233,7 @@ sites:
         // The fleet of these tests has another accelerator type than the quotas of this test.
         const otherTypes = /^warning: A quota of team \S+ names \S+, and no pool has accelerators of that type\.\n/gm;
         expect(said.stderr.replaceAll(otherTypes, "")).toBe("");
-        // 3: an example that this small fleet could never start.
+        // Exit code 3: an example that this small fleet could never start.
         expect([0, 3]).toContain(said.code);
         expect(said.stdout).toMatch(/^\+ /m);
       }

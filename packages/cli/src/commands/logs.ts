@@ -75,7 +75,7 @@ export const logsCommand = defineCommand<LogsCommandOptions>({
   },
 });
 
-/** Options by which the control plane leaves out output. */
+/** Options with which the control plane selects a part of the output. */
 const selecting = ["worker", "attempt", "stream", "since"] as const;
 
 function noOutputText(hasEnded: boolean, filters: readonly string[]): string {
@@ -91,7 +91,7 @@ function wholeNumber(flag: string, text: string | undefined, min: number): numbe
   return Number(text);
 }
 
-/** A duration counts back from now. */
+/** The instant that an option states; a duration counts back from now. */
 async function instantBefore(text: string | undefined): Promise<number | undefined> {
   if (text === undefined) return undefined;
   const { DURATION_MS_MAX, readDuration } = await import("@headroom/protocol");

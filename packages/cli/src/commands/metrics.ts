@@ -11,7 +11,7 @@ interface MetricsCommandOptions {
   readonly json?: boolean;
 }
 
-/** As many as a terminal shows at once. */
+/** Number of points that a terminal shows at once. */
 const POINTS_SHOWN = 20;
 const POINTS_MAX = 600;
 

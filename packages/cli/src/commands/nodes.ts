@@ -32,7 +32,7 @@ interface ShowOptions extends NodesCommandOptions {
   readonly points?: string;
 }
 
-/** As many as a terminal shows at once. */
+/** Number of points that a terminal shows at once. */
 const POINTS_SHOWN = 20;
 const POINTS_MAX = 600;
 
@@ -208,7 +208,7 @@ const noticeCommand = defineCommand<NoticeOptions>({
   },
 });
 
-/** The control plane adds `--in 2m` to its own clock. */
+/** The instant at which the node goes away. The control plane adds `--in 2m` to its own clock. */
 async function goneOf(options: NoticeOptions): Promise<{ readonly inMs: number } | { readonly goneAtMs: number }> {
   const { DURATION_MS_MAX, readDuration, readInstant } = await import("@headroom/protocol");
   const isIn = options.in !== undefined;

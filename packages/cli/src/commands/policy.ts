@@ -80,7 +80,7 @@ function presetRow({ name, order, whenHeadBlocked, placement, phases = ["place"]
   ];
 }
 
-/** Every section in words, defaults included. */
+/** Prints every section of the policy in words, including defaults. */
 async function printPolicy({ print, paint }: CommandContext, policy: Policy): Promise<void> {
   const { policyLines } = await import("@headroom/views");
   const lines = policyLines(policy);

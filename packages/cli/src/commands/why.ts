@@ -65,7 +65,10 @@ export const whyCommand = defineCommand<WhyCommandOptions>({
   },
 });
 
-/** The one that `eta`, `what-if` and the queue tell; `null`: it has started meanwhile, or no forecast is to be had now. */
+/**
+ * The forecast that `eta`, `what-if` and the queue show; `null`: the workload has started meanwhile, or no forecast is
+ * available now.
+ */
 async function forecastOf(client: HeadroomClient, id: string): Promise<StartEstimate | null> {
   try {
     return await client.estimateStart(id);

@@ -1,4 +1,7 @@
-/** Declared workloads that are as declared and have ended without success: `apply` changes nothing there and offers to run them again. */
+/**
+ * Declared workloads that are unchanged and ended without success: `apply` changes nothing and offers to run them
+ * again.
+ */
 import type { ApplyPlan, HeadroomClient, WorkloadSummary } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
 import { describeError, isProblemError } from "../describe-error.ts";
@@ -19,7 +22,7 @@ export async function rerunnable(client: HeadroomClient, { changes }: ApplyPlan)
       const workload = await client.getWorkload(workloadId);
       if (workload.rerunnable) found.push(workload);
     } catch (error) {
-      // It was forgotten since the plan was made.
+      // The control plane dropped the workload after the plan was made.
       if (!isProblemError(error) || error.code !== "unknownWorkload") throw error;
     }
   }
@@ -33,7 +36,7 @@ export function offerLines(workloads: readonly WorkloadSummary[]): readonly stri
   );
 }
 
-/** One that is refused does not keep the others from running. Answers whether all were accepted. */
+/** Reruns all workloads. A refused rerun does not stop the others. Returns whether all were accepted. */
 export async function rerunAll(
   context: CommandContext,
   client: HeadroomClient,

@@ -5,7 +5,7 @@ import { pathText, readDocument, type ModelRequest, type WorkloadSpec } from "@h
 import { CliError, exitCode } from "../cli-error.ts";
 import type { OptionDefinition } from "../command.ts";
 
-/** Values of options by their names; those with a field of the workload file go there as they are. */
+/** Values of options by name; options with a field of the workload file set that field directly. */
 export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly name?: string;
   readonly accelerators?: string;
@@ -17,7 +17,7 @@ export interface RunOptions extends Readonly<Record<string, unknown>> {
   readonly preemptible?: boolean;
 }
 
-/** Options of fields that are not simply the option's value. */
+/** Options for fields whose value is not simply the option's value. */
 const otherFlags: Readonly<Record<string, string>> = {
   run: "the command",
   model: "--model",
@@ -82,7 +82,7 @@ function refuseValueOfFlag([first = "", ...rest]: readonly string[], { preemptib
   );
 }
 
-/** The option of a field that may be given several times. */
+/** The repeatable option that sets a field; `null`: none does. */
 function flagOf(steps: readonly (string | number)[]): string | null {
   if (steps[0] === "env") return `--env ${String(steps[1])}`;
   return steps[0] === "after" ? "--after" : null;

@@ -6,7 +6,7 @@ import { addAbortSignal } from "node:stream";
 import { CliError, exitCode } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Enough for thousands of workloads; larger generated sets can use the API. */
+/** Maximum size of a file in bytes: enough for thousands of workloads; larger generated sets can use the API. */
 const FILE_BYTES_MAX = 1_048_576;
 const FILES_MAX = 1_000;
 

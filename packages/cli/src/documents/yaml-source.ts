@@ -27,7 +27,7 @@ export interface YamlDocument {
   placeOf(path: readonly (string | number)[], isAboutKey: boolean): Place;
 }
 
-/** Bounds alias expansion: a "billion laughs" file multiplies by ten at each of a dozen levels. */
+/** Maximum number of alias expansions: a "billion laughs" file multiplies by ten at each of a dozen levels. */
 const ALIAS_COUNT_MAX = 100;
 
 export function parseYaml(text: string): {
@@ -99,7 +99,9 @@ function danglingAlias(document: Document.Parsed): number | undefined {
   return offset;
 }
 
-/** `VERSION: 1.10` in `env` means the text `1.10`; as a number it would lose the trailing zero. */
+/**
+ * Keeps values in `env` as text: `VERSION: 1.10` means the text `1.10`; as a number it would lose the trailing zero.
+ */
 function keepEnvironmentText(document: Document.Parsed): void {
   const root = document.contents;
   if (!isMap(root)) return;

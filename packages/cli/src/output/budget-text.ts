@@ -1,4 +1,7 @@
-/** A team's budget below the table of teams: usage, expected exhaustion, and a warning where nothing is left. */
+/**
+ * A team's budget, printed below the table of teams: usage, the time at which it will be used up, and a warning if it
+ * is used up.
+ */
 import type { Team } from "@headroom/protocol";
 import { budgetSentence, forecastSentences, isUsedUp } from "@headroom/views";
 import type { Paint } from "./style.ts";

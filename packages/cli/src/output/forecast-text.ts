@@ -23,7 +23,7 @@ export function forecastLines(forecast: SubmissionForecast, paint: Paint): strin
 /** Expected result and start, without the changes that would start it. */
 export function shortForecastLines(forecast: SubmissionForecast): string[] {
   const estimate = forecast.kind === "waits" ? forecast.estimate : null;
-  // The sentence says what can be reclaimed.
+  // Notices, without the one about reclaim: the sentence above states it.
   const notices = forecast.notices?.filter(({ kind }) => kind !== "reclaimable");
   return [
     ...[forecast.sentence, ...(estimate === null ? [] : [estimate.sentence])].map(printable),

@@ -1,21 +1,27 @@
-/** Worker output on the terminal: whole lines where something stands in front of them, so that it stays true when several workers write. */
+/**
+ * Worker output on the terminal. With a rank or a time in front of each line, only complete lines are printed, so that
+ * lines of several workers are not mixed.
+ */
 import type { LogChunk } from "@headroom/protocol";
 import type { Terminal } from "../terminal.ts";
 import { TerminalText } from "./terminal-text.ts";
 
 export interface LogStyle {
-  /** Put the rank in front of every line. */
+  /** Whether the rank is printed in front of every line. */
   readonly isTagged: boolean;
   readonly json: boolean;
-  /** Put the time at which it was begun in front of every line (RFC 3339, UTC). */
+  /** Whether the time at which the line began is printed in front of it (RFC 3339, UTC). */
   readonly timestamps?: boolean;
-  /** Only lines that match. */
+  /** Pattern of the lines to print; `null` or absent: all lines. */
   readonly grep?: RegExp | null;
-  /** Print escape sequences as the workload wrote them. */
+  /** Whether escape sequences are printed as the workload wrote them. */
   readonly raw?: boolean;
 }
 
-/** A line longer than this is printed in pieces, so that a worker without line ends cannot take all memory. */
+/**
+ * Maximum length of a line. A longer line is printed in pieces, so that a worker without line ends cannot use up
+ * memory.
+ */
 const LINE_CHARS_MAX = 65_536;
 
 /** Returns the number of chunks when the stream ends. */
@@ -45,7 +51,7 @@ class WorkerLines {
   readonly #rank: string;
   readonly #cleaner: TerminalText | null;
   #open = "";
-  /** When the open line was begun. */
+  /** Time at which the incomplete line began; `null`: there is none. */
   #openAtMs: number | null = null;
 
   constructor({ worker, stream }: LogChunk, style: LogStyle, isTerminal: boolean) {
@@ -55,7 +61,7 @@ class WorkerLines {
     this.#cleaner = style.raw === true ? null : new TerminalText(isTerminal);
   }
 
-  /** The lines that the chunk completes; without anything in front of lines, the text as it comes. */
+  /** The lines that the chunk completes; if nothing is printed in front of lines, the text as it arrives. */
   take({ atMs, text }: LogChunk): string {
     const cleaned = this.#cleaner === null ? text : this.#cleaner.clean(text);
     const { isTagged, timestamps, grep } = this.#style;
@@ -74,7 +80,7 @@ class WorkerLines {
     return begun + others.map((line) => this.#line(line, atMs)).join("");
   }
 
-  /** The line that the end of the stream left open. */
+  /** The incomplete line at the end of the stream. */
   end(): string {
     return this.#open === "" ? "" : this.#line(this.#open, this.#openAtMs);
   }

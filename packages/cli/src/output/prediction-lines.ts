@@ -4,7 +4,7 @@ import { slowRunText, stepComparisonText } from "@headroom/views";
 import { printable } from "../terminal.ts";
 import type { Paint } from "./style.ts";
 
-/** Empty for workloads that name no model. */
+/** Predicted and measured step; empty for workloads that do not name a model. */
 export function predictionLines({ items }: WorkloadPredictions, paint: Paint): string[] {
   const newest = items[0];
   if (newest === undefined) return [];

@@ -12,7 +12,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   for (const [field, value] of Object.entries(reason)) {
     if (field === "kind" || field === "sentence") continue;
     if (field === "acceleratorTypes" && Array.isArray(value) && value.length === 0) continue;
-    // Omitted for work without accelerators.
+    // The field is omitted for work without accelerators.
     if (reason.kind === "exceedsFleet" && reason.neededCount === 0 && field.endsWith("Count")) continue;
     if (field === "lack" && reason.kind === "exceedsFleet" && reason.lack !== undefined) {
       shown.push(...lackPairs(reason.lack));
@@ -23,7 +23,7 @@ export function reasonPairs(reason: BlockedReason): [string, string][] {
   return shown;
 }
 
-/** The capacity that the fleet lacks: need of a worker, and amount of the largest node. */
+/** The capacity that the fleet lacks: the need of one worker, and the amount of the largest node. */
 function lackPairs(lack: FleetLack): [string, string][] {
   if (lack.of === "part") return [["lacks", `a ${lack.profile} part`]];
   const lacks: [string, string] = ["lacks", words(lack.of)];
@@ -47,7 +47,7 @@ function valueText(reason: BlockedReason, value: unknown): string {
     : JSON.stringify(value);
 }
 
-/** Fields in ms that are durations and not instants. */
+/** Fields in ms that are durations, not instants. */
 const spans: ReadonlySet<string> = new Set(["cheapestMs", "cleanestMs"]);
 
 function numberText(reason: BlockedReason, field: string, value: number): string {

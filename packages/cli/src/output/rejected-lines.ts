@@ -19,7 +19,7 @@ export async function rejectedLinesOf(
   ];
 }
 
-/** Warnings of the workload's attempts that reported first, and of the newest one; none where reports cannot be read. */
+/** Warnings for the workload's first attempts with reports, and for the newest one; empty if reports cannot be read. */
 export async function rejectedLinesOfWorkload(
   client: Pick<HeadroomClient, "metrics">,
   { id, attempts }: { readonly id: string; readonly attempts: readonly { readonly id: string }[] },
@@ -31,7 +31,7 @@ export async function rejectedLinesOfWorkload(
     const { items } = await client.metrics(id, { attempt: newest.id, points: 1 });
     return (await Promise.all(items.map((each) => rejectedLinesOf(each, paint)))).flat();
   } catch {
-    // Telemetry is an addition: a store that is being started again must not hide the rest.
+    // Telemetry is optional: while its store restarts, the rest of the output must still be shown.
     return [];
   }
 }

@@ -1,23 +1,26 @@
 /**
- * Text that a workload wrote, fit for a terminal: escape sequences could change the terminal's settings, its title or earlier lines.
- * Colours (SGR, ECMA-48 8.3.117) are kept where they are wanted.
+ * Makes text of a workload safe for a terminal: escape sequences could change the terminal's settings, its title or
+ * earlier lines. Colours (SGR, ECMA-48 8.3.117) can be kept.
  */
 
-/** An escape sequence that is longer than this without an end is dropped. */
+/** Maximum length of an escape sequence without an end; a longer one is dropped. */
 const SEQUENCE_CHARS_MAX = 256;
 
 // oxlint-disable no-control-regex -- control characters are what this file is about.
-/** CSI, then OSC and the other strings up to BEL or ST, then two-character sequences (ECMA-48, 5.4 to 5.6). */
+/**
+ * Escape sequences: CSI, then OSC and other strings up to BEL or ST, then two-character sequences (ECMA-48, 5.4 to
+ * 5.6).
+ */
 const sequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]/g;
 const colour = /^\u001b\[[0-9;:]*m$/;
-/** Everything but tab, line feed and carriage return. */
+/** Control characters other than tab, line feed and carriage return. */
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f]/g;
-/** A sequence that the text ends in before it is complete. */
+/** An incomplete escape sequence at the end of the text. */
 const openSequence = /\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)?$/;
 const otherEscapes = /\u001b(?!\[[0-9;:]*m)/g;
 // oxlint-enable no-control-regex
 
-/** Cleans a stream that comes in pieces; a sequence may be split over two of them. */
+/** Cleans a stream that arrives in pieces; a sequence may be split between two of them. */
 export class TerminalText {
   readonly #keepsColours: boolean;
   #open = "";

@@ -1,4 +1,4 @@
-/** The forecast beside the forecast with the change, as tables. */
+/** Tables that compare the forecast without and with the change. */
 import type { WhatIfAnswer } from "@headroom/protocol";
 import {
   grouped,
@@ -14,7 +14,7 @@ import { instant, shortDuration } from "./amounts.ts";
 import type { Paint, Tone } from "./style.ts";
 import { tableLines, type Cell } from "./table.ts";
 
-/** Rows that fit a screen; `--json` has every sample, team and start. */
+/** Maximum number of rows, which fit a screen; `--json` has every sample, team and start. */
 const TIMES_SHOWN = 12;
 const ROWS_MAX = 20;
 const HOUR_MS = 3_600_000;
@@ -66,7 +66,7 @@ function wholeLines(answer: WhatIfAnswer, { sink, paint }: Look): string[] {
   return ["", ...tableLines([{ title: "" }, right("AS THINGS ARE"), right("WITH THE CHANGE")], rows, sink, paint)];
 }
 
-/** Both timelines at the same times; starts since the row above. */
+/** Both timelines at the same times, with the starts since the previous row. */
 function timeLines({ present, changed, stepMs }: WhatIfAnswer, { sink, paint }: Look): string[] {
   const count = Math.min(present.samples.length, changed.samples.length);
   const stride = Math.max(1, Math.ceil((count - 1) / TIMES_SHOWN));

@@ -44,7 +44,7 @@ function progressText(workload: WorkloadSummary): string {
   return loss === undefined ? steps : `${steps}, loss ${loss.toFixed(3)}`;
 }
 
-/** The most important line: why it ended, or since when it runs or waits. */
+/** State of the workload in one line: the reason of its end, or since when it runs or waits. */
 function stateText(workload: WorkloadSummary, nowMs: number): string {
   if (workload.endSentence !== null) return workload.endSentence;
   const since = workload.firstStartedAtMs;
@@ -119,7 +119,7 @@ export function workloadPairs(workload: Workload, nowMs: number, paint: Paint): 
   return pairLines(pairs, paint);
 }
 
-/** Assignment of a waiting task, else of the task placed last. */
+/** Prediction for a waiting task, else for the task placed last. */
 function predictionOf({ prediction, attempts }: Workload): NonNullable<Workload["prediction"]> | null {
   const last = attempts.at(-1);
   return prediction ?? (last === undefined || last.phase === "ended" ? null : (last.prediction ?? null));

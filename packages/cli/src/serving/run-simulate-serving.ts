@@ -35,7 +35,7 @@ export interface ServingSimulationReport extends ServingResult {
   readonly requests_per_s: number;
 }
 
-/** Interval between checks of the clock and of Ctrl-C. */
+/** Number of requests between checks of the clock and of Ctrl-C. */
 const requestsPerTurn = 2000;
 
 function sloOf(text: string | undefined): ServingVariant["slo"] {

@@ -42,7 +42,10 @@ const keys: Readonly<Record<string, keyof ServingChoices>> = {
 const variantsMax = 16;
 const replicasMax = 4096;
 
-/** The options without overrides, then one set for each `--variant`, whose text is the variant's name. */
+/**
+ * The options without overrides, and one set of options for each `--variant`; the text of `--variant` is the name of
+ * its set.
+ */
 export function variantChoices(
   base: ServingChoices,
   texts: readonly string[],
@@ -154,7 +157,10 @@ function imageGroup({ perf }: VariantSetting, stepMs: number, count: number): Re
   };
 }
 
-/** The variant of these options. Throws CliError for an invalid option or a model that does not fit. */
+/**
+ * Builds the serving configuration from the options. Throws a CliError for an invalid option or a model that does not
+ * fit.
+ */
 export async function servingVariant(
   name: string,
   choices: ServingChoices,

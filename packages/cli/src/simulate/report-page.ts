@@ -109,7 +109,7 @@ interface TimePlot {
   readonly format: (value: number) => string;
 }
 
-/** Rows of a table, one for each of equal parts of the run. */
+/** Number of rows of a table; each row covers an equal part of the run. */
 const tableParts = 24;
 
 function timeSection(reports: readonly SimulationReport[], { id, title, values, max, format }: TimePlot): string {

@@ -1,6 +1,6 @@
 /**
- * `headroom simulate --demand`: allocation of a fleet under a policy when drawn work arrives and never ends, over
- * several seeds.
+ * `headroom simulate --demand`: allocation of a fleet under a policy when randomly drawn work arrives and never ends,
+ * over several seeds.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Policy } from "@headroom/engine";
@@ -31,7 +31,7 @@ export interface DemandRun {
   readonly seed: number;
   readonly submitted: number;
   readonly dropped: number;
-  /** In the order of `DemandReport.allocated`. */
+  /** Allocated shares, in the order of `DemandReport.allocated`. */
   readonly allocated: readonly number[];
 }
 
@@ -43,7 +43,7 @@ export interface DemandRequest {
   readonly seeds: readonly number[];
 }
 
-/** Interval between checks of the clock and of Ctrl-C. */
+/** Number of jobs between checks of the clock and of Ctrl-C. */
 const jobsPerTurn = 200;
 
 export async function runDemand(context: CommandContext, request: DemandRequest): Promise<DemandReport[]> {

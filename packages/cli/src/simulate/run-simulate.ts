@@ -45,7 +45,7 @@ export interface SimulationReport extends SimulationResult {
 
 /** Maximum pool size: results of larger pools without topology are not realistic. */
 const gpusMax = 100_000;
-/** Interval between checks of the clock and of Ctrl-C: a few hundredths of a second of work. */
+/** Number of rounds between checks of the clock and of Ctrl-C: a few hundredths of a second of work. */
 const roundsPerTurn = 10_000;
 
 export async function runSimulate(context: CommandContext, options: SimulateOptions): Promise<ExitCode> {
@@ -116,7 +116,7 @@ function whereToRun(
   return { fleet, trace: loaded.trace };
 }
 
-/** Options without effect if work has no times. */
+/** Options that have no effect if the work has no times. */
 const timedOptions = ["gpus", "fleet", "faults", "startup", "walltimes", "html"] as const;
 const demandBounds = { min: 0.001, max: 100 };
 const seedsMax = 1000;
@@ -196,7 +196,7 @@ function countsOf(loaded: LoadedTrace, simulated: Trace): Pick<SimulationReport,
   };
 }
 
-/** Presets and files, with commas between them. */
+/** The presets and policy files of the option, separated by commas. */
 async function chosenPolicies(
   text: string,
   presets: ReadonlyMap<string, Policy>,
@@ -224,7 +224,7 @@ function faultsOf(text: string, seed: number): FaultOptions {
   };
 }
 
-/** Checked before the run, so that a typing error does not cost an hour of simulation. */
+/** Runs before the simulation, so that a wrong path does not cost an hour of simulation. */
 async function checkWritable(file: string, shown: string): Promise<void> {
   try {
     await access(path.dirname(file), constants.W_OK);

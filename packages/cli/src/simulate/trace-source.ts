@@ -17,7 +17,7 @@ export interface TraceRequest {
   readonly gpus: number | undefined;
   readonly seed: number;
   readonly skipBroken: boolean;
-  /** Only the requests are needed, without submission times and durations. */
+  /** Whether only the requests are needed, without submission times and durations. */
   readonly timeless: boolean;
 }
 
@@ -83,7 +83,9 @@ function refusal(name: string, { reason, report }: TraceImport & { readonly kind
 }
 
 const chunkBytes = 1 << 20;
-/** No format has lines near this length; a file without line ends is not read into memory as one line. */
+/**
+ * Maximum length of a line, far above that of any format: a file without line ends is not read into memory as one line.
+ */
 const lineLengthMax = 1 << 20;
 
 /** Lines of a file, read in chunks, so that memory does not grow with the trace. */
@@ -115,7 +117,7 @@ export function* linesOf(file: string, shown: string): Generator<string> {
 function opened(file: string, shown: string): number {
   try {
     const descriptor = openSync(file, "r");
-    // An empty read tells a directory from a file before the importer runs.
+    // Reads one byte, which fails for a directory, before the importer runs.
     readSync(descriptor, Buffer.alloc(1), 0, 1, 0);
     return descriptor;
   } catch (cause) {
@@ -160,7 +162,7 @@ function durations(text: string | undefined, sim: TraceModule): [number, number]
   return [min, wholeNumber(high, "--trace generated: duration", { min, max: bounds.max })];
 }
 
-/** Default sizes are cut to the pool; explicit sizes larger than the pool are rejected. */
+/** Sizes of gangs. Default sizes are cut to the pool; stated sizes larger than the pool are rejected. */
 function gangs(
   text: string | undefined,
   { sim, gpus }: { readonly sim: TraceModule; readonly gpus: number },

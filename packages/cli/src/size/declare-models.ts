@@ -1,4 +1,7 @@
-/** Tells the control plane which model submitted workloads train, so that it puts measured steps beside predictions. */
+/**
+ * Declares to the control plane the models that submitted workloads train, so that it compares measured steps with
+ * predictions.
+ */
 import type { HeadroomClient, WorkloadModelInput } from "@headroom/protocol";
 import type { CommandContext } from "../command.ts";
 import { printable } from "../terminal.ts";
@@ -8,7 +11,7 @@ export interface SubmittedWorkload extends ModelledWorkload {
   readonly workloadId: string;
 }
 
-/** The workloads are submitted: a failure is a note and no error. */
+/** A failure is printed as a note, not as an error, because the workloads are already submitted. */
 export async function declareModels(
   context: CommandContext,
   client: HeadroomClient,

@@ -13,10 +13,10 @@ export interface UsedCorrection {
   readonly kinds: FleetPredictions["kinds"];
 }
 
-/** A sizing does not wait longer for a control plane that does not answer. */
+/** Maximum wait in ms for a control plane that does not respond. */
 const PATIENCE_MS = 2_000;
 
-/** `--correction FILE`, `--correction none`, or that of the control plane; `null`: none. */
+/** The correction of `--correction FILE`, or that of the control plane; `null`: none, or `--correction none`. */
 export async function usedCorrection(
   context: CommandContext,
   given: string | undefined,
@@ -44,7 +44,7 @@ async function liveCorrection(context: CommandContext): Promise<UsedCorrection |
   }
 }
 
-/** `null`: nothing was measured. Throws what the control plane refused. */
+/** The control plane's correction; `null`: nothing was measured. Throws the control plane's refusal. */
 export async function correctionOf(client: HeadroomClient): Promise<UsedCorrection | null> {
   const { correction, kinds } = await client.fleetPredictions({ signal: AbortSignal.timeout(PATIENCE_MS) });
   return correction.types.length === 0 ? null : { correction, kinds };

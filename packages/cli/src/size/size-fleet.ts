@@ -1,4 +1,7 @@
-/** `headroom size --fleet`: predictions beside measured runs, and what the correction does to their error. */
+/**
+ * `headroom size --fleet`: compares predictions with measured runs, and shows the effect of the correction on their
+ * error.
+ */
 import type { FleetPredictions, MeasuredRun } from "@headroom/protocol";
 import { slowRunText, stepText } from "@headroom/views";
 import { exitCode, type ExitCode } from "../cli-error.ts";

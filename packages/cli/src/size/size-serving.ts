@@ -123,7 +123,7 @@ async function questionOf(context: CommandContext, options: ServingOptions): Pro
   };
 }
 
-/** A bound for every request does not exist: waiting times have an infinite tail. */
+/** Share of requests that must meet the objective. All of them is not possible: waiting times have an infinite tail. */
 function promisedShare(text: string): number {
   const share = rate(text, "--share") / 10_000;
   if (share >= 0.5 && share <= 0.9999) return share;

@@ -1,6 +1,4 @@
-/**
- * `headroom size storage`: capacity, throughput and concurrency that jobs need, against the offers of storage tiers.
- */
+/** `headroom size storage`: capacity, throughput and concurrency that jobs need, compared with storage tiers. */
 import type { Checkpointing, DatasetReads, StartStorm, StorageReport, StorageTier } from "@headroom/perf";
 import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
@@ -103,7 +101,7 @@ async function checkpointsOf(options: StorageOptions, writerCount: number): Prom
   ];
 }
 
-/** Data read at a start, by default: a container image of 20 GB per node, 5,000 small files per process. */
+/** Data read when a job starts. Default: a container image of 20 GB per node, 5,000 small files per process. */
 function startsOf(options: StorageOptions, gpus: number, stateBytes: number): StartStorm[] {
   if (options.image === undefined && options.files === undefined && options.start === undefined) return [];
   const processesPerNode = given(options.gpusPerNode, (text) => count(text, "--gpus-per-node"), 8);
@@ -120,7 +118,7 @@ function startsOf(options: StorageOptions, gpus: number, stateBytes: number): St
   ];
 }
 
-/** Published tiers by name and offers by figures, to compare with a demand. */
+/** Storage tiers to compare with a demand: published ones by name, and offers by their figures. */
 export async function storageTiers(options: Pick<StorageOptions, "tier" | "offer">): Promise<StorageTier[]> {
   const perf = await import("@headroom/perf");
   const named = (options.tier ?? []).map((name) => {

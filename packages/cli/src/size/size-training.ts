@@ -80,7 +80,7 @@ export async function runSizeTraining(
   return code;
 }
 
-/** The batch, and whose it is where it was not stated. */
+/** States the batch and its source, if the question left the batch open. */
 function batchLines({ question, recipe }: CompletedTraining): string[] {
   if (recipe === null) return [];
   const { acceleratorCount, globalBatch, sequenceLength } = question;
@@ -148,7 +148,7 @@ async function questionOf(
   };
 }
 
-/** GB/s, or the network of a known server by its name. */
+/** Bandwidth in GB/s, stated as a number or as the name of a known server. */
 async function nodeNetwork(text: string | undefined): Promise<number | undefined> {
   if (text === undefined) return undefined;
   const { findLink, links } = await import("@headroom/perf");
@@ -182,7 +182,7 @@ function scalingKind(text = "strong"): TrainingSizing["scaling"] {
 const planKeys = ["tp", "pp", "cp", "dp", "ep", "vpp", "mb", "zero", "recompute"];
 const recomputations = ["none", "selective", "partial", "full"] as const;
 
-/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: entries left out follow from others or take the usual value. */
+/** `tp=8,pp=16,vpp=2,mb=1,zero=1,recompute=selective`: an omitted entry follows from others or takes its default. */
 function planOf(text: string): Partial<ParallelPlan> {
   const found = settings(text, "--plan", planKeys);
   const width = (key: string): number | undefined =>

@@ -113,7 +113,7 @@ export async function trainingOf(context: CommandContext, model: ModelRequest): 
     restartSeconds: 300,
     scaling: "strong",
     checkpointOverlapped: false,
-    // The slowest of the named tiers takes the checkpoint.
+    // The checkpoint goes to the slowest of the named tiers.
     checkpointGbPerS: writes.length === 0 ? 100 : Math.min(...writes) * deliveredShare,
     tiers,
   };
@@ -137,7 +137,7 @@ function tiersOf({ storage }: ModelRequest): StorageTier[] {
   }));
 }
 
-/** A gang may get any of its types, so it is rejected if one of them cannot run it. */
+/** A gang may get any of its accepted types, so it is rejected if one of them cannot run it. */
 export function refuseImpossible(sizing: readonly WorkloadSizing[], isForced: boolean): void {
   if (isForced) return;
   const lines = sizing.flatMap(({ workload, checks }) =>

@@ -19,11 +19,11 @@ interface SubmittedTraining {
   readonly document: Readonly<Record<string, unknown>>;
   readonly spec: WorkloadSpec;
   readonly model?: ModelRequest | undefined;
-  /** Parts of the plan that the fleet does not allow. */
+  /** Notes about parts of the plan that the fleet does not allow. */
   readonly notes: readonly string[];
 }
 
-/** Refuses, before anything is computed, options that only go together. */
+/** Checks options that are valid only together, before anything is computed. */
 export function checkSubmission(options: TrainingSubmissionOptions, accelerator: string | undefined): void {
   const { submit, name } = options;
   if (submit !== true) {
@@ -133,7 +133,9 @@ export async function trainingWorkload(
   return { document, spec, model, notes };
 }
 
-/** For a model of the catalogue: measured steps are then shown beside the prediction. */
+/**
+ * The workload's `model` section, for a model of the catalogue: measured steps are then compared with the prediction.
+ */
 function modelBlock({
   model,
   sequenceLength,
@@ -177,14 +179,14 @@ function commandOf({ launch, stack, run, step, failures }: TrainingReport, more:
   return [launch, ...saved, ...(more === undefined ? [] : [more])].join(" ");
 }
 
-/** The fleet's own names of the accelerator; the catalogue's where the fleet has none. */
+/** The fleet's own names of the accelerator; if the fleet has none, the catalogue's names. */
 async function typesOf({ acceleratorTypes }: Fleet, accelerator: string): Promise<string[]> {
   const { findAccelerator } = await import("@headroom/perf");
   const own = acceleratorTypes.map(({ type }) => type).filter((type) => findAccelerator(type)?.name === accelerator);
   return own.length === 0 ? [accelerator] : own;
 }
 
-/** The lowest level of the first site with the type; `null`: no such site declares levels. */
+/** The lowest fabric level of the first site that has the type; `null`: no such site declares levels. */
 function narrowestLevel({ sites, pools }: Fleet, types: readonly string[]): string | null {
   const own = new Set(
     pools.filter(({ acceleratorType }) => types.includes(acceleratorType ?? "")).map(({ site }) => site),

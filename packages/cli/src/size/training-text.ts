@@ -62,7 +62,7 @@ export async function trainingLines(
   ];
 }
 
-/** The correction by the fleet's own runs and what it does to their error; empty without such runs. */
+/** The correction by the fleet's own runs and its effect on their error; empty without such runs. */
 function correctionPairs(
   { correction, accelerator, family }: TrainingReport,
   kinds: FleetPredictions["kinds"],
@@ -79,7 +79,7 @@ function correctionPairs(
   return [["corrected", `times ${factor.toFixed(3)}, by ${ground} in the fleet${effect}`]];
 }
 
-/** One line for each accelerator that holds it, and the names of those that do not. */
+/** One line for each accelerator on which the model fits, and the names of the other accelerators. */
 export async function comparisonLines(
   all: readonly CompletedTraining[],
   { terminal, paint }: CommandContext,
@@ -133,7 +133,7 @@ function chosenText({ chosen, precision }: TrainingReport): string {
   return words.length === 0 ? "nothing: you stated the plan" : words.join(", ");
 }
 
-/** Lower probabilities are shown as "below": the model's tails are not that accurate. */
+/** Lower probabilities are shown as "under 0.1%": the tails of the model are not that accurate. */
 const leastRisk = 0.001;
 
 function riskText(probability: number): string {
@@ -201,7 +201,7 @@ function sorted<Name extends string>(parts: Readonly<Record<Name, number>>): [Na
   return entries.filter(([, amount]) => amount > 0).toSorted((a, b) => b[1] - a[1]);
 }
 
-/** Efficiencies above this are explained: the first row's plan is not the best, only the best that fits. */
+/** Efficiencies above this are explained: the plan in the first row is the best that fits, not the best overall. */
 const SUPERLINEAR = 1.02;
 
 function scalingLines({ scaling }: TrainingReport, { terminal, paint }: CommandContext): string[] {
@@ -228,7 +228,7 @@ function wallLine(wall: TrainingReport["scaling"]["wall"]): string {
   return `From ${acceleratorCount} on a doubling gives ${significant(gainPerDoubling)} times as much: ${scarce}.`;
 }
 
-/** Alternatives with less memory or cost, at more time. */
+/** Alternatives that need less memory or cost less, but take longer. */
 function alternativeLines(
   { alternatives }: TrainingReport,
   describePlan: (plan: TrainingReport["plan"]) => string,

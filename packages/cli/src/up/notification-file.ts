@@ -1,4 +1,4 @@
-/** `notify.yaml`: which events the control plane sends to whom. Read when it starts. */
+/** `notify.yaml`: the events that the control plane sends, and their receivers. Read at start. */
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { NotificationRule } from "@headroom/server";
@@ -8,7 +8,7 @@ import { sourcesOf } from "../documents/sources.ts";
 import { parseYaml } from "../documents/yaml-source.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** `given`: `--notify`; default: `notify.yaml` in the state directory, where there is one. */
+/** `given`: path from `--notify`; default: `notify.yaml` in the state directory, if it exists. */
 export async function loadNotifications(
   terminal: Terminal,
   home: string,

@@ -155,10 +155,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
-  /**
-   * Wakes the pool, if it can be woken. The request is then held, or goes to a later pool that accepts requests while
-   * this one wakes.
-   */
+  /** Wakes the pool, if possible. The request is held, or a later pool takes it while this one wakes. */
   #wakes(route: PoolRoute): boolean {
     const { routes } = this.request.model;
     if (route.pool.config.wake === undefined) return false;
@@ -201,9 +198,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     attempt.send(message, isFresh);
   }
 
-  /**
-   * Starts a second attempt at another replica while the first has sent nothing; the attempt with the first byte wins.
-   */
+  /** Starts a second attempt at another replica if the first is silent; the first byte wins. */
   #hedge(route: PoolRoute): void {
     if (this.#phase !== "waiting" || this.#committed !== undefined || this.#attempts.length !== 1) return;
     if (!this.#runtime.retries.take()) return;
@@ -357,9 +352,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     if (!goesOn) attempt.pause();
   }
 
-  /**
-   * The last event is sent after the usage record has reached the kernel; the end of the body may come later or never.
-   */
+  /** Sends the last event after the usage is recorded; the end of the body may come later or never. */
   #endStream(attempt: Attempt, last: Buffer): void {
     const bytes = this.#continuation?.rewrite(last) ?? last;
     this.#drop(attempt);
@@ -371,7 +364,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     });
   }
 
-  /** The response is too large to hold: it is streamed from here on, and the request can no longer be retried. */
+  /** Streams a response that is too large to hold; the request can no longer be retried. */
   #flow(attempt: Attempt): void {
     this.#phase = "flowing";
     this.#hasBegun = true;
@@ -440,7 +433,7 @@ export class Exchange implements ClientExchange, AttemptOwner, UsageWriter, List
     this.#phase = "waiting";
   }
 
-  /** The stream will not be continued on another replica, so neither its request body nor its events are needed. */
+  /** Drops body and events of a stream that will not be continued on another replica. */
   #forgetStream(): void {
     this.#record?.release();
     this.#record = undefined;
