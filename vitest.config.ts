@@ -46,6 +46,7 @@ export default defineConfig({
           name: suite,
           include: [`${roots}/*.${suite}.test.{ts,tsx}`],
           exclude,
+          globalSetup: suite === "system" ? ["./tools/chromium-setup.ts"] : [],
           fileParallelism: false,
           expect: expectOptions,
           testTimeout: longMs,

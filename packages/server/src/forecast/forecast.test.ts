@@ -163,29 +163,31 @@ describe("what is expected to start", () => {
 
 describe("one forecast", () => {
   it("is told to the second by every face at one sequence, with its history", async () => {
-    const { items } = await live.client.listNodes();
+    // A plane of its own, where nothing else holds what is asked for.
+    const alone = await startLive(temporaryHome());
+    const { items } = await alone.client.listNodes();
     const [node] = items;
     const whole = { coresMilli: Math.max(...items.map(({ coresMilli }) => coresMilli)) };
-    const holder = await live.client.submitWorkload({
+    const holder = await alone.client.submitWorkload({
       ...train("holds-all", whole),
       run: "sleep 60",
       walltimeMs: 90_000,
     });
-    const { workloadId } = await live.client.submitWorkload({ ...train("waits", whole), walltimeMs: 60_000 });
-    for await (const { event } of live.client.events())
+    const { workloadId } = await alone.client.submitWorkload({ ...train("waits", whole), walltimeMs: 60_000 });
+    for await (const { event } of alone.client.events())
       if (event.kind === "attemptStarted" && event.attemptId.startsWith(holder.workloadId)) break;
-    const { sequence } = await live.client.status();
-    const own = await live.client.estimateStart(workloadId);
-    const listed = (await live.client.expectedStarts()).items.find(({ workload }) => workload.id === workloadId);
-    const answer = await live.client.whatIf({ addNodes: [{ like: node!.id, count: 1 }] });
+    const { sequence } = await alone.client.status();
+    const own = await alone.client.estimateStart(workloadId);
+    const listed = (await alone.client.expectedStarts()).items.find(({ workload }) => workload.id === workloadId);
+    const answer = await alone.client.whatIf({ addNodes: [{ like: node!.id, count: 1 }] });
     const moved = answer.moved.find((each) => each.workloadId === workloadId);
-    const { bytes } = await live.client.snapshot();
+    const { bytes } = await alone.client.snapshot();
     const { engine, nowMs } = forecastPresentOf(bytes, Date.now());
     const [elsewhere] = estimateStarts(engine, { ...usualEstimateOptions, nowMs, calibration: null }).filter(
       (each) => each.workloadId === workloadId,
     );
     // The sequence has not changed, so all questions were about one state.
-    expect((await live.client.status()).sequence).toBe(sequence);
+    expect((await alone.client.status()).sequence).toBe(sequence);
     expect(own.p50AtMs).toEqual(expect.any(Number));
     const { p10AtMs, p50AtMs, p90AtMs } = own;
     expect(listed?.estimate).toMatchObject({ p10AtMs, p50AtMs, p90AtMs });
@@ -193,8 +195,9 @@ describe("one forecast", () => {
     expect(moved).toMatchObject({ presentAtMs: p50AtMs });
     expect(elsewhere?.p50AtMs).toBe(p50AtMs);
     expect(own.because.history).toMatchObject({ runningCount: expect.any(Number) });
-    await live.client.stopWorkload(workloadId);
-    await live.client.stopWorkload(holder.workloadId);
+    await alone.client.stopWorkload(holder.workloadId);
+    await alone.close();
+    removeHome(alone.home);
   });
 });
 
