@@ -4,6 +4,7 @@ import { CliError, exitCode, type ExitCode } from "../cli-error.ts";
 import type { CommandContext } from "../command.ts";
 import { pairLines, tableLines } from "../output/table.ts";
 import { duration, rate, settings, wholeNumber } from "../simulate/amount-options.ts";
+import { groupedRefusals, refusalSentence, type RefusalGroup, type TypeRefusal } from "./refusals.ts";
 import { acceleratorName, catalogueFile, jsonFile, modelChoice, needed, numberFormat } from "./model-options.ts";
 import { byteQuantity, given, percentText, positive, positiveDuration, significant } from "./quantities.ts";
 
@@ -62,12 +63,25 @@ async function showComparison(
     context.note(`${compared.reason}. Nearest: ${compared.nearest}.`);
     return exitCode.unsatisfied;
   }
+  const [first, ...others] = groupedRefusals(compared.flatMap(refusalOf));
   if (options.json === true) context.print(JSON.stringify({ kind: "servingByAccelerator", items: compared }, null, 2));
-  else context.print(...comparisonLines(compared, context));
+  else if (first?.accelerators.length === compared.length && first.nearest !== undefined) {
+    context.note(refusalSentence(first));
+  } else context.print(...comparisonLines(compared, first === undefined ? [] : [first, ...others], context));
   return compared.some(({ answer }) => answer.kind === "serving") ? exitCode.ok : exitCode.unsatisfied;
 }
 
-function comparisonLines(all: readonly ServingOnAccelerator[], { terminal, paint }: CommandContext): string[] {
+function refusalOf({ accelerator, answer }: ServingOnAccelerator): readonly TypeRefusal[] {
+  if (answer.kind === "serving") return [];
+  if (answer.kind === "unknown") return [{ accelerator, reason: answer.reasons.join("; ") }];
+  return [{ accelerator, reason: answer.reason, nearest: answer.nearest }];
+}
+
+function comparisonLines(
+  all: readonly ServingOnAccelerator[],
+  refusals: readonly RefusalGroup[],
+  { terminal, paint }: CommandContext,
+): string[] {
   const columns = [
     { title: "ACCELERATOR" },
     ...planTitles.map((title) => ({ title, align: "right" }) as const),
@@ -77,15 +91,15 @@ function comparisonLines(all: readonly ServingOnAccelerator[], { terminal, paint
     const plan = answer.kind === "serving" ? answer.plans[0] : undefined;
     return plan === undefined ? [] : [[accelerator, ...planCells(plan), layoutText(plan.layout)]];
   });
-  const without = (kind: "impossible" | "unknown"): string[] =>
-    all.flatMap(({ accelerator, answer }) => (answer.kind === kind ? [accelerator] : []));
-  const [none, unknown] = [without("impossible"), without("unknown")];
+  const typesText = ({ accelerators }: RefusalGroup): string =>
+    accelerators.length === all.length ? "all types" : accelerators.join(", ");
   return [
-    ...(rows.length === 0 ? [] : tableLines(columns, rows, terminal.stdout, paint)),
-    ...(none.length === 0 ? [] : ["", `Nothing meets the objective on: ${none.join(", ")}.`]),
-    ...(unknown.length === 0 ? [] : ["", `Not sized: ${unknown.join(", ")}.`]),
-    "",
-    "With --accelerator NAME: all layouts, memory, the interval and the cold start.",
+    ...(rows.length === 0 ? [] : [...tableLines(columns, rows, terminal.stdout, paint), ""]),
+    ...refusals.map((group) => `Not on ${typesText(group)}: ${refusalSentence(group)}`),
+    ...(refusals.length === 0 ? [] : [""]),
+    rows.length === 0
+      ? "With --accelerator NAME: the nearest objective that the type meets."
+      : "With --accelerator NAME: all layouts, memory, the interval and the cold start.",
   ];
 }
 

@@ -300,6 +300,24 @@ describe("what a question leaves out", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ACCELERATOR +REPLICAS +GPUS/);
     expect(stdout).toMatch(/^H100-SXM-80GB /m);
+    expect(stdout).toMatch(/^Not on (\S+, )*T4(, \S+)*: no layout meets the latency targets\.$/m);
+    expect(stdout).toMatch(/^Not on TPU-v3, TPU-v4, .*: no serving run of this type or an accelerator like it was/m);
+  });
+
+  it.each([
+    ["flux.1-dev", /^flux\.1-dev is a diffusion model: [^\n]*\. Nearest: a causal language model[^\n]*\n$/],
+    ["foo-bar", /^there is no model preset foo-bar\. Nearest: [^\n]*\n$/],
+  ])("says once why no type serves %s", async (model, reason) => {
+    const { code, stdout, stderr } = await size("serve", "--model", model, "--requests", "5");
+    expect([code, stdout, stderr]).toEqual([3, "", expect.stringMatching(reason)]);
+  });
+
+  it("gives each reason with its types where no type meets the objective", async () => {
+    const slow = ["--model", "llama-3-70b", "--requests", "5", "--ttft", "2ms"];
+    const { code, stdout } = await size("serve", ...slow);
+    const reasons = stdout.split("\n").filter((line) => line.startsWith("Not on "));
+    expect([code, reasons.length]).toEqual([3, 2]);
+    expect(reasons[0]).toMatch(/H100-SXM-80GB, .*: no layout meets the latency targets\.$/);
   });
 });
 
