@@ -6,7 +6,7 @@ import type { ModelArchitecture } from "../../packages/perf/src/index.ts";
 import { parseCsv } from "./inference-csv.ts";
 import { architectureOf } from "./inference-models.ts";
 import { measurementRows } from "./measurement-file.ts";
-import { readRow } from "./inference-rows.ts";
+import { readRow, servingColumns } from "./inference-rows.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -18,18 +18,44 @@ function modelsFile(measurements: string): string | undefined {
   return places.map((place) => path.join(place, "models.csv")).find((file) => existsSync(file));
 }
 
-/** The rows of a file as cases and abstentions; rows that measured nothing the model predicts are neither. */
-export function readCases(file: string, isAll: boolean): { cases: Case[]; abstentions: Abstention[] } {
+/** A row that is listed and not scored. */
+export interface Unscored {
+  readonly id: string;
+  readonly source: string;
+  readonly reason: string;
+  /** Where the model can be asked about it. */
+  readonly asked?: Case;
+}
+
+export interface ReadRows {
+  readonly cases: readonly Case[];
+  readonly abstentions: readonly Abstention[];
+  readonly unscored: readonly Unscored[];
+}
+
+/** The rows of a file. Throws an `InputError` where the file cannot be read. */
+export function readCases(file: string, isAll: boolean): ReadRows {
+  const rows = measurementRows(file, servingColumns);
   const table = modelsFile(file);
   const described = table === undefined ? [] : parseCsv(readFileSync(table, "utf8"));
   const listed = new Map(described.map((row) => [row["model"] ?? "", architectureOf(row)]));
   const models = { get: (name: string): ModelArchitecture | undefined => listed.get(name) ?? findModel(name) };
-  // A file without the column wants all of its rows scored.
-  const isScored = (row: Readonly<Record<string, string>>): boolean => (row["score"] ?? "1") === "1";
-  const rows = measurementRows(file).filter((row) => isAll || isScored(row));
-  const outcomes = rows.map((row) => readRow(row, models)).filter((outcome) => outcome !== undefined);
-  return {
-    cases: outcomes.filter((outcome) => "predict" in outcome),
-    abstentions: outcomes.filter((outcome) => "reason" in outcome),
-  };
+  const cases: Case[] = [];
+  const abstentions: Abstention[] = [];
+  const unscored: Unscored[] = [];
+  for (const { fields } of rows) {
+    const outcome = readRow(fields, models);
+    const { id, source } = outcome;
+    // A file without the column wants all of its rows scored.
+    const score = fields["score"] ?? "1";
+    const notScored = `score is ${JSON.stringify(score)} in the file`;
+    const isScored = isAll || score === "1";
+    if ("unmeasured" in outcome) unscored.push({ id, source, reason: outcome.unmeasured });
+    else if ("predict" in outcome) {
+      if (isScored) cases.push(outcome);
+      else unscored.push({ id, source, reason: notScored, asked: outcome });
+    } else if (isScored) abstentions.push(outcome);
+    else unscored.push({ id, source, reason: `${notScored}; ${outcome.reason}` });
+  }
+  return { cases, abstentions, unscored };
 }

@@ -1,12 +1,36 @@
-/** Comma-separated values with a header line and double quotes, as RFC 4180 has them. */
-export function parseCsv(text: string): readonly Readonly<Record<string, string>>[] {
-  const rows = splitRows(text);
-  const header = rows[0] ?? [];
-  return rows.slice(1).map((cells) => Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""])));
+export type CsvFields = Readonly<Record<string, string>>;
+
+export interface CsvRow {
+  /** The line of the file in which the row begins, from 1. */
+  readonly line: number;
+  readonly fields: CsvFields;
 }
 
-function splitRows(text: string): string[][] {
-  const rows: string[][] = [];
+/** Comma-separated values with a header line and double quotes, as RFC 4180 has them. */
+export function readCsv(text: string): { readonly header: readonly string[]; readonly rows: readonly CsvRow[] } {
+  const [head, ...rest] = splitRows(text);
+  const header = head?.cells ?? [];
+  const rows = rest.map(({ line, cells }) => ({
+    line,
+    fields: Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ""])),
+  }));
+  return { header, rows };
+}
+
+/** The rows of `readCsv` without their lines. */
+export function parseCsv(text: string): readonly CsvFields[] {
+  return readCsv(text).rows.map(({ fields }) => fields);
+}
+
+interface SplitRow {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+function splitRows(text: string): readonly SplitRow[] {
+  const rows: SplitRow[] = [];
+  let line = 1;
+  let begin = 1;
   let row: string[] = [];
   let cell = "";
   let isQuoted = false;
@@ -16,11 +40,13 @@ function splitRows(text: string): string[][] {
   };
   const endRow = (): void => {
     endCell();
-    if (row.length > 1 || row[0] !== "") rows.push(row);
+    if (row.length > 1 || row[0] !== "") rows.push({ line: begin, cells: row });
     row = [];
+    begin = line;
   };
   for (let index = 0; index < text.length; index += 1) {
     const character = text[index];
+    if (character === "\n") line += 1;
     if (isQuoted) {
       if (character !== '"') cell += character;
       else if (text[index + 1] === '"') {

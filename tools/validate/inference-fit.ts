@@ -94,10 +94,12 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
 /**
  * The constants that describe these rows best: the macro average over groups of |log(predicted / measured)|, from the
  * middle of the ranges. First all of them, then what only the first token knows. The same rows give the same result.
+ * Rows that measured the first token alone are scored and not fitted to: they contain no decoding.
  */
-export function fit(cases: readonly Case[], groups: ReadonlyMap<string, string>): InferenceConstants {
-  const all = { names: [...stepNames, ...firstTokenConstants], stepWeight: 1, firstTokenWeight, cases, groups };
-  const found = search(all, unmeasuredConstants());
+export function fit(all: readonly Case[], groups: ReadonlyMap<string, string>): InferenceConstants {
+  const cases = all.filter(({ measured }) => measured.tpotMs !== undefined || measured.tokensPerS !== undefined);
+  const steps = { names: [...stepNames, ...firstTokenConstants], stepWeight: 1, firstTokenWeight, cases, groups };
+  const found = search(steps, unmeasuredConstants());
   return search({ names: firstTokenConstants, stepWeight: 0, firstTokenWeight: 1, cases, groups }, found);
 }
 

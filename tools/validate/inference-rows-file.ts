@@ -9,13 +9,15 @@ import {
   servingKindOf,
 } from "../../packages/perf/src/index.ts";
 import type { InferenceConstants, Interval } from "../../packages/perf/src/index.ts";
-import type { Abstention, Case } from "./inference-rows.ts";
+import type { ReadRows } from "./inference-cases.ts";
+import type { Case } from "./inference-rows.ts";
 
 const quantities = ["tpot_ms", "output_tok_s", "ttft_ms"] as const;
 
 const header = [
   "id",
   "source",
+  "scored",
   "model",
   "accelerator",
   ...quantities.flatMap((name) => [
@@ -46,7 +48,8 @@ function quantityCells(measured: number | undefined, predicted: number | undefin
   return [measured, predicted, error, at?.low, at?.high];
 }
 
-function caseCells(one: Case, constants: InferenceConstants): Cell[] {
+/** The cells of a row that the model answers; `note`: why it is not scored. */
+function caseCells(one: Case, note: string, constants: InferenceConstants): Cell[] {
   const { measured, replica, request } = one;
   const said = one.predict(constants);
   const evidence = servingEvidenceFor(servingKindOf(replica));
@@ -57,6 +60,7 @@ function caseCells(one: Case, constants: InferenceConstants): Cell[] {
   return [
     one.id,
     one.source,
+    note === "" ? 1 : 0,
     replica.model.name,
     one.accelerator,
     ...quantityCells(measured.tpotMs, said.tpotMs, around(said.tpotMs, "step")),
@@ -76,21 +80,20 @@ function caseCells(one: Case, constants: InferenceConstants): Cell[] {
     firstToken?.promptMs,
     evidence.distance,
     one.chosen.join("; "),
-    "",
+    note,
   ];
 }
 
-/** Writes the rows as comma-separated values, those without an answer last. */
-export function writeRows(
-  file: string,
-  rows: { readonly cases: readonly Case[]; readonly abstentions: readonly Abstention[] },
-  constants: InferenceConstants,
-): void {
-  const empty = header.slice(2, -1).map(() => "");
+/** Writes every row of a file as comma-separated values: the scored ones, those without an answer, those not scored. */
+export function writeRows(file: string, rows: ReadRows, constants: InferenceConstants): void {
+  const empty = header.slice(3, -1).map(() => "");
   const lines = [
     header,
-    ...rows.cases.map((one) => caseCells(one, constants)),
-    ...rows.abstentions.map(({ id, source, reason }) => [id, source, ...empty, reason]),
+    ...rows.cases.map((one) => caseCells(one, "", constants)),
+    ...rows.abstentions.map(({ id, source, reason }) => [id, source, 0, ...empty, reason]),
+    ...rows.unscored.map(({ id, source, reason, asked }) =>
+      asked === undefined ? [id, source, 0, ...empty, reason] : caseCells(asked, reason, constants),
+    ),
   ];
   writeFileSync(file, `${lines.map((line) => line.map(cellText).join(",")).join("\n")}\n`);
 }

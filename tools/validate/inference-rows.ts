@@ -59,6 +59,13 @@ export interface Abstention {
   readonly reason: string;
 }
 
+/** A row that measured nothing that the model predicts. */
+export interface Unmeasured {
+  readonly id: string;
+  readonly source: string;
+  readonly unmeasured: string;
+}
+
 const workerPattern = /^P(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\) D(\d+)x\(tp(\d+),dp(\d+),ep(\d+)\)$/;
 
 /** Layout of the workers that decode. */
@@ -189,7 +196,7 @@ function measuredOf(row: Row): Outcome | undefined {
   const perGpu = numberIn(row, "output_tok_s_per_gpu");
   const tokensPerS = numberIn(row, "output_tok_s_total") ?? (perGpu && perGpu * (numberIn(row, "n_gpus") ?? 1));
   const ttftMs = isTail("ttft_stat") ? undefined : numberIn(row, "ttft_ms");
-  if (tpotMs === undefined && tokensPerS === undefined) return undefined;
+  if (tpotMs === undefined && tokensPerS === undefined && ttftMs === undefined) return undefined;
   return {
     ...(tpotMs === undefined ? {} : { tpotMs }),
     ...(tokensPerS === undefined ? {} : { tokensPerS }),
@@ -197,10 +204,23 @@ function measuredOf(row: Row): Outcome | undefined {
   };
 }
 
+const measureColumns = ["tpot_ms", "output_tok_s_total", "output_tok_s_per_gpu", "ttft_ms"];
+
+/** Columns of a file of serving measurements. */
+export const servingColumns = { all: ["model", "gpu", "kind", "isl", "osl"], any: measureColumns };
+
+/** The reason where `measuredOf` finds nothing. */
+function unmeasuredReason(row: Row): string {
+  const isTail = measureColumns.some((column) => numberIn(row, column) !== undefined);
+  return isTail
+    ? "only tail percentiles were measured, and means are predicted"
+    : "no time per token, throughput or time to the first token was measured";
+}
+
 const numberColumns: NumberColumns = {
   counts: ["n_gpus", "tp", "pp", "dp", "ep", "isl", "osl", "batch_or_concurrency"],
   amounts: [],
-  measures: ["request_rate_rps", "output_tok_s_total", "output_tok_s_per_gpu", "tpot_ms", "ttft_ms"],
+  measures: ["request_rate_rps", ...measureColumns],
 };
 
 /** Missing fields of a row, as they were filled in. */
@@ -217,14 +237,14 @@ function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: B
   ];
 }
 
-/** A row as something to predict, the reason why the model does not answer, or nothing where nothing was measured. */
-export function readRow(row: Row, models: KnownModels): Case | Abstention | undefined {
+/** A row as something to predict, the reason why the model does not answer, or the reason why there is nothing to ask. */
+export function readRow(row: Row, models: KnownModels): Case | Abstention | Unmeasured {
   const id = row["id"] ?? "";
   const source = row["source"] ?? "no source";
   const wrong = impossibleNumber(row, numberColumns);
   if (wrong !== undefined) return { id, source, reason: wrong };
   const measured = measuredOf(row);
-  if (measured === undefined) return undefined;
+  if (measured === undefined) return { id, source, unmeasured: unmeasuredReason(row) };
   const setting = settingOf(row, models);
   if (typeof setting === "string") return { id, source, reason: setting };
   const predict = predictionOf(row, setting);

@@ -149,10 +149,17 @@ export function tableOf(title: string, report: Report): string {
 
 /** Why the model did not answer, with counts. */
 export function abstentionTable(abstentions: readonly Abstention[], asked: number): string {
-  const byReason = Map.groupBy(abstentions, ({ reason }) => reason);
-  const lines = [...byReason].map(([reason, members]) => `  ${String(members.length).padStart(4)}  ${reason}`);
-  return [
-    `abstained from ${abstentions.length} of ${asked} rows (${percent(asked === 0 ? 0 : abstentions.length / asked).trim()})`,
-    ...lines,
-  ].join("\n");
+  const share = percent(asked === 0 ? 0 : abstentions.length / asked).trim();
+  return [`abstained from ${abstentions.length} of ${asked} rows (${share})`, ...reasonLines(abstentions)].join("\n");
+}
+
+/** Why rows were not scored, with counts. */
+export function unscoredTable(unscored: readonly { readonly reason: string }[]): string {
+  const heads = unscored.map(({ reason }) => ({ reason: reason.replace(/; .*/, "") }));
+  return [`not scored: ${unscored.length} rows`, ...reasonLines(heads)].join("\n");
+}
+
+function reasonLines(rows: readonly { readonly reason: string }[]): readonly string[] {
+  const byReason = Map.groupBy(rows, ({ reason }) => reason);
+  return [...byReason].map(([reason, members]) => `  ${String(members.length).padStart(4)}  ${reason}`);
 }

@@ -115,6 +115,8 @@ export function settingOf(row: Row, models: KnownModels): Setting | string {
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;
   const model = models.get(row["model"] ?? "");
   if (model === undefined) return `architecture of "${row["model"]}" is not known`;
+  const unread = ["precision", "kv_precision"].find((column) => row[column] && formatOf(row[column]) === undefined);
+  if (unread !== undefined) return `${unread} ${JSON.stringify(row[unread])} is not known`;
   const weights = formatOf(row["precision"]) ?? formatInName(row["model"] ?? "");
   if (weights === undefined) return "precision is not stated";
   const promptTokens = numberIn(row, "isl");

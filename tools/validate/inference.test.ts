@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -11,8 +11,9 @@ import {
   spreadConstants,
 } from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
-import { parseCsv } from "./inference-csv.ts";
+import { parseCsv, readCsv } from "./inference-csv.ts";
 import { evidenceOf, fit } from "./inference-fit.ts";
+import { writeRows } from "./inference-rows-file.ts";
 import { readRow } from "./inference-rows.ts";
 import type { Case } from "./inference-rows.ts";
 import { groupNames, observe, reportOf } from "./inference-score.ts";
@@ -54,8 +55,28 @@ describe("rows", () => {
     });
   });
 
-  it("that measured nothing which is predicted are passed over", () => {
-    expect(read("a,s,static_batch,m,fp8,H100,1,1,1,1,vllm,agg,1000,1,8,")).toBeUndefined();
+  it("with formats that are not known are refused", () => {
+    const row = { gpu: "H100", model: "llama-3-8b", kind: "static_batch", isl: "9", osl: "9", tpot_ms: "9" };
+    const reason = (change: object): unknown => readRow({ ...row, ...change }, { get: findModel });
+    expect(reason({ precision: "fp9" })).toMatchObject({ reason: 'precision "fp9" is not known' });
+    expect(reason({ precision: "fp8", kv_precision: "half?" })).toMatchObject({
+      reason: 'kv_precision "half?" is not known',
+    });
+  });
+
+  it("that measured nothing which is predicted are not scored, with the reason", () => {
+    expect(read("a,s,static_batch,m,fp8,H100,1,1,1,1,vllm,agg,1000,1,8,")).toEqual({
+      id: "a",
+      source: "s",
+      unmeasured: "no time per token, throughput or time to the first token was measured",
+    });
+    expect(readRow({ ttft_ms: "5", ttft_stat: "p99" }, { get: () => undefined })).toMatchObject({
+      unmeasured: "only tail percentiles were measured, and means are predicted",
+    });
+  });
+
+  it("know the line in which they begin", () => {
+    expect(readCsv('a,b\n"x\ny",1\n\nz,2\n').rows.map(({ line }) => line)).toEqual([2, 5]);
   });
 
   it("with quotes, commas and line ends of any kind are read", () => {
@@ -82,7 +103,7 @@ describe("the fit", () => {
 });
 
 function readCasesOf(table: ReturnType<typeof parseCsv>): readonly Case[] {
-  return table.map((row) => readRow(row, { get: findModel })).filter((one) => one !== undefined && "predict" in one);
+  return table.map((row) => readRow(row, { get: findModel })).filter((one) => "predict" in one);
 }
 
 describe("a file of measurements", () => {
@@ -123,9 +144,45 @@ function scoreOf(measurements: string): Pick<ReturnType<typeof readCases>, "abst
   return { abstentions, report: reportOf(observe(cases, groups, fittedInference), (one) => one.group) };
 }
 
+describe("a row with the time to the first token alone", () => {
+  it("is scored for it, and every row is listed, with the reason where it is not scored", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "headroom-first-tokens-"));
+    try {
+      const [measurements, rows] = [path.join(folder, "measurements.csv"), path.join(folder, "rows.csv")];
+      const line = (id: string, measured: string, score: number): string =>
+        `${id},own,static_batch,vllm,agg,1,1,1,1,llama-3-8b,fp8,H200,1024,1,1,${measured},${score}`;
+      const columns =
+        "id,source,kind,engine,mode,tp,pp,dp,ep,model,precision,gpu,isl,osl,batch_or_concurrency,ttft_ms,ttft_stat,score";
+      const lines = [columns, line("first", "20,mean", 1), line("tail", "20,p99", 1), line("other", "20,mean", 0)];
+      writeFileSync(measurements, `${lines.join("\n")}\n`);
+      const read = readCases(measurements, false);
+      const groups = groupNames(read.cases);
+      const observations = observe(read.cases, groups, fittedInference, { wanted: ["tpot", "throughput", "ttft"] });
+      expect(observations.map(({ id, quantity }) => [id, quantity])).toEqual([["first", "ttft"]]);
+      expect(read.unscored).toMatchObject([
+        { id: "tail", reason: "only tail percentiles were measured, and means are predicted" },
+        { id: "other", reason: 'score is "0" in the file' },
+      ]);
+      writeRows(rows, read, fittedInference);
+      const listed = parseCsv(readFileSync(rows, "utf8"));
+      expect(listed.map(({ id, scored, reason }) => [id, scored, reason !== ""])).toEqual([
+        ["first", "1", false],
+        ["tail", "0", true],
+        ["other", "0", true],
+      ]);
+      expect(Number(listed[2]?.["predicted_ttft_ms"])).toBe(Number(listed[0]?.["predicted_ttft_ms"]));
+      expect(Number(listed[0]?.["predicted_ttft_ms"])).toBeGreaterThan(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
 describe.skipIf(!existsSync(file))(`${path.basename(file)}, rows with score 1`, () => {
   // Vitest also runs the body of what it skips, so the file is read when a test asks for it.
-  let read: ReturnType<typeof readCases> & { readonly report: ReturnType<typeof reportOf> };
+  let read: Pick<ReturnType<typeof readCases>, "cases" | "abstentions"> & {
+    readonly report: ReturnType<typeof reportOf>;
+  };
   beforeAll(() => {
     const { cases, abstentions } = readCases(file, false);
     const groups = groupNames(cases);

@@ -3,19 +3,26 @@
  * about published measurements. `--leave-out` fits the constants again without each accelerator and without each source
  * and scores what was left out, which counts as no evidence; `--refit` prints the constants and the evidence of the file;
  * `--rows` writes every row with its prediction, breakdown and reason as CSV. Only rows with `score` 1 count (all where
- * the file has no such column) unless `--all`.
+ * the file has no such column) unless `--all`. Ends with 2 where nothing can be scored.
  */
-import { parseArgs } from "node:util";
-
 import { fittedInference } from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
 import { evidenceOf, fit, leaveOut, spreadsOf } from "./inference-fit.ts";
+import { argumentsOf, checkWritable, InputError, withInputErrors } from "./input-error.ts";
 import { writeRows } from "./inference-rows-file.ts";
 import type { Case } from "./inference-rows.ts";
-import { abstentionTable, allQuantities, groupNames, observe, reportOf, tableOf } from "./inference-score.ts";
+import {
+  abstentionTable,
+  allQuantities,
+  groupNames,
+  observe,
+  reportOf,
+  tableOf,
+  unscoredTable,
+} from "./inference-score.ts";
 import type { Observation, Report } from "./inference-score.ts";
 
-const usage = "usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]\n";
+const usage = "usage: npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]";
 
 interface Titled {
   readonly title: string;
@@ -54,25 +61,21 @@ function writeRefitted(cases: readonly Case[], constants: Readonly<Record<string
   }
 }
 
+const options = {
+  json: { type: "boolean", default: false },
+  "leave-out": { type: "boolean", default: false },
+  refit: { type: "boolean", default: false },
+  all: { type: "boolean", default: false },
+  rows: { type: "string" },
+} as const;
+
 function main(): void {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean", default: false },
-      "leave-out": { type: "boolean", default: false },
-      refit: { type: "boolean", default: false },
-      all: { type: "boolean", default: false },
-      rows: { type: "string" },
-    },
-  });
-  const file = positionals[0];
-  if (file === undefined) {
-    process.stderr.write(usage);
-    process.exitCode = 2;
-    return;
-  }
+  const { values, positionals } = argumentsOf({ allowPositionals: true, options }, usage);
+  const [file, ...further] = positionals;
+  if (file === undefined || further.length > 0) throw new InputError(usage);
   const read = readCases(file, values.all);
-  const { cases, abstentions } = read;
+  const { cases, abstentions, unscored } = read;
+  if (values.rows !== undefined) checkWritable(values.rows);
   if (values.rows !== undefined) writeRows(values.rows, read, fittedInference);
   const groups = groupNames(cases);
   const observations = observe(cases, groups, fittedInference, { wanted: allQuantities });
@@ -84,13 +87,16 @@ function main(): void {
     if (values.refit) constants = { ...fit(cases, groups), ...spreadsOf(leftOut.sources) };
   }
   if (values.json) {
-    const result = { reports, abstentions, observations, ...(values.refit ? { constants } : {}) };
+    const notScored = unscored.map(({ id, source, reason }) => ({ id, source, reason }));
+    const result = { reports, abstentions, unscored: notScored, observations, ...(values.refit ? { constants } : {}) };
     process.stdout.write(`${JSON.stringify(result, undefined, 1)}\n`);
-    return;
+  } else {
+    for (const { title, report } of reports) process.stdout.write(`${tableOf(title, report)}\n\n`);
+    process.stdout.write(`${abstentionTable(abstentions, cases.length + abstentions.length)}\n`);
+    if (unscored.length > 0) process.stdout.write(`${unscoredTable(unscored)}\n`);
+    if (values.refit) writeRefitted(cases, constants);
   }
-  for (const { title, report } of reports) process.stdout.write(`${tableOf(title, report)}\n\n`);
-  process.stdout.write(`${abstentionTable(abstentions, cases.length + abstentions.length)}\n`);
-  if (values.refit) writeRefitted(cases, constants);
+  if (observations.length === 0) throw new InputError("nothing to compare: no row is scored and answered");
 }
 
-main();
+withInputErrors(main);

@@ -1,14 +1,32 @@
-import { existsSync, readFileSync } from "node:fs";
-import { parseCsv } from "./inference-csv.ts";
+import { readFileSync } from "node:fs";
+import { readCsv, type CsvRow } from "./inference-csv.ts";
+import { fileError, InputError } from "./input-error.ts";
 
-/** The rows of a file; ends the program with a sentence where there are none. */
-export function measurementRows(file: string): readonly Readonly<Record<string, string>>[] {
-  if (!existsSync(file)) {
-    process.stderr.write(`${file}: there is no such file\n`);
-    process.exit(2);
+/** Columns that a file of measurements must have. */
+export interface NeededColumns {
+  readonly all: readonly string[];
+  /** The measurements: at least one of them. */
+  readonly any: readonly string[];
+}
+
+/** The rows of a file. Throws an `InputError` where the file cannot be read or holds no measurements. */
+export function measurementRows(file: string, { all, any }: NeededColumns): readonly CsvRow[] {
+  const { header, rows } = readCsv(textOf(file));
+  const missing = all.filter((name) => !header.includes(name));
+  if (missing.length > 0) {
+    throw new InputError(`${file}: the header line lacks ${missing.join(", ")}; expected comma-separated measurements`);
   }
-  const rows = parseCsv(readFileSync(file, "utf8"));
+  if (!any.some((name) => header.includes(name))) {
+    throw new InputError(`${file}: the header line has no column of measurements; expected one of ${any.join(", ")}`);
+  }
   if (rows.length > 0) return rows;
-  process.stderr.write(`${file} has no rows: expected a header line and measurements\n`);
-  process.exit(2);
+  throw new InputError(`${file} has no rows: expected a header line and measurements`);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw fileError(error, file, "name a CSV file of measurements");
+  }
 }

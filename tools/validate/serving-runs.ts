@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { findAccelerator, findModel } from "../../packages/perf/src/index.ts";
+import { fileError, InputError } from "./input-error.ts";
 import type { Accelerator, ModelArchitecture } from "../../packages/perf/src/index.ts";
 
 /** One request of a measured run. Times are ms after the arrival of the first. */
@@ -44,12 +45,12 @@ function rowOf(line: string, where: string): Row {
   try {
     value = JSON.parse(line);
   } catch {
-    throw new Error(`${where}: not JSON`);
+    throw new InputError(`${where}: not JSON; every line states one request with ${columns.join(", ")}`);
   }
   const entries = columns.map((name) => {
     const number: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
     if (typeof number === "number" && Number.isFinite(number)) return [name, number] as const;
-    throw new Error(`${where}: ${name} is not a number`);
+    throw new InputError(`${where}: ${name} is not a number; every line needs ${columns.join(", ")}`);
   });
   return Object.fromEntries(entries) as Row;
 }
@@ -87,13 +88,14 @@ function requestsOf(rows: readonly Row[]): MeasuredRequest[] {
   }));
 }
 
-/** Reads ACCELERATOR_MODEL.jsonl. Throws an Error that names file and line. */
+/** Reads ACCELERATOR_MODEL.jsonl. Throws an `InputError` that names file and line. */
 export function readRun(file: string): MeasuredRun {
   const name = path.basename(file, ".jsonl");
-  const lines = readFileSync(file, "utf8").split("\n");
+  const lines = inputOf(file, () => readFileSync(file, "utf8")).split("\n");
   const rows = lines.flatMap((line, index) => (line.trim() === "" ? [] : [rowOf(line, `${file}:${index + 1}`)]));
-  if (rows.length < requestsMin)
-    throw new Error(`${file}: ${rows.length} requests, at least ${requestsMin} are needed`);
+  if (rows.length < requestsMin) {
+    throw new InputError(`${file}: ${rows.length} requests, at least ${requestsMin} are needed`);
+  }
   const [device = "", ...rest] = name.split("_");
   const accelerator = findAccelerator(device);
   const model = modelByName(rest.join("_"));
@@ -106,9 +108,17 @@ export function readRun(file: string): MeasuredRun {
   };
 }
 
-/** The runs of a folder, by name. Throws an Error where there is none. */
+/** The runs of a folder, by name. Throws an `InputError` where there is none. */
 export function readRuns(folder: string): MeasuredRun[] {
-  const files = readdirSync(folder).filter((file) => file.endsWith(".jsonl"));
-  if (files.length === 0) throw new Error(`${folder} holds no .jsonl file`);
+  const files = inputOf(folder, () => readdirSync(folder)).filter((file) => file.endsWith(".jsonl"));
+  if (files.length === 0) throw new InputError(`${folder} holds no .jsonl file; name a folder of measured runs`);
   return files.toSorted().map((file) => readRun(path.join(folder, file)));
+}
+
+function inputOf<Value>(place: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw fileError(error, place, "name a folder with ACCELERATOR_MODEL.jsonl files");
+  }
 }

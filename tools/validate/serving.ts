@@ -4,8 +4,8 @@
  * scored; `--rows` writes every request with its measured and simulated times as CSV. Ends with 1 where the rest misses 10% of the mean time to the first token or 5% of the mean time per token.
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 
+import { argumentsOf, checkWritable, InputError, withInputErrors } from "./input-error.ts";
 import { fitRun, simulate, uncorrected } from "./serving-fit.ts";
 import type { FittedRun, SimulatedTimes } from "./serving-fit.ts";
 import { readRuns } from "./serving-runs.ts";
@@ -152,23 +152,22 @@ function textOf({ run, isKnown, fit, fitted, rest, datasheetRest, isWithinBounds
   return lines.join("\n");
 }
 
+const usage = "usage: npm run validate:serving -- DIR [--json] [--share 0.1..0.9] [--rows FILE]";
+
+const options = {
+  json: { type: "boolean", default: false },
+  share: { type: "string", default: "0.5" },
+  rows: { type: "string" },
+} as const;
+
 function main(): void {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean", default: false },
-      share: { type: "string", default: "0.5" },
-      rows: { type: "string" },
-    },
-  });
+  const { values, positionals } = argumentsOf({ allowPositionals: true, options }, usage);
   const folder = positionals[0];
   const share = Number(values.share);
-  if (folder === undefined || !(share >= 0.1 && share <= 0.9)) {
-    process.stderr.write("usage: npm run validate:serving -- DIR [--json] [--share 0.1..0.9] [--rows FILE]\n");
-    process.exitCode = 2;
-    return;
-  }
-  const scored = readRuns(folder).map((run) => {
+  if (folder === undefined || !(share >= 0.1 && share <= 0.9)) throw new InputError(usage);
+  const runs = readRuns(folder);
+  if (values.rows !== undefined) checkWritable(values.rows);
+  const scored = runs.map((run) => {
     process.stderr.write(`fitting ${run.name} …\n`);
     return scoredRun(run, share);
   });
@@ -183,4 +182,4 @@ function main(): void {
   if (reports.some(({ isWithinBounds }) => !isWithinBounds)) process.exitCode = 1;
 }
 
-main();
+withInputErrors(main);

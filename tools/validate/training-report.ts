@@ -119,23 +119,33 @@ export function memoryScoreOf(
   };
 }
 
-export function reasonCounts(
-  unreadable: readonly Unreadable[],
-): readonly { readonly reason: string; readonly rows: number }[] {
-  const counts = new Map<string, number>();
-  for (const { reason, group } of unreadable) {
-    const key = `${group}: ${reason}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return [...counts].map(([reason, rows]) => ({ reason, rows }));
+export interface ReasonCount {
+  readonly reason: string;
+  readonly rows: number;
+  /** FILE:LINE of each row. */
+  readonly places: readonly string[];
 }
 
-/** How many rows were not answered, how many of them were to be scored, and why. */
+export function reasonCounts(unreadable: readonly Unreadable[]): readonly ReasonCount[] {
+  const byReason = Map.groupBy(unreadable, ({ reason, group }) => `${group}: ${reason}`);
+  return [...byReason].map(([reason, members]) => ({
+    reason,
+    rows: members.length,
+    places: members.map(({ place }) => place),
+  }));
+}
+
+const placesShown = 3;
+
+/** How many rows were not answered, how many of them were to be scored, why, and where the first of them are. */
 export function abstentionText(unreadable: readonly Unreadable[], asked: number): string {
   const share = asked === 0 ? 0 : (100 * unreadable.length) / asked;
   const scored = unreadable.filter((row) => row.isScored).length;
   const head = `abstained from ${unreadable.length} of ${asked} rows (${share.toFixed(1)}%), ${scored} of them to be scored`;
-  const lines = reasonCounts(unreadable).map(({ reason, rows }) => `  ${String(rows).padStart(4)}  ${reason}`);
+  const lines = reasonCounts(unreadable).map(({ reason, rows, places }) => {
+    const shown = [...places.slice(0, placesShown), ...(rows > placesShown ? ["…"] : [])].join(", ");
+    return `  ${String(rows).padStart(4)}  ${reason} (${shown})`;
+  });
   return `${[head, ...lines].join("\n")}\n`;
 }
 

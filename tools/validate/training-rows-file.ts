@@ -97,9 +97,9 @@ function rowCells(row: TrainingRow, constants: TrainingConstants): readonly (str
 export function writeRows(file: string, readings: readonly Reading[], constants: TrainingConstants): void {
   const lines = readings.map((reading) => {
     if (reading.kind === "row") return rowCells(reading.row, constants).map(cell).join(",");
-    const { id, group, isScored, reason } = reading;
+    const { id, group, isScored, reason, place } = reading;
     const empty = header.slice(4, -1).map(() => "");
-    return [id, group, "", isScored ? 1 : 0, ...empty, reason].map(cell).join(",");
+    return [id, group, "", isScored ? 1 : 0, ...empty, `${place}: ${reason}`].map(cell).join(",");
   });
   writeFileSync(file, `${[header.join(","), ...lines].join("\n")}\n`);
 }

@@ -68,7 +68,15 @@ export interface Unreadable {
   readonly group: string;
   readonly isScored: boolean;
   readonly reason: string;
+  /** FILE:LINE of the row. */
+  readonly place: string;
 }
+
+/** Columns of a file of training measurements. */
+export const trainingColumns = {
+  all: ["gpu", "gpus", "seq_len", "global_batch", "layers", "hidden", "heads", "vocab"],
+  any: ["step_time_s", "mem_gib_measured", "status"],
+};
 
 function numberIn(fields: Fields, name: string): number | undefined {
   const text = fields[name]?.trim() ?? "";
@@ -79,12 +87,13 @@ function numberIn(fields: Fields, name: string): number | undefined {
 
 const numberOr = (fields: Fields, name: string, fallback: number): number => numberIn(fields, name) ?? fallback;
 
-export function readTrainingRow(fields: Fields): Reading {
+/** A row as a run to predict, or the reason why it is not. `place`: FILE:LINE of the row. */
+export function readTrainingRow(fields: Fields, place = ""): Reading {
   const id = fields["id"] ?? "";
   const group = fields["source_group"] ?? fields["source"] ?? "no source";
   const isScored = fields["score"] === undefined || fields["score"] === "1";
-  const refuse = (reason: string): Unreadable => ({ kind: "unreadable", id, group, isScored, reason });
-  const wrong = impossibleNumber(fields, numberColumns);
+  const refuse = (reason: string): Unreadable => ({ kind: "unreadable", id, group, isScored, reason, place });
+  const wrong = impossibleNumber(fields, numberColumns) ?? unknownWord(fields);
   if (wrong !== undefined) return refuse(wrong);
   const accelerator = findAccelerator(fields["gpu"] ?? "");
   if (accelerator === undefined) return refuse(`accelerator ${fields["gpu"] ?? ""} is not in the catalogue`);
@@ -136,6 +145,48 @@ export function readTrainingRow(fields: Fields): Reading {
 const isNarrowReduction = (fields: Fields): boolean => /nemo|bridge|nvidia|deepspeed/i.test(fields["framework"] ?? "");
 
 const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["framework"] ?? "");
+
+const isFlag = (text: string): boolean => text === "0" || text === "1";
+
+/** Columns whose words decide what is predicted, with the words that are read. */
+const wordColumns: Readonly<Record<string, (text: string) => boolean>> = {
+  recompute: isRecomputation,
+  zero_stage: (text) => /^[0-3]$/.test(text),
+  attn: (text) => ["mha", "gqa", "mqa", "mla"].includes(text),
+  gated_ffn: isFlag,
+  tied_emb: isFlag,
+  flash_attn: isFlag,
+  sequence_parallel: isFlag,
+};
+
+/** The problem of the first word that is not known, or nothing: a default for it would predict another run. */
+function unknownWord(fields: Fields): string | undefined {
+  const wrong = Object.entries(wordColumns).find(([name, isKnown]) => {
+    const text = fields[name] ?? "";
+    return text !== "" && !isKnown(text);
+  });
+  if (wrong === undefined) return undefined;
+  const [name] = wrong;
+  const advice = name === "recompute" ? `; known: ${recomputationWords}` : "";
+  return `${name} cannot be ${JSON.stringify(fields[name])}${advice}`;
+}
+
+const recomputationWords =
+  "none, full, selective, names of Megatron Core's modules (core_attn, mlp, moe_act …), " +
+  "policies of MaxText (minimal, save_…, custom, …_offloaded), partial";
+
+const recomputationPolicy = /^(?:none|full|selective|partial\w*|custom\w*|minimal\w*|save_\w+|\w+_offloaded)$/;
+const recomputedModule = /^(?:core_attn|layernorm|mla_up_proj|mlp|moe|moe_act|shared_experts)$/;
+
+/**
+ * One granularity of Megatron Core (--recompute-granularity) or policy of MaxText (remat_policy), or a list, perhaps
+ * empty, of Megatron Core's modules (--recompute-modules). A question mark says that the word is a guess.
+ */
+function isRecomputation(stated: string): boolean {
+  const text = stated.replace(/\?$/, "");
+  const modules = text.split(/[[\]'"\s,;+]+/).filter((word) => word !== "");
+  return recomputationPolicy.test(text) || modules.every((word) => recomputedModule.test(word));
+}
 
 function memoryJudgement(recompute: string, stack: SoftwareStack): MemoryJudgement {
   const isUnsure = recompute === "" || recompute.endsWith("?");
@@ -212,7 +263,8 @@ function readPrecision(text: string): NumberFormat | undefined {
   return found === "fp4" ? "nvfp4" : (found as NumberFormat);
 }
 
-function readRecomputation(text: string): Recomputation {
+function readRecomputation(stated: string): Recomputation {
+  const text = stated.replace(/\?$/, "");
   if (text === "full") return "full";
   if (text === "selective" || text === "core_attn") return "selective";
   // MaxText's and others' policies that keep some of the products of a layer.

@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { estimateStep, trainingConstants, trainingConstantsOf } from "@headroom/perf";
 import { fitConstants, logError, priorConstants } from "./training-fit.ts";
-import { quantile } from "./training-report.ts";
+import { abstentionText, quantile } from "./training-report.ts";
 import { readTrainingRow, type Fields, type TrainingRow } from "./training-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -63,9 +63,30 @@ describe("a row of measurements", () => {
     [{ step_time_s: "0" }, 'step_time_s cannot be "0"'],
     [{ tp: "7" }, "tp × pp × cp of 56 does not divide 64 accelerators"],
     [{ gpu: "Z9000" }, "accelerator Z9000 is not in the catalogue"],
+    [{ zero_stage: "5" }, 'zero_stage cannot be "5"'],
+    [{ sequence_parallel: "maybe" }, 'sequence_parallel cannot be "maybe"'],
     [{ vocab: "" }, "layers, hidden size, heads or vocabulary of the model are missing"],
   ])("that cannot be is refused with the reason: %j", (change, reason) => {
     expect(readTrainingRow({ ...fields, ...change })).toMatchObject({ kind: "unreadable", isScored: true, reason });
+  });
+
+  it.each(["madeup", "ful", "none or full", "none full"])(
+    "with recomputation %j is refused with its line",
+    (recompute) => {
+      const reading = readTrainingRow({ ...fields, recompute }, "own.csv:7");
+      if (reading.kind === "row") throw new Error("the row was read");
+      expect(reading.reason).toContain(`recompute cannot be "${recompute}"; known: none, full, selective`);
+      expect(abstentionText([reading], 1)).toMatch(/recompute cannot be .* \(own\.csv:7\)/);
+    },
+  );
+
+  it.each([
+    ["full?", "full"],
+    ["moe_act,mla_up_proj", "none"],
+    ["save_dot_except_logits", "partial"],
+    ["[]", "none"],
+  ])("reads recomputation %j as %s", (recompute, read) => {
+    expect(rowOf({ recompute }).plan.recomputation).toBe(read);
   });
 
   it("is judged for memory as far as it says what it recomputes", () => {

@@ -22,7 +22,8 @@ import {
   trainingConstantValues,
   type TrainingConstants,
 } from "@headroom/perf";
-import { parseArgs } from "node:util";
+import path from "node:path";
+import { argumentsOf, checkWritable, InputError, withInputErrors } from "./input-error.ts";
 import { measurementRows } from "./measurement-file.ts";
 import { fitConstants, fitMemory } from "./training-fit.ts";
 import {
@@ -37,9 +38,9 @@ import {
   type Section,
 } from "./training-report.ts";
 import { writeRows } from "./training-rows-file.ts";
-import { readTrainingRow, type Reading, type TrainingRow } from "./training-rows.ts";
+import { readTrainingRow, trainingColumns, type Reading, type TrainingRow } from "./training-rows.ts";
 
-const usage = "usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]\n";
+const usage = "usage: npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]";
 
 interface Arguments {
   readonly files: readonly string[];
@@ -47,27 +48,24 @@ interface Arguments {
   readonly rowsFile: string | undefined;
 }
 
-function readArguments(): Arguments | undefined {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        "leave-out": { type: "boolean" },
-        refit: { type: "boolean" },
-        json: { type: "boolean" },
-        rows: { type: "string" },
-      },
-    });
-    const { rows, ...switches } = values;
-    if (positionals.length === 0) return undefined;
-    return { files: positionals, flags: new Set(Object.keys(switches)), rowsFile: rows };
-  } catch {
-    return undefined;
-  }
+const options = {
+  "leave-out": { type: "boolean" },
+  refit: { type: "boolean" },
+  json: { type: "boolean" },
+  rows: { type: "string" },
+} as const;
+
+function readArguments(): Arguments {
+  const { values, positionals } = argumentsOf({ allowPositionals: true, options }, usage);
+  if (positionals.length === 0) throw new InputError(usage);
+  const { rows, ...switches } = values;
+  return { files: positionals, flags: new Set(Object.keys(switches)), rowsFile: rows };
 }
 
 function readRows(file: string): readonly Reading[] {
-  return measurementRows(file).map(readTrainingRow);
+  return measurementRows(file, trainingColumns).map(({ line, fields }) =>
+    readTrainingRow(fields, `${path.basename(file)}:${line}`),
+  );
 }
 
 function scoredWith(
@@ -157,21 +155,15 @@ function evidenceLine({
 }
 
 function main(): void {
-  const asked = readArguments();
-  if (asked === undefined) {
-    process.stderr.write(usage);
-    process.exitCode = 2;
-    return;
-  }
-  const { files, flags, rowsFile } = asked;
+  const { files, flags, rowsFile } = readArguments();
   const readings = files.flatMap(readRows);
+  if (rowsFile !== undefined) checkWritable(rowsFile);
   if (rowsFile !== undefined) writeRows(rowsFile, readings, trainingConstantValues());
   const rows = readings.flatMap((reading) => (reading.kind === "row" ? [reading.row] : []));
   const unreadable = readings.flatMap((reading) => (reading.kind === "unreadable" ? [reading] : []));
   const timed = rows.filter((row) => row.isScored && row.stepSeconds !== undefined && row.status !== "oom");
-  const sections = [
-    sectionOf("Step time, constants as shipped", scoredWith(timed, trainingConstantValues(), measuredRuns)),
-  ];
+  const shipped = scoredWith(timed, trainingConstantValues(), measuredRuns);
+  const sections = timed.length === 0 ? [] : [sectionOf("Step time, constants as shipped", shipped)];
   if (flags.has("leave-out")) sections.push(...leftOutSections(timed));
   const memory = memoryScore(rows);
   const measured = rows.filter((row) => row.memoryGib !== undefined && row.job.software.stack === "eager");
@@ -181,16 +173,23 @@ function main(): void {
     process.stdout.write(
       `${JSON.stringify({ sections, memory, abstained, ...(constants ? { constants } : {}) }, null, 2)}\n`,
     );
-    return;
+  } else {
+    process.stdout.write(sections.map(sectionText).join("\n"));
+    process.stdout.write(`${sections.length === 0 ? "" : "\n"}${memoryText(memory)}`);
+    process.stdout.write(abstentionText(unreadable, readings.length));
+    if (constants !== undefined) writeRefitted(timed, constants);
   }
-  process.stdout.write(sections.map(sectionText).join("\n"));
-  process.stdout.write(`\n${memoryText(memory)}`);
-  process.stdout.write(abstentionText(unreadable, readings.length));
-  if (constants !== undefined) process.stdout.write(evidenceAmong(timed).map(evidenceLine).join(""));
-  for (const [name, value] of Object.entries(constants ?? {})) {
-    const known: Readonly<Record<string, FittedConstant>> = { ...trainingConstants, ...memoryConstants };
+  if (timed.length === 0 && memoryText(memory) === "") {
+    throw new InputError("nothing to compare: no row that is read has a step time, a peak of memory or a status");
+  }
+}
+
+function writeRefitted(timed: readonly TrainingRow[], constants: Readonly<Record<string, number>>): void {
+  process.stdout.write(evidenceAmong(timed).map(evidenceLine).join(""));
+  const known: Readonly<Record<string, FittedConstant>> = { ...trainingConstants, ...memoryConstants };
+  for (const [name, value] of Object.entries(constants)) {
     process.stdout.write(`${name.padEnd(24)}${value.toPrecision(4).padStart(10)}  ${known[name]?.unit ?? ""}\n`);
   }
 }
 
-main();
+withInputErrors(main);

@@ -1,0 +1,52 @@
+/** Errors of the user's input: files and options that a tool cannot use. They end it with code 2 and one line. */
+import { closeSync, openSync } from "node:fs";
+import { parseArgs, type ParseArgsConfig } from "node:util";
+
+/** The message is a sentence that says what to change. */
+export class InputError extends Error {}
+
+/** Runs a tool. An `InputError` is printed without a stack trace. */
+export function withInputErrors(main: () => void): void {
+  try {
+    main();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 2;
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file or folder",
+  ENOTDIR: "a part of the path is a file, not a folder",
+  EISDIR: "it is a folder, not a file",
+  EACCES: "permission denied",
+  EROFS: "the file system is read-only",
+};
+
+/** An `InputError` with the reason of a failed call of the file system. */
+export function fileError(error: unknown, file: string, advice: string): InputError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return new InputError(`${file}: ${reasons[code] ?? (code || String(error))}; ${advice}`);
+}
+
+/** Checks a path before long work whose results are written to it. Creates an empty file. */
+export function checkWritable(file: string): void {
+  try {
+    closeSync(openSync(file, "a"));
+  } catch (error) {
+    throw fileError(error, file, "--rows needs a file that can be written");
+  }
+}
+
+/** The parsed arguments of the process. Throws an `InputError` with the usage where an option is not known. */
+export function argumentsOf<Config extends ParseArgsConfig>(
+  config: Config,
+  usage: string,
+): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new InputError(`${error instanceof Error ? error.message : String(error)}\n${usage}`);
+  }
+}
