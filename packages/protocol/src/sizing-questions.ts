@@ -227,7 +227,9 @@ export const trainingQuestion = z
           z.strictObject({ kind: z.literal("lora"), rank: integer(1, 65_536) }),
         ])
         .default({ kind: "full" }),
-      format: numberFormat.default("bf16"),
+      format: numberFormat.optional().meta({
+        description: "Operands of the linear layers. Absent: `bf16`, or `fp16` on accelerators without bf16.",
+      }),
       stack: z
         .enum(["fused", "eager", "compiled"])
         .optional()

@@ -51,7 +51,10 @@ const trainingOptions: readonly OptionDefinition[] = [
       "correct by the runs of a fleet: a file of `size --fleet --export`, or none (default: the connected fleet)",
     complete: "file",
   },
-  { flags: "--precision <format>", description: "bf16 (default), fp8, mxfp8, nvfp4 …: operands of the linear layers" },
+  {
+    flags: "--precision <format>",
+    description: "bf16 (default; fp16 on V100 and T4), fp8, mxfp8, nvfp4 …: operands of the linear layers",
+  },
   {
     flags: "--stack <name>",
     description: "fused (default; Megatron), eager (PyTorch FSDP), compiled (JAX)",

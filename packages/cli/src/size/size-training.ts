@@ -133,7 +133,7 @@ async function questionOf(
     globalBatch: given(options.batch, (text) => count(text, "--batch", batchMax), undefined),
     tokens: given(options.tokens, (text) => quantity(text, "--tokens"), undefined),
     method: methodOf(options, kind),
-    format: await numberFormat(options.precision, "--precision"),
+    format: options.precision === undefined ? undefined : await numberFormat(options.precision, "--precision"),
     stack: stackOf(options.stack),
     plan: given(options.plan, planOf, undefined),
     profile,

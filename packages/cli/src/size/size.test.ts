@@ -266,6 +266,33 @@ describe("what a question leaves out", () => {
     );
   });
 
+  it.each([
+    [["V100"], "--fp16", "warning: V100-SXM2-32GB has no bf16 units: fp16 is chosen"],
+    [["T4"], "--fp16", "warning: T4 has no bf16 units: fp16 is chosen"],
+    [["V100", "--precision", "fp16"], "--fp16", ""],
+    [
+      ["V100", "--precision", "bf16"],
+      "--bf16",
+      "warning: V100-SXM2-32GB has no bf16 units: bf16 is counted at its fp16",
+    ],
+    [["V100", "--precision", "fp8"], "--fp16", "warning: V100-SXM2-32GB has no fp8 units: fp8 is counted at its fp16"],
+    [["H100"], "--bf16", ""],
+    [["H100", "--precision", "fp16"], "--fp16", ""],
+  ])("takes the 16-bit format that %j has", async ([accelerator = "", ...stated], flag, warning) => {
+    const job = ["--model", "llama-3-8b", "--gpus", "64", "--batch", "64", "--sequence", "2048"];
+    const { stdout } = await size("train", "--accelerator", accelerator, ...job, ...stated);
+    const [command = ""] = stdout.split("\n").filter((line) => line.includes("torchrun"));
+    expect(command.match(/--(?:bf|fp)16/g)).toEqual([flag]);
+    expect(stdout).toContain(warning);
+    expect(stdout.includes("units:")).toBe(warning !== "");
+  });
+
+  it("prints no command where its program has no fp16", async () => {
+    const job = ["--model", "llama-3-8b", "--gpus", "64", "--batch", "64", "--sequence", "2048", "--stack", "eager"];
+    expect((await size("train", "--accelerator", "H100", ...job)).stdout).toContain("torchtitan.train");
+    expect((await size("train", "--accelerator", "V100", ...job)).stdout).not.toContain("torchrun");
+  });
+
   it("compares all accelerators where none is named", async () => {
     const { items } = JSON.parse((await size("train", "--model", "llama-3-8b", "--gpus", "64", "--json")).stdout) as {
       items: { accelerator: string; answer: { kind: string; tokensPerSPerAccelerator: number } }[];

@@ -70,6 +70,15 @@ describe("a workload file that names its model", () => {
     expect(stderr).toMatch(/tensor 3 .*do not divide.*Nearest that works: .*data/);
   });
 
+  it("gets the 16-bit format that its type has, and a warning where it states the other one", async () => {
+    const on = (precision: string): string =>
+      `gang: { workers: 8, accelerators: 8 }\naccelerator: [V100]\nwaitForType: true\nmodel: { preset: llama-3-8b, globalBatch: 512${precision} }`;
+    const open = await apply(train("half", on("")), "--dry-run");
+    expect(open.stdout).toContain("V100-SXM2-32GB has no bf16 units: fp16 is chosen");
+    const stated = await apply(train("half", on(", precision: bf16")), "--dry-run");
+    expect(stated.stdout).toContain("V100-SXM2-32GB has no bf16 units: bf16 is counted at its fp16 rate");
+  });
+
   it("shows what an elastic gang gets done at each size", async () => {
     const fields =
       "gang: { accelerators: 8 }\nelastic: { min: 2, max: 8 }\naccelerator: [H100]\nwaitForType: true\nmodel: { preset: llama-3-8b, globalBatch: 512 }";

@@ -105,7 +105,7 @@ export async function trainingOf(context: CommandContext, model: ModelRequest): 
     globalBatch: model.globalBatch,
     tokens: model.tokens ?? undefined,
     method: model.loraRank === null ? { kind: "full" } : { kind: "lora", rank: model.loraRank },
-    format: model.precision,
+    format: model.precision ?? undefined,
     stack: model.stack ?? undefined,
     plan: plan === null ? undefined : withoutNulls(plan),
     profile: model.profile === null ? undefined : await jsonFile(context, model.profile),

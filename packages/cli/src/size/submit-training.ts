@@ -120,7 +120,7 @@ export async function trainingWorkload(
     ...fabric,
     checkpoint: { every: writeDuration(everyMs) },
     ...(walltime === undefined ? {} : { walltime }),
-    ...modelBlock(question),
+    ...modelBlock(question, answer),
   };
   const reading = readDocument(document);
   if (!reading.ok)
@@ -136,17 +136,13 @@ export async function trainingWorkload(
 /**
  * The workload's `model` section, for a model of the catalogue: measured steps are then compared with the prediction.
  */
-function modelBlock({
-  model,
-  sequenceLength,
-  globalBatch,
-  tokens,
-  format,
-  stack,
-}: CompletedTraining["question"]): object {
+function modelBlock(
+  { model, sequenceLength, globalBatch, tokens, stack }: CompletedTraining["question"],
+  { precision }: TrainingReport,
+): object {
   if (typeof model !== "string") return {};
   const stated = { ...(tokens === undefined ? {} : { tokens }), ...(stack === undefined ? {} : { stack }) };
-  return { model: { preset: model, sequence: sequenceLength, globalBatch, precision: format, ...stated } };
+  return { model: { preset: model, sequence: sequenceLength, globalBatch, precision: precision.linear, ...stated } };
 }
 
 async function absolute(dir: string | undefined, directory: string): Promise<string> {
@@ -158,7 +154,7 @@ async function absolute(dir: string | undefined, directory: string): Promise<str
 function commandOf({ launch, stack, run, step, failures }: TrainingReport, more: string | undefined): string {
   if (launch === null)
     throw new CliError(
-      "No command line states this plan (adapters and JAX programs set it in code): write a workload file and submit it with headroom apply.",
+      "No command line states this plan (adapters and JAX programs set it in code, torchtitan has no fp16): write a workload file and submit it with headroom apply.",
       exitCode.unsatisfied,
     );
   const everySteps = Math.max(1, Math.round(failures.chosen.intervalSeconds / step.seconds));

@@ -16,6 +16,8 @@ export interface Accelerator {
   readonly year: number;
   /** Peak of the matrix units by rate class, TFLOP/s (for int8: TOP/s). Missing classes are not supported. */
   readonly denseTflops: Readonly<Partial<Record<MatrixClass, number>>>;
+  /** The only 16-bit format of the matrix units; absent: bf16. Both formats have the rate of the class `bf16`. */
+  readonly halfFormat?: "fp16";
   /**
    * Memory as the vendor states it. For accelerators of NVIDIA and AMD this is GiB to within 1.5%, and read as GiB
    * here.

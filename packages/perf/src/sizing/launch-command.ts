@@ -10,14 +10,21 @@ type Argument = readonly [flag: string, value?: number | string];
 const torchrun =
   "torchrun --nnodes $NNODES --nproc-per-node $NPROC_PER_NODE --node-rank $NODE_RANK --master-addr $MASTER_ADDR --master-port $MASTER_PORT";
 
+/** The 16-bit format of weights and activations. */
+type HalfFormat = "bf16" | "fp16";
+
 /**
  * The command; `null`: no command line can state the plan. JAX programs set their mesh in code, and adapters need a
- * program of their own.
+ * program of their own. torchtitan trains in bf16 or fp32 only (`mixed_precision_param` in torchtitan/config).
+ * `usualHalf`: the 16-bit format of the accelerator, for operands of 8 bits or fewer.
  */
-export function launchCommand(job: TrainingJob, plan: ParallelPlan): string | null {
+export function launchCommand(job: TrainingJob, plan: ParallelPlan, usualHalf: HalfFormat = "bf16"): string | null {
   if (job.software.stack === "compiled" || job.method.kind === "lora") return null;
+  const { linear } = job.precision;
+  const half = linear === "bf16" || linear === "fp16" ? linear : usualHalf;
+  if (job.software.stack === "eager" && half === "fp16") return null;
   if (job.software.stack === "eager") return written("-m torchtitan.train", titanArguments(job, plan));
-  return written("pretrain_gpt.py", [...megatronPlan(job, plan), ...megatronModel(job.model, job)]);
+  return written("pretrain_gpt.py", [...megatronPlan(job, plan, half), ...megatronModel(job.model, job)]);
 }
 
 function written(program: string, all: readonly Argument[]): string {
@@ -25,7 +32,7 @@ function written(program: string, all: readonly Argument[]): string {
   return `${torchrun} ${program} ${text.join(" ")}`;
 }
 
-function megatronPlan(job: TrainingJob, plan: ParallelPlan): readonly Argument[] {
+function megatronPlan(job: TrainingJob, plan: ParallelPlan, half: HalfFormat): readonly Argument[] {
   const when = (isSaid: boolean, ...argument: Argument): readonly Argument[] => (isSaid ? [argument] : []);
   const lastLayers = plan.virtualStages === 1 ? lastStageLayers(job.model.layerCount, plan.pipeline) : null;
   const chunkLayers = Math.floor(job.model.layerCount / (plan.pipeline * plan.virtualStages));
@@ -42,7 +49,7 @@ function megatronPlan(job: TrainingJob, plan: ParallelPlan): readonly Argument[]
     ["--seq-length", job.sequenceLength],
     ...when(plan.zeroStage >= 1, "--use-distributed-optimizer"),
     ...when(job.precision.optimizerBytes < 12, "--use-precision-aware-optimizer"),
-    ["--bf16"],
+    [`--${half}`],
     ...when(job.precision.linear.includes("fp8"), "--fp8-format", "hybrid"),
     ...recomputation(plan, chunkLayers),
   ];

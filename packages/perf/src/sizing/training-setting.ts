@@ -50,7 +50,8 @@ export interface TrainingSizing {
   /** Number of tokens of the whole run. */
   readonly tokens?: number | undefined;
   readonly method: { readonly kind: "full" } | { readonly kind: "lora"; readonly rank: number };
-  readonly format: NumberFormat;
+  /** Operands of the linear layers; absent: bf16, or fp16 where the accelerator has no bf16. */
+  readonly format?: NumberFormat | undefined;
   /** Software stack; absent: compiled (JAX) on TPUs, fused (Megatron) elsewhere. */
   readonly stack?: SoftwareStack | undefined;
   readonly plan?: Given<ParallelPlan> | undefined;
@@ -99,7 +100,7 @@ export function settingOf(question: TrainingSizing): TrainingSetting | Impossibl
     sequenceLength: question.sequenceLength,
     globalBatch: question.globalBatch,
     method: question.method,
-    precision: mixedPrecision(question.format),
+    precision: mixedPrecision(question.format ?? accelerator.halfFormat ?? "bf16"),
     software: { stack: question.stack ?? usualStack(accelerator), attention: "flash" },
   };
   const cluster = { node, nodeCount, fabric };

@@ -1,3 +1,4 @@
+import type { Accelerator } from "../catalogue/accelerator.ts";
 import { parameterCounts, queryWidth } from "../catalogue/model.ts";
 import {
   correctionFactor,
@@ -155,7 +156,7 @@ export function sizeTraining(question: TrainingSizing): TrainingReport | Impossi
     run: runOf(question, tokensPerS, failures.goodputShare),
     scaling: correctedScaling(scalingOf(setting), correction.factor),
     alternatives: question.alternatives === true ? alternativesOf(setting, correction.factor) : [],
-    launch: launchCommand(job, plan),
+    launch: launchCommand(job, plan, node.accelerator.halfFormat),
     warnings: warningsOf(setting, { verdict, storage, failures, network, evidence, correction }),
   };
 }
@@ -256,6 +257,20 @@ const ownRunsMin = 5;
 /** Above this share of time, a network counts as starving a job; the same limit as for a mix of jobs on a fabric. */
 const networkShareMax = 0.1;
 
+/** Warnings about a format that the accelerator's matrix units lack: the rate of another format is counted. */
+function formatWarnings({ format }: TrainingSizing, accelerator: Accelerator): readonly string[] {
+  const { name, halfFormat = "bf16" } = accelerator;
+  if (format === undefined) return halfFormat === "bf16" ? [] : [`${name} has no bf16 units: ${halfFormat} is chosen`];
+  if (format === "bf16" && halfFormat !== "bf16") {
+    return [`${name} has no bf16 units: bf16 is counted at its ${halfFormat} rate, which bf16 does not reach there`];
+  }
+  const wanted = matrixClassOf(format);
+  const executed = executedClass(accelerator, wanted);
+  if (executed === wanted || wanted === "fp32") return [];
+  const rate = executed === "bf16" ? halfFormat : executed;
+  return [`${name} has no ${wanted} units: ${format} is counted at its ${rate} rate`];
+}
+
 function warningsOf({ question, model, system }: TrainingSetting, found: Findings): string[] {
   const { accelerator } = system.cluster.node;
   const { verdict, storage, failures, network, evidence, correction } = found;
@@ -276,11 +291,7 @@ function warningsOf({ question, model, system }: TrainingSetting, found: Finding
     if (!verdict.isEnough)
       warnings.push(`${tier.name} starves the job: ${verdict.breaksFirst?.axis ?? ""} breaks first`);
   }
-  const wanted = matrixClassOf(question.format);
-  const executed = executedClass(accelerator, wanted);
-  if (executed !== wanted && wanted !== "fp32") {
-    warnings.push(`${accelerator.name} has no ${wanted} units: ${question.format} is counted at its ${executed} rate`);
-  }
+  warnings.push(...formatWarnings(question, accelerator));
   if (network.networkShare > networkShareMax) {
     const isNarrow = network.oversubscriptionShare * 2 > network.networkShare;
     const why = isNarrow ? "the fabric's oversubscription" : "the ports of the nodes";

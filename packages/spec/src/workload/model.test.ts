@@ -24,7 +24,7 @@ describe("model", () => {
     expect(named.document.model).toMatchObject({
       preset: "llama-3-8b",
       sequence: 4096,
-      precision: "bf16",
+      precision: null,
       loraRank: null,
     });
     expect(named.document.model?.plan).toMatchObject({ tensor: 4, pipeline: null });

@@ -89,7 +89,10 @@ export const model = record(
       description: "Sequences per optimizer step, over all workers.",
     }),
     tokens: nullable(positive, { description: "Tokens of the whole run: predicts its duration.", examples: [15e12] }),
-    precision: defaulted(notation.choice(formats), "bf16", { description: "Operands of the linear layers." }),
+    precision: nullable(notation.choice(formats), {
+      description: "Operands of the linear layers.",
+      otherwise: "`bf16`, or `fp16` on accelerators without bf16",
+    }),
     stack: nullable(notation.choice(["fused", "eager", "compiled"]), {
       description: "`fused` (Megatron and similar), `eager` (PyTorch FSDP) or `compiled` (JAX).",
       otherwise: "`compiled` on TPUs, else `fused`",
