@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { countPart } from "./ci-summary.ts";
+import { countPart, failuresOf } from "./ci-summary.ts";
 
 const report = (passed: number, failed: number, pending = 0) => ({
   numPassedTests: passed,
   numFailedTests: failed,
   numPendingTests: pending,
   numTodoTests: 0,
+  testResults: [],
 });
 
 describe("a part of a CI run counts", () => {
@@ -26,5 +27,53 @@ describe("a part of a CI run counts", () => {
     ["the failed check as one", "check", 1, undefined, { passed: 0, failed: 1, skipped: 0 }],
   ] as const)("%s", (_name, part, exitCode, given, expected) => {
     expect(countPart(part, exitCode, given)).toMatchObject(expected);
+  });
+});
+
+describe("the failed tests of a part", () => {
+  const file = (
+    name: string,
+    status: string,
+    message: string,
+    tests: readonly [string, string, string[] | null][],
+  ) => ({
+    name,
+    status,
+    message,
+    assertionResults: tests.map(([fullName, state, failureMessages]) => ({ fullName, status: state, failureMessages })),
+  });
+
+  it("are listed with file, name and message, and files that could not be loaded with why", () => {
+    const testResults = [
+      file("/a.test.ts", "passed", "", [["works", "passed", []]]),
+      file("/b.test.ts", "failed", "", [
+        ["works", "passed", []],
+        ["breaks", "failed", ["Error: no"]],
+        ["breaks without a message", "failed", null],
+      ]),
+      file("/c.test.ts", "failed", "SyntaxError: x", []),
+    ];
+    expect(failuresOf("unit", { testResults })).toEqual([
+      "unit: /b.test.ts: breaks\nError: no",
+      "unit: /b.test.ts: breaks without a message",
+      "unit: /c.test.ts\nSyntaxError: x",
+    ]);
+  });
+
+  it("are bounded in number and length", () => {
+    const tests = Array.from({ length: 30 }, (_, index) => [`t${index}`, "failed", ["x".repeat(9_000)]] as const);
+    const listed = failuresOf("unit", {
+      testResults: [
+        file(
+          "/b.test.ts",
+          "failed",
+          "",
+          tests.map(([a, b, c]) => [a, b, [...c]]),
+        ),
+      ],
+    });
+    expect(listed).toHaveLength(21);
+    expect(listed.at(-1)).toBe("unit: 10 more failed");
+    expect(Math.max(...listed.map(({ length }) => length))).toBeLessThan(2_000);
   });
 });

@@ -12,6 +12,17 @@ interface Report {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    /** Why the file could not be loaded. */
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[] | null;
+    }[];
+  }[];
 }
 
 interface Count {
@@ -34,6 +45,24 @@ export function countPart(name: string, exitCode: number, report: Report | undef
   return { passed, failed, skipped, note: "" };
 }
 
+const FAILURES_MAX = 20;
+const MESSAGE_MAX_CHARS = 1_500;
+
+/**
+ * The failed tests of a part, one text each: file, name, and the begin of the message. A log is often kept only in
+ * part, with its end, so the summary repeats them there.
+ */
+export function failuresOf(name: string, { testResults }: Pick<Report, "testResults">): readonly string[] {
+  const failures = testResults.flatMap(({ name: file, status, message, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (failed.length === 0 && status === "failed") return [`${file}\n${message}`];
+    return failed.map(({ fullName, failureMessages }) => `${file}: ${fullName}\n${(failureMessages ?? []).join("\n")}`);
+  });
+  const left = failures.length - FAILURES_MAX;
+  const shown = failures.slice(0, FAILURES_MAX).map((text) => `${name}: ${text.slice(0, MESSAGE_MAX_CHARS).trimEnd()}`);
+  return left > 0 ? [...shown, `${name}: ${left} more failed`] : shown;
+}
+
 function readReport(name: string): Report | undefined {
   const file = path.resolve(import.meta.dirname, "..", ".build", "reports", `${name}.json`);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
@@ -41,15 +70,19 @@ function readReport(name: string): Report | undefined {
 
 function summarise(parts: readonly string[]): void {
   const total = { passed: 0, failed: 0, skipped: 0 };
+  const lines: string[] = [];
   for (const part of parts) {
     const [name = "", code = "1"] = part.split("=");
-    const count = countPart(name, Number(code), readReport(name));
+    const report = readReport(name);
+    for (const failure of report === undefined ? [] : failuresOf(name, report)) process.stdout.write(`${failure}\n\n`);
+    const count = countPart(name, Number(code), report);
     total.passed += count.passed;
     total.failed += count.failed;
     total.skipped += count.skipped;
     const line = `${name.padEnd(8)} ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped ${count.note}`;
-    process.stdout.write(`${line.trimEnd()}\n`);
+    lines.push(line.trimEnd());
   }
+  process.stdout.write(`${lines.join("\n")}\n`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : "";
   process.stdout.write(`\n${total.passed} passed, ${total.failed} failed${skipped}\n`);
   process.exitCode = total.failed === 0 ? 0 : 1;

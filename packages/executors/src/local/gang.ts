@@ -75,7 +75,8 @@ export class Gang {
 
   /**
    * Spawns every worker behind a gate, records their pids, and then opens the gates. If this process dies before, the
-   * gates close and no worker executes its command; if it dies after, the record says which processes to kill.
+   * gates close and no worker executes its command; if it dies after, the record says which processes to kill. Throws if
+   * a stop comes before the workers exist.
    */
   async start(): Promise<void> {
     this.#masterPort = await chooseFreePort(this.#launch.attemptId);
@@ -147,9 +148,10 @@ export class Gang {
   ): Promise<WorkerProcess[]> {
     const workerDirs = wanted.map(({ rank }) => this.files.workerDir(rank));
     const pipes = await this.#pipes.pipesFor(workerDirs);
-    if (this.#isEnding) {
+    // A stop reaches only the workers that exist: after it, none may be added.
+    if (this.isStopping) {
       for (const own of pipes) dropPipes(own);
-      throw new Error("the gang has ended");
+      throw new Error("the gang was stopped or has ended");
     }
     const spawned: WorkerProcess[] = [];
     for (const [index, { rank, environment }] of wanted.entries()) {

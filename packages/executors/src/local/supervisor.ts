@@ -29,6 +29,7 @@ const ORDER_POLL_MS = 5_000;
 const CLEAN_UP_TIMEOUT_MS = 5_000;
 /** The end must be recorded, however long the disk stays full. */
 const RECORD_RETRY_MS = 1_000;
+const STOPPED_EARLY = "It was stopped before it started.";
 
 function claim(files: AttemptFiles): boolean {
   const supervisor = identityOf(process.pid);
@@ -59,11 +60,12 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
     gang.resize();
   };
   stopAtOnce = () => gang.stop(launch.graceTimeoutMs);
-  if (files.has("stop.json")) return lost("It was stopped before it started.");
+  if (files.has("stop.json")) return lost(STOPPED_EARLY);
   try {
     await gang.start();
   } catch (error) {
     await killSurvivors(gang.identities, [files.environmentMark], CLEAN_UP_TIMEOUT_MS);
+    if (gang.isStopping) return lost(STOPPED_EARLY);
     if (isRefusedCommand(error)) return refused(files, launch, error);
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
