@@ -3,35 +3,12 @@
  * observations.
  */
 import { canonicalJson } from "@headroom/engine";
-import type {
-  AttemptId,
-  ExecutorId,
-  Node,
-  NodeId,
-  NodeSpec,
-  Observation,
-  PoolName,
-  ReadonlyState,
-} from "@headroom/engine";
+import type { Node, NodeSpec, Observation, PoolName, ReadonlyState } from "@headroom/engine";
 import type { Executor, Inventory } from "@headroom/executors";
 import { familyOfType, isSameType } from "@headroom/perf/accelerator-types";
-import type { DriverLog } from "./driver/batch-driver.ts";
 import type { Driver } from "./driver/driver.ts";
 import { labelled } from "./node-labels.ts";
 import { OperationalError } from "@headroom/platform";
-
-export interface InventoryRules {
-  /** Time between two inventories. */
-  readonly everyMs: number;
-  /** Time for which its executor must have left a node out of its inventories before the node counts as lost. */
-  readonly lostAfterMs: number;
-}
-
-/**
- * Hardware rarely changes, and an inventory starts a process on machines with accelerators. A node is lost after five minutes, as in
- * Slurm (`SlurmdTimeout`, 300 s, in slurm.conf).
- */
-export const inventoryDefaults: InventoryRules = { everyMs: 60_000, lostAfterMs: 300_000 };
 
 /**
  * Records the executors, declares missing sites and pools, and reports accelerators and nodes. Existing declarations stay, except
@@ -41,10 +18,11 @@ export async function registerMachine(driver: Driver, executors: readonly Execut
   for (const { id, kind, capabilities } of executors)
     await driver.observe({ kind: "executorSeen", executor: { id, kind, capabilities } });
   for (const observation of await driver.read(({ state }) => withoutFamily(state))) await driver.observe(observation);
-  for (const executor of executors) await register(driver, await executor.inventory());
+  for (const executor of executors) await registerInventory(driver, await executor.inventory());
 }
 
-async function register(driver: Driver, inventory: Inventory): Promise<void> {
+/** Declares what is missing of one inventory, and reports its nodes. Throws `machineNotRegistered` if the engine rejects it. */
+export async function registerInventory(driver: Driver, inventory: Inventory): Promise<void> {
   const missing = await driver.read(({ state }) => undeclared(state, inventory));
   if (missing.sites.length + missing.pools.length > 0) {
     const command = {
@@ -92,117 +70,6 @@ function otherAccelerators(
     const family = acceleratorFamily === undefined ? {} : { acceleratorFamily };
     return [{ kind: "acceleratorsSeen", pool: name, acceleratorType, ...family } as const];
   });
-}
-
-interface WatchOptions {
-  readonly driver: Driver;
-  readonly executors: readonly Executor[];
-  readonly log: DriverLog;
-  readonly rules: InventoryRules;
-}
-
-/**
- * Repeats the inventory periodically, and when a pool was declared; returns a function that stops it. A node that its executor no longer
- * lists is lost after `rules.lostAfterMs`. An inventory that fails says nothing about nodes.
- */
-export function watchInventory({ driver, executors, log, rules }: WatchOptions): () => void {
-  const stopped = new AbortController();
-  const unlisted = new UnlistedNodes(rules.lostAfterMs);
-  const look = async (): Promise<void> => {
-    for (const executor of executors) {
-      try {
-        const inventory = await executor.inventory();
-        await register(driver, inventory);
-        await loseUnlisted(
-          { driver, executor, log },
-          await driver.read(({ state }) => unlisted.overdue(state, executor.id, inventory)),
-        );
-      } catch (error) {
-        if (stopped.signal.aborted) return;
-        log.warn(
-          `the nodes of the executor ${executor.id} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      }
-    }
-  };
-  const timer = setInterval(() => void look(), rules.everyMs);
-  timer.unref();
-  void lookAtEachPool(driver, look, stopped.signal);
-  return () => {
-    clearInterval(timer);
-    stopped.abort();
-  };
-}
-
-/** Nodes that are missing from the inventories of their executors, with the time of the first one. */
-class UnlistedNodes {
-  readonly #lostAfterMs: number;
-  /** Times of `performance.now()`: a clock that jumps loses no node. */
-  readonly #sinceMs = new Map<NodeId, number>();
-
-  constructor(lostAfterMs: number) {
-    this.#lostAfterMs = lostAfterMs;
-  }
-
-  /** Nodes of the executor that have been missing long enough; the engine has the same time again to take that in. */
-  overdue({ nodes, pools }: ReadonlyState, executor: ExecutorId, inventory: Inventory): readonly NodeId[] {
-    const listed = new Set(inventory.nodes.map(({ id }) => id));
-    const nowMs = performance.now();
-    const overdue: NodeId[] = [];
-    for (const { id, pool, health } of nodes.values()) {
-      if (pools.get(pool)?.executor !== executor) continue;
-      if (listed.has(id) || health === "lost") {
-        this.#sinceMs.delete(id);
-        continue;
-      }
-      const sinceMs = this.#sinceMs.get(id) ?? nowMs;
-      const isOverdue = nowMs - sinceMs >= this.#lostAfterMs;
-      this.#sinceMs.set(id, isOverdue ? nowMs : sinceMs);
-      if (isOverdue) overdue.push(id);
-    }
-    return overdue;
-  }
-}
-
-interface LossContext {
-  readonly driver: Driver;
-  readonly executor: Executor;
-  readonly log: DriverLog;
-}
-
-/** The executor still answers, so it may run what the engine now places elsewhere: attempts without another node are stopped there. */
-async function loseUnlisted({ driver, executor, log }: LossContext, nodes: readonly NodeId[]): Promise<void> {
-  if (nodes.length === 0) return;
-  const lost = new Set(nodes);
-  const stops = await driver.read(({ state }) => attemptsOnlyOn(state, lost));
-  for (const nodeId of nodes) {
-    log.warn(`node ${nodeId} is lost: the executor ${executor.id} no longer lists it`);
-    await driver.observe({ kind: "nodeUnreachable", nodeId, detail: "the executor no longer lists it" });
-  }
-  const stop = { kind: "stopGang", executor: executor.id, graceTimeoutMs: STOP_GRACE_MS, reason: "nodeLost" } as const;
-  for (const attemptId of stops) executor.perform({ ...stop, attemptId });
-}
-
-/** Kubernetes' default (`terminationGracePeriodSeconds`). */
-const STOP_GRACE_MS = 30_000;
-
-function attemptsOnlyOn({ attempts, nodes }: ReadonlyState, lost: ReadonlySet<NodeId>): readonly AttemptId[] {
-  return [...attempts.values()].flatMap(({ id, workers }) => {
-    const isHere = workers.some(({ node }) => lost.has(node));
-    const isGone = workers.every(({ node }) => lost.has(node) || nodes.get(node)?.health === "lost");
-    return isHere && isGone ? [id] : [];
-  });
-}
-
-/**
- * Repeats the inventory after each definition of a pool, because the pool's definition contains its nodes' labels. Ends
- * with the signal or the driver.
- */
-async function lookAtEachPool(driver: Driver, look: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  const { sequence } = driver.status();
-  for await (const { event } of driver.events(sequence + 1, signal)) {
-    if (event.kind === "poolDefined") await look();
-  }
 }
 
 function undeclared(state: ReadonlyState, { sites, pools }: Inventory): Pick<Inventory, "sites" | "pools"> {
