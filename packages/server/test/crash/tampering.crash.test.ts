@@ -101,7 +101,7 @@ function tamper(attempts: string, next: (below: number) => number): string {
   const name = names.toSorted((a, b) => Number(/\d+/.exec(b)) - Number(/\d+/.exec(a)))[next(Math.min(names.length, 6))];
   if (name === undefined) return "nothing";
   const records = path.join(attempts, name);
-  const files = readdirSync(records).filter((each) => each.endsWith(".json") && !each.startsWith("."));
+  const files = recordsIn(records);
   const file = path.join(records, [...files, "exit.json"][next(files.length + 1)] ?? "exit.json");
   const other = path.join(attempts, names[next(names.length)] ?? name, path.basename(file));
   const deeds: readonly (readonly [string, () => void])[] = [
@@ -136,4 +136,14 @@ function tamper(attempts: string, next: (below: number) => number): string {
     // The attempt is being removed, or its file is a directory by now.
   }
   return what;
+}
+
+/** None if the attempt was forgotten a moment ago. */
+function recordsIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).filter((each) => each.endsWith(".json") && !each.startsWith("."));
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw error;
+  }
 }
