@@ -1,4 +1,4 @@
-/** The buckets that a phase considers. */
+/** Lists the queue buckets that a phase tries. */
 
 import type { QueueBucket } from "../cluster/queue.ts";
 import type { World } from "../cluster/world.ts";
@@ -7,19 +7,19 @@ import { isClosed } from "../ordering/round-order.ts";
 import type { RoundOrder } from "../ordering/round-order.ts";
 import { couldEverFit } from "./could-ever.ts";
 
-/** With growth in queue order, a running gang requests its next worker in the same round. */
+/** If gangs grow in queue order, a gang that has grown requests its next worker in the same round. */
 export function askForMore({ rules, queue }: World, order: RoundOrder, attemptId: AttemptId): void {
   const growing = rules.elastic.grow === "in-order" ? queue.growthOf(attemptId) : undefined;
   if (growing !== undefined) order.add(growing);
 }
 
-/** All waiting requests that could ever be placed, growth requests of the same round included. */
+/** Buckets of all waiting requests that the fleet could ever hold, growth requests of this round included. */
 export const classesInLine = (world: World): readonly QueueBucket[] => listClasses(world, "all");
 
 export function listClasses(world: World, which: "all" | "open"): QueueBucket[] {
   const { queue, rules } = world;
   const isAnyAsked = which === "all";
-  // A copy allocates exactly this capacity; filling an empty list would allocate more.
+  // `slice` allocates exactly the needed capacity; pushing to an empty list would allocate more.
   const list = queue.waitingClasses().slice();
   let count = 0;
   for (const bucket of list)

@@ -1,4 +1,7 @@
-/** Capacity of the empty usable fleet under a request's constraints: requests that exceed it are skipped. */
+/**
+ * Whether the usable fleet, if empty, could hold a request under its constraints. Requests that it could not hold are
+ * skipped.
+ */
 import { acceptedTypes } from "../model/gang.ts";
 import { minWorkersOf } from "../model/workload.ts";
 import type { WorkloadSpec } from "../model/workload.ts";
@@ -53,10 +56,7 @@ const couldHold = (world: World, request: PlacementRequest): boolean =>
 const couldHoldGroups = (world: World, request: PlacementRequest): boolean =>
   request.isGrowth || placedOnEmptied(world, request, false) !== null;
 
-/**
- * Whether the usable fleet holds the request's minimum by counts, without constraints; task groups with all their
- * constraints.
- */
+/** Whether the empty usable fleet could hold the request's minimum. Constraints are ignored, except for task groups. */
 export function couldHoldByCounts(world: World, spec: WorkloadSpec): boolean {
   const { gang } = spec;
   if (isInGroups(spec)) return couldHoldGroups(world, unqueued(world, spec));
@@ -71,8 +71,8 @@ const placedOnEmptied = (world: World, request: PlacementRequest, heedsQuotas: b
   world.calendar.leftAside(() => placeGroups(emptied(world), request, { layer: "idle", heedsQuotas }));
 
 /**
- * Whether only quotas of its team and the teams above block the bucket on every type that could hold it. Called for
- * every blocked head of every round, so the fleet is read only if a quota is reached.
+ * Whether quotas of the team, or of teams above it, are all that blocks the bucket on every type that could hold it.
+ * Called for every blocked head of every round, so the fleet is read only if a quota is reached.
  */
 export function isHeldByLimit(world: World, request: PlacementRequest): boolean {
   if (isInGroups(request)) return !request.isGrowth && placedOnEmptied(world, request, true) === null;
@@ -80,7 +80,7 @@ export function isHeldByLimit(world: World, request: PlacementRequest): boolean 
   return isKeptOffEveryType(world, request, ({ type }) => quotaReached(world, request, type) !== null);
 }
 
-/** Like `isHeldByLimit`, for quotas that are too small even without any usage; borrowing is not considered. */
+/** Like `isHeldByLimit`, but for quotas that are too small even if nothing is used. Borrowing is ignored. */
 export function isBeyondQuotas(world: World, request: PlacementRequest): boolean {
   if (!world.teamUse.isBounded) return false;
   const isBeyond = (type: string): boolean => exceedsQuotas(world, request, type);
@@ -90,7 +90,7 @@ export function isBeyondQuotas(world: World, request: PlacementRequest): boolean
   return isKeptOffEveryType(world, request, ({ type }) => isBeyond(type));
 }
 
-/** Whether each type that could hold the request is blocked, and there is such a type. */
+/** Whether at least one type could hold the request, and every such type is blocked. */
 function isKeptOffEveryType(
   world: World,
   request: PlacementRequest,
@@ -104,7 +104,10 @@ function isKeptOffEveryType(
   return types.every((type) => isKeptOff(type) || !couldHoldOn(type));
 }
 
-/** Number of workers that the empty fleet holds on one type under their constraints, at most the requested number. */
+/**
+ * Number of workers that the empty fleet holds on one type under the request's constraints, at most the requested
+ * number.
+ */
 export function placeableAsWished(world: World, request: PlacementRequest): number {
   for (let workers = request.workers; workers > 0; workers--) if (fitsAsWished(world, request, workers)) return workers;
   return 0;

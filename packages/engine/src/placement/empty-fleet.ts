@@ -1,9 +1,12 @@
-/** The fleet without running work, for asking the placing code what it could ever hold. */
+/** The fleet without running work: placement on it shows whether the fleet could ever hold a request. */
 import { Capacity } from "../cluster/capacity.ts";
 import { Slot } from "../cluster/scratch.ts";
 import type { World } from "../cluster/world.ts";
 
-/** A world without running work. It places by counts and constraints only: scores and cells depend on running work. */
+/**
+ * A view of the world in which nothing runs. Scores and HiveD cells are switched off there, because they depend on
+ * running work.
+ */
 export function emptied(world: World): World {
   const { rules } = world;
   const { reservedTopology: _shapes, ...teams } = rules.teams;

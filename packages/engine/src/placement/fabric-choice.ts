@@ -62,7 +62,7 @@ interface Pinning {
   readonly candidates: readonly Candidate[];
 }
 
-/** The candidates in the domain of the running gang; all candidates if the gang does not run. */
+/** The candidates in the domain in which the gang runs; all candidates if the gang does not run. */
 function pinned(world: World, { request, site, level, candidates }: Pinning): readonly Candidate[] {
   const node = nodeHeld(world, request);
   const leaf = node === undefined ? undefined : site.leafOf.get(node);
@@ -122,8 +122,8 @@ function fullestFirst(site: SiteFabric, candidates: readonly Candidate[], level:
 }
 
 /**
- * Node order if a choice has several domains of the preferred level: the emptiest first, which takes most of the gang,
- * ties to the last; empty without a preference.
+ * Order of nodes if the choice contains several domains of the preferred level: the domain with most free capacity
+ * first, because it takes most of the gang; ties go to the last. Empty without a preferred level.
  */
 export function preferredRanks(
   world: World,

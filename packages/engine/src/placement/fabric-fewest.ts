@@ -33,7 +33,7 @@ export function fewestDomains(
   return null;
 }
 
-/** Further workers are also whole slices, unless they complete a partly running one. */
+/** Growth also adds whole slices, unless it completes a partial slice. */
 function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
   const { spec, workers, isGrowth, group } = request;
   const size = spec.fabric?.slices?.[0]?.workers ?? 1;
@@ -46,8 +46,8 @@ function isOfWholeSlices(world: World, request: PlacementRequest): boolean {
 function requestIn({ tree: { levels } }: SiteFabric, request: PlacementRequest, isInSlices: boolean): FabricRequest {
   const { spec, workers } = request;
   const { within, prefer, slices = [] } = spec.fabric ?? {};
-  // Index of a level. A required level that the site does not have is beyond its levels, so nothing fits; a preferred
-  // one is ignored.
+  // Index of a level. A required level that the site does not have gets an index beyond the tree, so nothing fits; a
+  // preferred one is ignored.
   const level = (name: string | undefined): number | null => {
     if (name === undefined) return null;
     const index = levels.indexOf(name);
@@ -69,7 +69,7 @@ interface FabricScope {
   readonly asked: FabricRequest;
 }
 
-/** All of the site, or the required domain in which the gang runs already. */
+/** The leaves of the whole site, or of the required domain in which the gang runs. */
 function leavesFor(world: World, { site, request, asked }: FabricScope): DomainRange {
   const all = { first: 0, end: site.tree.leafCount };
   const node = nodeHeld(world, request);

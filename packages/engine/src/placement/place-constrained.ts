@@ -46,7 +46,7 @@ export function placeConstrained(
 function placeNear(world: World, request: PlacementRequest, where: Where): readonly WorkerAllocation[] | null {
   const { layer } = where;
   const byDomains = choosesDomains(world, request);
-  // If domains are chosen, excess capacity of a node determines the tightest.
+  // The domain with least excess capacity is chosen, so all workers that a node could hold are counted.
   const most = byDomains ? WORKERS_COUNTED_MAX : request.workers;
   const candidates = candidatesOn(world, { request, where, most });
   const spreadOver = (): DomainBudget => domainBudget(world, request);
@@ -87,7 +87,7 @@ function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[])
   const { levels } = site.tree;
   const firstOf = levels.map(() => new Map<number, number>());
   const placed = workers.map((worker, at) => {
-    // A gang is within one site or none; with several sites, other nodes stay at the end.
+    // A gang is within one site or in none; nodes of other sites come last.
     const leaf = site.leafOf.get(worker.node) ?? -1;
     const firsts = levels.map((_, level) => {
       const domain = leaf < 0 ? -1 : domainOf(site, level, leaf);
@@ -105,8 +105,9 @@ function groupedByDomain(site: SiteFabric, workers: readonly WorkerAllocation[])
 const WORKERS_COUNTED_MAX = 1_000_000;
 
 /**
- * Whether the request is placed by the fewest fabric domains: because of its constraints, or for unconstrained work
- * that uses remnants. That algorithm does not support a maximum per domain; slices always use it.
+ * Whether the request is placed in the fewest fabric domains. Its constraints require it, or it is unconstrained and
+ * the policy fills partly used domains first. That algorithm does not support a maximum per domain; slices always use
+ * it.
  */
 function choosesDomains({ rules }: World, { spec: { fabric, spread } }: PlacementRequest): boolean {
   if (fabric?.slices !== undefined) return true;
@@ -207,8 +208,8 @@ export interface DomainBudget {
 }
 
 /**
- * Limits the workers of each candidate to the spreading maximum, the candidate with most room first, so that any choice
- * among them satisfies the maximum per label value.
+ * Limits the workers of each candidate, the one with most capacity first, so that any choice among the candidates
+ * satisfies the maximum per label value.
  */
 export function withinBudget(
   world: World,
@@ -226,7 +227,7 @@ export function withinBudget(
     });
 }
 
-/** Number of further workers of the gang that may use nodes with a value of the spreading label. */
+/** How many further workers of the gang may use nodes with the same value of the spreading label. */
 export function domainBudget(world: World, request: PlacementRequest): DomainBudget {
   const { spread } = request.spec;
   if (spread === undefined) return { left: () => Number.MAX_SAFE_INTEGER, take: () => undefined };

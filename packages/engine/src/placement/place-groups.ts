@@ -1,8 +1,8 @@
 /**
- * Placement of a gang with task groups: all groups or none. The groups are placed one after the other, largest workers
- * first, with another order if that leaves a group no capacity. Each is placed like a separate gang and sees earlier
- * groups; a type that leaves no capacity for the next group is replaced by the next type. The gang's fabric constraints
- * apply to all of them.
+ * Places a gang with task groups: all groups or none, one after another, largest workers first. If a group then finds
+ * no capacity, other orders are tried. Each group is placed like a separate gang beside the groups before it; if its
+ * accelerator type leaves too little for the next group, the next type is tried. The gang's fabric constraints apply to
+ * all groups together.
  */
 import { milliOf } from "../model/device-part.ts";
 import { specOfGroup } from "../model/gang.ts";
@@ -40,7 +40,7 @@ export function placeGroups(world: World, request: PlacementRequest, where: Grou
   return null;
 }
 
-/** Calls `ask` for the first group without capacity, with the earlier groups booked. */
+/** Calls `ask` for the first group that finds no capacity, with the earlier groups booked. */
 export function askOfRefused<Answer>(
   world: World,
   request: PlacementRequest,
@@ -50,7 +50,7 @@ export function askOfRefused<Answer>(
   return new GroupPlacing(world, request, { layer: "idle", heedsQuotas: true, among }).askOfRefused(ask);
 }
 
-/** The request of one group as a bucket of its own. */
+/** The request of one task group, as a request of its own. */
 function classOfGroup(
   request: PlacementRequest,
   group: number,
@@ -63,7 +63,7 @@ function classOfGroup(
   return request.with(own);
 }
 
-/** Larger workers first, because fewer places hold them. */
+/** Larger workers first, because fewer nodes can hold them. */
 function placingOrder({ taskGroups = [] }: GangSpec): readonly number[] {
   return taskGroups
     .map((group, index) => ({ ...group, index, milli: group.accelerators * milliOf(group) }))
@@ -85,7 +85,7 @@ function placementOf({ capacity }: World, { gang }: WorkloadSpec, workers: reado
   return { acceleratorType: capacity.slot(first.node).node.acceleratorType, workers: ranked };
 }
 
-/** Further workers of one group, on the type that it has already. */
+/** Further workers of one group, on the accelerator type of its running workers. */
 function placeFurther(world: World, request: PlacementRequest, { layer, heedsQuotas }: GroupsWhere): Placement | null {
   const attempt = growingAttempt(world, request);
   if (attempt === null) return null;
@@ -112,7 +112,7 @@ interface TaskGroupPlacing extends GroupsWhere {
   readonly among: ReadonlySet<NodeId> | null;
 }
 
-/** Places are booked as nominations while the gang is combined, and released before the answer. */
+/** Placed groups are booked as nominations until the gang is complete, then released. */
 class GroupPlacing {
   readonly #world: World;
   readonly #request: PlacementRequest;
@@ -132,7 +132,7 @@ class GroupPlacing {
     this.#order = this.#largestFirst;
   }
 
-  /** Largest workers first; if that leaves others no capacity, one of them goes earlier. */
+  /** Largest workers first; if a group then finds no capacity, each group in turn is placed first. */
   place(): readonly WorkerAllocation[] | null {
     for (const group of this.#largestFirst) {
       const workers = this.#placeInOrder([group, ...this.#largestFirst.filter((other) => other !== group)]);

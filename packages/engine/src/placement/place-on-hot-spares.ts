@@ -1,6 +1,6 @@
 /**
- * Places on hot spares for gangs that lost workers with their nodes, for replacements and restarts. Uses as few spares
- * as possible, and never more than the lost workers would fill. A used spare becomes an ordinary node.
+ * Places gangs that lost workers with their nodes on hot spares, both for replacements and for restarts. It uses as few
+ * spares as possible, and never more than the lost workers need. A used spare becomes an ordinary node.
  */
 import type { Batch } from "../batch/batch.ts";
 import type { WorkloadId } from "../model/ids.ts";
@@ -17,12 +17,10 @@ export interface PlacementOnHotSpares {
   readonly taken: readonly NodeSlot[];
 }
 
-/** Maximum number of combinations of spares that are tried; fleets have a handful of spares. */
+/** Maximum number of combinations of spares that are tried; a pool usually has only a few spares. */
 const CHOICES_MAX = 64;
 
-/**
- * A placement with the help of spares, found by `find` while they count as ordinary nodes; `null`: they do not help.
- */
+/** The result of `find` with some spares as ordinary nodes; `null`: no combination helps. */
 export function placeOnHotSpares(
   world: World,
   request: PlacementRequest,
@@ -37,7 +35,7 @@ export function placeOnHotSpares(
   return null;
 }
 
-/** Turns the spares into ordinary nodes; the placement that uses them is recorded next. */
+/** Turns the spares into ordinary nodes. The caller records the placement that uses them next. */
 export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: PlacementOnHotSpares): void {
   for (const { node } of taken)
     batch.emit({
@@ -51,8 +49,8 @@ export function takeHotSpares(batch: Batch, workloadId: WorkloadId, { taken }: P
 }
 
 /**
- * Combinations of spares to use: one, two, up to as many as the lost workers would fill, neighbours in the fabric
- * together.
+ * Combinations of spares to try: single spares, then pairs, up to the number that the lost workers need; spares that
+ * are neighbours in the fabric are combined.
  */
 export function choicesOfHotSpares(world: World, request: PlacementRequest): readonly (readonly NodeSlot[])[] {
   if (request.lostWorkers === 0 || world.capacity.hotSpares.size === 0) return [];
@@ -78,7 +76,7 @@ function hotSparesOf(world: World, request: PlacementRequest, type: string): rea
     .filter(({ node }) => node.acceleratorType === type && takesWork(node))
     .filter((slot) => emptyNodeWorkers(slot, request.gang) > 0)
     .toSorted((left, right) => left.node.ordinal - right.node.ordinal);
-  // Neighbours are adjacent; places are ordered by the first node that joined them, because names have no order here.
+  // Spares of one domain are adjacent. Domains are ordered by the first node that joined each.
   return [...Map.groupBy(able, ({ node }) => JSON.stringify(node.fabric)).values()]
     .flat()
     .toSorted((left, right) => sharedDepth(right.node.fabric, near) - sharedDepth(left.node.fabric, near));
@@ -90,7 +88,7 @@ function sharedDepth(path: readonly string[], other: readonly string[]): number 
   return depth;
 }
 
-/** Number of spares that the lost workers would fill, at most all. */
+/** Number of spares that the lost workers need, at most all spares. */
 function neededOf(hotSpares: readonly NodeSlot[], { gang, lostWorkers }: PlacementRequest): number {
   const smallestFirst = hotSpares.map((slot) => emptyNodeWorkers(slot, gang)).toSorted((left, right) => left - right);
   let left = lostWorkers;

@@ -18,7 +18,7 @@ import { partOn } from "../cluster/device-slices.ts";
 export interface Where {
   readonly type: TypeCapacity;
   readonly layer: Layer;
-  /** Opportunistic work that counts as relabelled already; absent: none. */
+  /** Attempts that the plan already treats as opportunistic; absent: none. */
   readonly relabelled?: ReadonlySet<AttemptId>;
 }
 
@@ -37,7 +37,7 @@ function placeWithinOne(world: World, request: PlacementRequest, where: Where): 
   return count === 1 ? placeOne(where.type, gang, isPacking) : placeSeveral(where.type, request, isPacking);
 }
 
-/** Whether the index can answer without visiting nodes that do not fit. */
+/** Whether the index of free counts suffices, so that nodes need not be read. */
 const isPlacedByCounts = (world: World, request: PlacementRequest): boolean =>
   !request.isGrowth && !needsPart(request.gang) && !isScored(world, request.gang) && isUnconstrained(world, request);
 
@@ -55,7 +55,7 @@ function placeSeveral(
   return workers.length === count ? workers : null;
 }
 
-/** Fast path without a growing array: most work has one worker. */
+/** Fast path for one worker, the most frequent case: no array grows. */
 function placeOne(type: TypeCapacity, gang: GangSpec, isPacking: boolean): readonly WorkerAllocation[] | null {
   for (
     let free = firstCount(type, gang, isPacking);
@@ -101,7 +101,7 @@ function visitNodes(type: TypeCapacity, gang: GangSpec, isPacking: boolean, visi
   }
 }
 
-/** The first count of free accelerators to look up: the fewest or most among nodes that fit a worker. */
+/** Number of free accelerators at which the search begins: the fewest, or the most, of all nodes that hold a worker. */
 const firstCount = ({ freeCounts, perNodeMax }: TypeCapacity, { accelerators }: GangSpec, isPacking: boolean): number =>
   isPacking ? freeCounts.next(accelerators) : freeCounts.previous(perNodeMax);
 

@@ -1,7 +1,7 @@
 /**
- * Choice of a MIG position: on a divided device rather than an undivided one, at the position that leaves the device
- * with most positions for all profiles; ties end in the lower accelerator and position. Instances of equal size may
- * waste different amounts of a device, so positions are counted, not slices.
+ * Chooses the position of a MIG instance: a divided device before an undivided one, then the position that leaves the
+ * device most positions for all profiles, then the lowest accelerator and position. Positions are counted and not
+ * slices, because instances of equal size can block different numbers of positions.
  */
 import { isOpen, migTable, positionsLost } from "../model/mig.ts";
 import type { WorkerAllocation, WorkerShape } from "../model/workload.ts";
@@ -13,16 +13,16 @@ export interface PartSpot {
   readonly index: number;
   readonly slice: number;
   readonly digits: number;
-  /** 1: the device is undivided and would be divided. */
+  /** 1: this would be the first instance on the device. */
   readonly divides: 0 | 1;
-  /** Number of positions, over all profiles, that the device loses. */
+  /** Number of positions, over all profiles, that the instance would block. */
   readonly lost: number;
 }
 
 interface Sought {
   readonly shape: WorkerShape;
   readonly layer: Layer;
-  /** Slices taken in addition to booked ones, by accelerator. */
+  /** Slices that count as taken in addition to booked ones, by accelerator. */
   readonly given?: ReadonlyMap<number, number>;
 }
 
@@ -55,7 +55,7 @@ export function bestPart(slot: NodeSlot, sought: Sought): PartSpot | null {
 const isBetter = (left: PartSpot, right: PartSpot): boolean =>
   left.divides === right.divides ? left.lost < right.lost : left.divides < right.divides;
 
-/** Slices for workers of one node, placed one after the other; fewer if no more fit. */
+/** Slices for several workers on one node, placed one after another; fewer if not all fit. */
 export function partsOn(slot: NodeSlot, count: number, { shape, layer }: Sought): WorkerAllocation[] {
   const given = new Map<number, number>();
   const workers: WorkerAllocation[] = [];

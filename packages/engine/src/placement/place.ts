@@ -16,7 +16,7 @@ import { isPlacedByScore, placeByScore } from "./score/place-by-score.ts";
 export function findPlacement(world: World, request: PlacementRequest, layer: Layer = "idle"): Placement | null {
   if (isInGroups(request)) return placeGroups(world, request, { layer, heedsQuotas: true });
   if (layer === "idle" && isPlacedByScore(world, request)) return placeByScore(world, request);
-  // A request for any type prefers types near its inputs; others use their own preference.
+  // A request without named types prefers types near its inputs; other requests use their own order of types.
   if (request.spec.data !== undefined && request.acceleratorTypes.length === 0)
     for (const inputsHeldMin of dataPlaces(world, request.spec).tiers.slice(0, -1)) {
       const near = request.with({ inputsHeldMin });

@@ -1,6 +1,6 @@
 /**
- * Number of workers that would fit as running work ends, counted node by node: a necessary condition, so that the
- * placing code is called only if it holds.
+ * Counts the workers that would fit as running work ends, node by node. The count is a necessary condition and cheaper
+ * than a search, so the search runs only if the count suffices.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { WorkerAllocation } from "../model/workload.ts";
@@ -25,7 +25,7 @@ export class ReleasingRoom {
     for (const { type, slots } of this.#types.values()) for (const slot of slots) this.#count(type, slot);
   }
 
-  /** Recounts the nodes of these workers. */
+  /** Recounts the nodes on which these workers run. */
   changed(workers: readonly WorkerAllocation[]): void {
     let last: NodeId | null = null;
     for (const { node } of workers) {
@@ -50,7 +50,7 @@ export class ReleasingRoom {
     return this.#byType.get(type) ?? 0;
   }
 
-  /** Whether one type holds the requested number of workers anywhere; not computed for unlike workers. */
+  /** Whether one type holds the requested number of workers; always true for task groups. */
   get suffices(): boolean {
     if (isInGroups(this.#preemptor)) return true;
     for (const count of this.#byType.values()) if (count >= this.#preemptor.workers) return true;
@@ -59,8 +59,8 @@ export class ReleasingRoom {
 }
 
 /**
- * Whether one type would have enough whole accelerators if all of these workers ended on each node; a fraction frees at
- * most its accelerator. Visits only nodes with capacity or victims.
+ * Whether one type would have enough whole accelerators if all of these workers ended; the end of a fraction frees at
+ * most its accelerator. Only nodes with free capacity or victims are read.
  */
 export function couldSuffice(
   world: World,

@@ -1,6 +1,6 @@
 /**
- * Nodes on which a gang with slices may replace lost workers, so that every slice is whole again: a slice is a run of
- * ranks in one domain.
+ * Nodes on which a gang with slices may replace lost workers, so that every slice is complete again. A slice is a
+ * sequence of consecutive ranks in one fabric domain.
  */
 import type { NodeId } from "../model/ids.ts";
 import type { FabricSpec } from "../model/workload.ts";
@@ -10,7 +10,7 @@ import { domainOf } from "./fabric-choice.ts";
 
 /** A gang that lost workers. */
 export interface DegradedGang {
-  /** The remaining workers. */
+  /** The workers that still run. */
   readonly staying: readonly { readonly rank: number; readonly node: NodeId }[];
   /** The lost ranks. */
   readonly ranks: readonly number[];
@@ -19,8 +19,9 @@ export interface DegradedGang {
 type RankSlice = NonNullable<FabricSpec["slices"]>[number];
 
 /**
- * Sets of nodes, any one of which could take the replacements: the domain of broken slices; if whole slices are lost
- * and no other is broken, each domain within that of their wider slice. None if slices of several domains are broken.
+ * Sets of nodes; any one set could take all replacements. If slices of one domain are broken: that domain. If only
+ * whole slices are lost: each domain inside the domain of their outer slice. If slices of several domains are broken:
+ * none.
  */
 export function slicePlaces(
   world: World,
@@ -33,7 +34,8 @@ export function slicePlaces(
   const innermost = slices.at(-1);
   if (site === undefined || innermost === undefined) return [];
   let open: readonly NodeId[] = site.nodes;
-  // From the innermost level outwards, up to the first with remaining workers: wider levels include it.
+  // Goes from the innermost level outwards and stops at the first level with remaining workers, because outer levels
+  // contain it.
   for (const slice of slices.toReversed()) {
     const domains = domainsOfMates(site, slice, degraded);
     if (domains.size > 1) return [];
@@ -51,7 +53,7 @@ export function slicePlaces(
 const domainAt = (site: SiteFabric, level: string, node: NodeId): number =>
   domainOf(site, site.tree.levels.indexOf(level), site.leafOf.get(node) ?? -1);
 
-/** Domains of the remaining workers of broken slices. */
+/** Domains in which workers of broken slices still run. */
 function domainsOfMates(
   site: SiteFabric,
   { workers: size, within }: RankSlice,
@@ -63,8 +65,8 @@ function domainsOfMates(
 }
 
 /**
- * Whether every domain holds whole slices once this domain has the replacements; false if ranks did not follow the
- * fabric.
+ * Whether every domain would hold only whole slices with the replacements in this domain; false if ranks do not follow
+ * the fabric.
  */
 function isWholeWith(
   site: SiteFabric,

@@ -1,19 +1,25 @@
-/** Parses the vendors' descriptions of this machine's accelerators. Parsing is apart from running, so that it can be tested. */
+/**
+ * Parses the output of the vendors' tools into this machine's accelerators. Parsing is separate from running the tools,
+ * so that it can be tested.
+ */
 import { execFile } from "node:child_process";
 import { canonicalType, deviceLabel } from "@headroom/perf/accelerator-types";
 import { z } from "zod";
 
 export interface FoundAccelerator {
   readonly vendor: "nvidia" | "amd";
-  /** The vendor's own number on this machine. */
+  /** Index of the device in the vendor's tools on this machine. */
   readonly deviceIndex: number;
-  /** By its name in the catalogue of accelerator types, e.g. `H200-SXM`. */
+  /** Name in the catalogue of accelerator types, e.g. `H200-SXM`. */
   readonly type: string;
-  /** The device's own name as one word, for names of pools and nodes: it stays when the catalogue learns the device. */
+  /**
+   * Name that the device reports, as one word, for names of pools and nodes. It does not change when the catalogue adds
+   * the device.
+   */
   readonly label: string;
 }
 
-/** A driver that is being loaded takes seconds; one that hangs must not hold up the start for ever. */
+/** Loading a driver takes seconds; a driver that hangs must not block the start forever. */
 const TOOL_TIMEOUT_MS = 20_000;
 
 export async function findAccelerators(): Promise<readonly FoundAccelerator[]> {
@@ -26,7 +32,7 @@ export async function findAccelerators(): Promise<readonly FoundAccelerator[]> {
   return rocm === null ? [] : parseRocmSmi(rocm);
 }
 
-/** `null` where the tool is not there or finds no driver: then there are no accelerators of its vendor. */
+/** `null` if the tool is not installed or finds no driver: the machine has no accelerators of that vendor. */
 function runTool(command: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(command, args, { timeout: TOOL_TIMEOUT_MS }, (error, stdout) => resolve(error === null ? stdout : null));
@@ -45,7 +51,7 @@ export function parseNvidiaSmi(text: string): FoundAccelerator[] {
 }
 
 const rocmAnswer = z.record(z.string(), z.record(z.string(), z.unknown()));
-/** Releases of rocm-smi differ in the capitals. */
+/** Releases of rocm-smi differ in capitalisation. */
 const ROCM_NAME_FIELDS = ["card series", "card model", "device name"];
 
 /** `{"card0": {"Card Series": "AMD Instinct MI300X", …}, …}`. */
@@ -63,7 +69,7 @@ export function parseRocmSmi(text: string): FoundAccelerator[] {
   return found.toSorted((a, b) => a.deviceIndex - b.deviceIndex);
 }
 
-/** Where it does not know the name, rocm-smi prints the PCI number. */
+/** For a device without a known name, rocm-smi prints the PCI number. */
 function isProductName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "N/A" && !value.startsWith("0x");
 }

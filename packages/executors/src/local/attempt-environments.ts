@@ -38,7 +38,7 @@ export async function attemptEnvironments(
   return workerEnvironments(launch, place, joinerNumber);
 }
 
-/** Ignores failures: the workload may not need the directory, and finds out itself. */
+/** Ignores failures: the workload may not need the directory; if it does, it fails with its own error. */
 function makeCheckpointDir(directory: string, mode?: number): void {
   try {
     makeDirectory(directory, mode);

@@ -1,29 +1,30 @@
 /**
- * The files of an attempt, in two places. Its *records* (`attempts/<name>/`, 0700) are what supervisor and control plane share and
- * trust; its *job directory* (`work/<name>/dir/`) is where its processes start. Nothing in the job directory or beside it is
- * trusted. `rm -rf ../*` and `rm -rf ../../*` do not reach the records from there.
+ * The files of an attempt, in two places: *records* (`attempts/<name>/`, mode 0700), shared and trusted by supervisor and control
+ * plane, and the *job directory* (`work/<name>/dir/`), in which the workers start. Nothing in or beside the job directory is
+ * trusted, and `rm -rf ../*` or `rm -rf ../../*` there does not reach the records.
  *
- * Records carry a message authentication code (HMAC-SHA256, RFC 2104) under a secret of the attempt, which control plane and
- * supervisor know. A record that is damaged, of another format, or not authentic is unreadable: the attempt is lost, and nothing
- * else is. A process of the same user can find the records by their absolute path, and the key (`attempts/.key`) too: it can
- * destroy them, and a deliberate forger who reads the key is not stopped. Isolation of users is what prevents that.
+ * Records are authenticated: HMAC-SHA256 (RFC 2104) under a secret of the attempt that only control plane and supervisor know. A
+ * record that is damaged, of another format or not authentic is unreadable. The attempt is then lost; other work is not affected.
+ * A process of the same user can find records and key (`attempts/.key`) by their absolute paths, so it can destroy them, and forge
+ * them with the key. Only separate users prevent that.
  *
- * Each record has one writer and is whole from the moment it exists. Only launch and exit must survive a power cut: the launch
- * names its boot, and whatever is missing of the others belongs to processes that are gone with it. In the order of appearance:
+ * Each record has one writer and is complete as soon as it exists. Only launch.json and exit.json must survive a power cut: the
+ * launch contains the boot id, and the other records describe processes that a power cut ends. In the order of creation:
  *
- *   launch.json   control plane  what to run; on disk (synced) before anything starts
- *   claim.json    who takes it   a hard link, so that exactly one process ever holds an attempt and nobody sees it half written
+ *   launch.json   control plane  command and environments; synced before any process starts
+ *   claim.json    supervisor     a hard link, so that exactly one process holds the attempt and no reader sees a partial record
+ *                                (or the control plane, so that the attempt never starts)
  *   workers.json  supervisor     pids of the workers, before any of them executes the workload's command
- *   running.json  supervisor     all workers have been let go
- *   resize.json   control plane  which size the gang is to have from now on (`resize-records.ts`)
- *   size.json     supervisor     what has become of that
- *   stop.json     control plane  asks for a stop
- *   exit.json     supervisor     the end (synced); a hard link too, so that the first authentic record stands
- *                                (or the control plane, for an attempt whose supervisor is dead and whose processes are gone)
+ *   running.json  supervisor     all workers execute the command
+ *   resize.json   control plane  the requested size of the gang (`resize-records.ts`)
+ *   size.json     supervisor     the result of the resize
+ *   stop.json     control plane  requests a stop
+ *   exit.json     supervisor     the end; synced, and a hard link, so that the first authentic record is kept
+ *                                (or the control plane, if the supervisor is dead and no process of the attempt runs)
  *
- * Beside the records: `worker-<n>/` with the logs (made before the launch record) and `supervisor.log`. Beside the job directory:
- * `progress.jsonl`, written by the workers, and `checkpoint-request.json`, which asks them for a checkpoint. The envelope of the
- * records carries a version, since a supervisor of an older release may run for weeks under a newer control plane.
+ * Beside the records: `worker-<n>/` with the logs (created before launch.json) and `supervisor.log`. Beside the job directory:
+ * `progress.jsonl`, written by the workers, and `checkpoint-request.json`, which requests a checkpoint from them. Records carry a
+ * format version, because a supervisor of an older release may run for weeks under a newer control plane.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import {
@@ -70,13 +71,13 @@ export interface LogLimits {
 
 export type ClaimRecord =
   | { readonly kind: "supervised"; readonly bootId: string; readonly supervisor: ProcessIdentity }
-  /** The control plane has claimed the attempt, so that it never starts. */
+  /** The control plane claimed the attempt first, so that it never starts. */
   | { readonly kind: "void"; readonly detail: string };
 
 export interface RunningRecord {
   readonly startedAtMs: number;
   readonly masterPort: number;
-  /** The supervisor reads `resize.json`; absent: it is of a release that does not. */
+  /** True: the supervisor reads `resize.json`. Absent: it belongs to an older release that does not. */
   readonly resizes?: true;
 }
 
@@ -98,7 +99,7 @@ export type ExitRecord =
       readonly kind: "lost";
       readonly endedAtMs: number;
       readonly detail: string;
-      /** Absent: the machine was the cause. */
+      /** Absent: the machine was the cause of the loss. */
       readonly cause?: LossCause;
     };
 
@@ -128,10 +129,10 @@ export class UnreadableRecord extends Error {
   override readonly name = "UnreadableRecord";
 }
 
-/** Name, place and secret of an attempt's records. A supervisor gets it over its standard input and in no other way. */
+/** Identifies an attempt's records and holds their secret. A supervisor receives it only over its standard input. */
 export interface AttemptKey {
   readonly homeDir: string;
-  /** Name of its directories; see `attempt-names.ts`. */
+  /** Name of the attempt's directories; see `attempt-names.ts`. */
   readonly name: string;
   readonly secret: string;
 }
@@ -139,7 +140,7 @@ export interface AttemptKey {
 export class AttemptFiles {
   readonly key: AttemptKey;
   readonly recordsDir: string;
-  /** Start directory of its processes, unless the workload names another. */
+  /** Directory in which the workers start, unless the workload sets another. */
   readonly jobDir: string;
   readonly progressFile: string;
   readonly checkpointRequestFile: string;
@@ -235,7 +236,7 @@ export class AttemptFiles {
     try {
       while (!tryLink(temporary, target)) {
         if (this.readIfSound(name) !== null) return false;
-        // Not by supervisor or control plane: what it says must not stand in the way.
+        // Neither supervisor nor control plane wrote this file, so it must not block the record.
         rmSync(target, { recursive: true, force: true });
       }
     } finally {
@@ -250,7 +251,7 @@ export class AttemptFiles {
     return `{"version":${FORMAT_VERSION},"mac":"${this.#macOf(name, body)}","record":${body}}`;
   }
 
-  /** The body of the record. */
+  /** Returns the body of the record; throws `UnreadableRecord` if the code does not match. */
   #authentic(file: string, name: RecordName, text: string): string {
     const mac = text.slice(MAC_START, MAC_START + MAC_HEX_LENGTH);
     const body = text.slice(BODY_START, -1);
@@ -286,7 +287,7 @@ function isSame(given: string, wanted: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** This process lacks a resource: the content of the file is unknown. */
+/** This process ran out of a resource (open files, memory), so the file's content is unknown. */
 const TRANSIENT_CODES: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EINTR"]);
 /** A launch record holds up to 20,000 environments, one for each worker. A larger file was not written by Headroom. */
 const RECORD_MAX_BYTES = 512 * 1024 * 1024;
@@ -314,7 +315,7 @@ function messageOf(error: unknown): string {
 
 interface RecordText {
   readonly text: string;
-  /** Called for the file and then for its directory. */
+  /** Called once for the file and once for its directory. */
   readonly sync: (file: number) => void;
 }
 

@@ -24,11 +24,11 @@ export type Inspection =
       readonly kind: "orphaned";
       readonly launch: LaunchRecord | null;
       readonly detail: string;
-      /** Absent: the machine was the cause. */
+      /** Absent: the machine was the cause of the loss. */
       readonly cause?: LossCause;
     };
 
-/** Throws only temporary errors, which the next call may not meet (too many open files, for example). */
+/** Throws only temporary errors, such as too many open files; a later call may succeed. */
 export function inspectAttempt(files: AttemptFiles, bootId: string): Inspection {
   try {
     return inspectRecords(files, bootId);
@@ -56,7 +56,7 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   if (launch.bootId !== bootId) return { kind: "orphaned", launch, detail: "The machine restarted while it ran." };
   const claim = files.read("claim.json");
   if (claim === null) {
-    // Written before any worker executes its command.
+    // This record is written before any worker executes its command.
     if (files.has("workers.json") || files.has("running.json"))
       throw new UnreadableRecord(`${files.recordsDir}/claim.json was removed`);
     return { kind: "unclaimed", launch };
@@ -65,7 +65,7 @@ function inspectRecords(files: AttemptFiles, bootId: string): Inspection {
   const { supervisor } = claim;
   if (isAlive(supervisor))
     return { kind: files.read("running.json") === null ? "starting" : "running", launch, supervisor };
-  // The supervisor may have recorded the end between both checks.
+  // The supervisor may have recorded the end after the first check.
   const late = files.read("exit.json");
   if (late !== null) return { kind: "ended", launch, exit: late };
   const detail = `Its supervisor (pid ${supervisor.pid}) vanished without recording an end; its workers were killed.`;
@@ -118,11 +118,11 @@ export async function killAttempt(files: AttemptFiles, launch: LaunchRecord | nu
   }
   const workers = [...(known?.workers ?? []), ...(known?.leaving ?? [])];
   if (!(await killSurvivors(workers, [files.environmentMark], BURIAL_TIMEOUT_MS))) return false;
-  // Attempts whose records have no authentication yet reported below their records.
+  // Attempts of releases without authenticated records wrote their progress file below their records.
   return launch !== null || killSurvivors([], [progressMark(`${files.recordsDir}/progress.jsonl`)], BURIAL_TIMEOUT_MS);
 }
 
-/** Claims an unclaimed attempt, so that it never starts. False if a supervisor was first. */
+/** Claims an unclaimed attempt, so that it never starts. False if a supervisor has claimed it already. */
 export function voidAttempt(files: AttemptFiles, detail: string): boolean {
   if (!files.create("claim.json", { kind: "void", detail })) return false;
   recordLost(files, { detail });
@@ -138,7 +138,7 @@ function recordLost(
     files.createDurably("exit.json", record);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // All records were removed: the end must also be known at the next start.
+    // All records were removed: the next start of the control plane must find the end on disk.
     makeDirectory(files.recordsDir, 0o700);
     files.createDurably("exit.json", record);
   }

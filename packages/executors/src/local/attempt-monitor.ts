@@ -40,10 +40,10 @@ interface Watched {
   readonly files: AttemptFiles;
   /** Found at the start, not launched by this process: its old progress is not reported again. */
   readonly adopted: boolean;
-  /** Whether its records existed before. */
+  /** Whether the attempt had records when it was last examined. */
   hasRecords: boolean;
   progress: ProgressFile | null;
-  /** `null`: no other size was requested. */
+  /** `null`: no change of size was requested. */
   size: SizeNews | null;
   /** Called at the next checkpoint report. */
   onCheckpoint: (() => void) | null;
@@ -296,7 +296,7 @@ export class AttemptMonitor {
       const checkpoints = catchingUp ? news.checkpoints.slice(-1) : news.checkpoints;
       for (const checkpoint of checkpoints) this.#emit(checkpoint);
       if (checkpoints.length > 0 && !catchingUp) watched.onCheckpoint?.();
-      // Repeated after a restart; the engine knows the artifacts that it has recorded.
+      // After a restart, artifacts are reported again; the engine ignores those that it has recorded.
       for (const artifact of news.artifacts) this.#emit(artifact);
     }
     const nowMs = performance.now();
@@ -309,7 +309,7 @@ export class AttemptMonitor {
     watched.progressToldAtMs = nowMs;
   }
 
-  /** Not repeated at the end, where the last report has nothing new. */
+  /** At the end of an attempt no utilisation is reported: the last report is recent enough. */
   #tellUtilization(watched: Watched, nowMs: number): void {
     const { pendingUtilization } = watched;
     if (pendingUtilization === null || nowMs - watched.utilizationToldAtMs < UTILIZATION_INTERVAL_MS) return;

@@ -8,7 +8,7 @@ export function attemptDirName(id: AttemptId): string {
   return safeName(id);
 }
 
-/** The id of a directory name; `null`: it is no attempt's name. */
+/** The attempt id of a directory name; `null`: the name belongs to no attempt. */
 export function attemptIdOfName(name: string): AttemptId | null {
   try {
     const id = decodeURIComponent(name);

@@ -11,7 +11,7 @@ import { syncPath } from "@headroom/platform";
 import { AttemptFiles, attemptsDirOf, workRootOf } from "./attempt-files.ts";
 import { attemptDirName } from "./attempt-names.ts";
 
-/** Names of attempts do not begin with a dot. */
+/** Directories of attempts never begin with a dot. */
 const KEY_FILE = ".key";
 export const FORGOTTEN_PREFIX = ".forgotten-";
 const KEY_BYTES = 32;
@@ -36,7 +36,7 @@ export class AttemptStore {
     });
   }
 
-  /** Names of the attempts that are not being forgotten. */
+  /** Names of the attempts, without those that are being removed. */
   names(): string[] {
     return readdirSync(this.attemptsDir).filter((name) => !name.startsWith("."));
   }

@@ -37,6 +37,6 @@ export function withdrawCheckpointRequest({ checkpointRequestFile }: AttemptFile
   try {
     rmSync(checkpointRequestFile, { recursive: true, force: true });
   } catch {
-    // There is no request any more, which was the intention.
+    // The request does not exist any more, so there is nothing to withdraw.
   }
 }

@@ -10,7 +10,10 @@ import type { LogStream } from "../executor.ts";
 
 export interface WorkerPipe {
   readonly reader: Socket;
-  /** The worker's end: blocking, as programs expect of their output. It is closed here after the worker got it. */
+  /**
+   * The worker's end of the pipe. It is blocking, as programs expect of their output. The supervisor closes its copy
+   * after starting the worker.
+   */
   readonly writerFd: number;
 }
 
@@ -31,7 +34,7 @@ export class PipeSource {
   readonly #hotSpare: number[] = [];
   readonly #used: number[] = [];
 
-  /** One pair for each directory, in which the FIFOs have names only while they are created. */
+  /** A pair of FIFOs for each directory. They have names in it only while they are created. */
   async pipesFor(workerDirs: readonly string[]): Promise<WorkerPipes[]> {
     const missingCount = workerDirs.length * 2 - this.#hotSpare.length;
     if (missingCount > 0) await this.#make(path.join(workerDirs[0] ?? "", ".pipe"), missingCount);

@@ -1,4 +1,4 @@
-/** Chooses the port at which the workers of an attempt meet (`MASTER_PORT`). */
+/** Chooses the rendezvous port of an attempt's workers (`MASTER_PORT`). */
 import { createServer } from "node:net";
 
 /**

@@ -19,11 +19,11 @@ export class GangSize {
   readonly #gang: Gang;
   /** Grace period of workers that must stop because one with a lower rank failed to join. */
   readonly #graceTimeoutMs: number;
-  /** Stopped workers, and workers that failed to join, that still run, with the timer of their grace period. */
+  /** Workers that must end but still run (stopped, or failed to join), each with the timer of its grace period. */
   readonly #leaving = new Map<WorkerProcess, NodeJS.Timeout>();
   /** Time at which each joining worker was started. */
   readonly #joinedAtMs = new Map<WorkerProcess, number>();
-  /** Joining workers up to this number were started, or never will be. */
+  /** Joining workers up to this number are not started again. */
   #triedNumber = 0;
   #failure: FailedJoin | null = null;
   #told = "";
@@ -38,7 +38,7 @@ export class GangSize {
     return [...this.#leaving.keys()];
   }
 
-  /** Takes the next step. Called again when the step is done, and whenever a request may have arrived. */
+  /** Takes the next step of the resize. Called after each completed step, and whenever a new request may exist. */
   pursue(): void {
     if (this.#isJoining || this.#gang.isStopping) return;
     const wanted = this.#wanted();
@@ -65,7 +65,7 @@ export class GangSize {
     }
   }
 
-  /** Whether the exit belongs to a worker that leaves or failed to join; the gang then continues. */
+  /** Whether the worker that exited was being stopped or failed to join; the gang continues in both cases. */
   tookLeave(worker: WorkerProcess, exit: WorkerExit): boolean {
     if (this.#leaving.has(worker)) return true;
     const joinedAtMs = this.#joinedAtMs.get(worker);
@@ -76,12 +76,12 @@ export class GangSize {
     if (afterMs >= JOIN_TIMEOUT_MS) return false;
     const how = exit.kind === "exited" ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
     this.#giveUp(worker.index, `worker ${worker.index} ${how} ${Math.round(afterMs / 1000)} s after it was started`);
-    // The worker was not asked to stop, so its remaining processes have nothing to finish.
+    // The worker exited by itself, so its remaining processes get no grace period.
     worker.kill();
     return true;
   }
 
-  /** Called when no process of the worker's group runs any more. False: the worker belongs to the gang. */
+  /** Called when no process of the worker's group runs any more. Returns false if the worker belongs to the gang. */
   settled(worker: WorkerProcess): boolean {
     const timer = this.#leaving.get(worker);
     if (timer === undefined) return false;

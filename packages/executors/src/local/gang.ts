@@ -52,12 +52,12 @@ export class Gang {
     this.#resolveEnded = resolve;
   }
 
-  /** After the end: whether all processes of the gang are gone and no other process has its output open. */
+  /** Valid after the end. True: no process of the gang runs, and no other process has its output open. */
   get leftNothing(): boolean {
     return this.#leftNothing;
   }
 
-  /** Identities by rank, of the workers that were spawned. */
+  /** Pid and start time of each spawned worker, by rank. */
   get identities(): readonly ProcessIdentity[] {
     return identitiesOf(this.workers);
   }
@@ -83,7 +83,7 @@ export class Gang {
     await this.#spawn(this.#launch.environments.map((environment, rank) => ({ rank, environment })));
     this.#cpuMsCounted = readChildrenCpuMs();
     this.#startedAtMs = Date.now();
-    // The control plane may have given the attempt up meanwhile: a lost attempt must not run.
+    // The control plane may have claimed the attempt as lost meanwhile: a lost attempt must not run.
     if (this.files.has("exit.json")) throw new Error("its end is recorded already");
     for (const worker of this.workers) worker.letGo();
     this.files.write("running.json", {
@@ -95,7 +95,7 @@ export class Gang {
     this.#sampler.start(() => this.identities.map(({ pid }) => pid));
   }
 
-  /** Applies the wanted size, once the gang runs. */
+  /** Applies the requested size while the gang runs. */
   resize(): void {
     if (this.#startedAtMs > 0) this.#size.pursue();
   }
@@ -112,7 +112,7 @@ export class Gang {
     this.files.write("workers.json", record);
   }
 
-  /** If called repeatedly, the earliest end of the grace period holds. */
+  /** After several stop requests, the earliest end of a grace period counts. */
   stop(graceTimeoutMs: number): void {
     const graceMs = Math.min(graceTimeoutMs, TIMER_MAX_MS);
     const killAtMs = performance.now() + graceMs;
@@ -148,7 +148,7 @@ export class Gang {
   ): Promise<WorkerProcess[]> {
     const workerDirs = wanted.map(({ rank }) => this.files.workerDir(rank));
     const pipes = await this.#pipes.pipesFor(workerDirs);
-    // A stop reaches only the workers that exist: after it, none may be added.
+    // A stop request reaches only workers that exist, so no worker may be added after it.
     if (this.isStopping) {
       for (const own of pipes) dropPipes(own);
       throw new Error("the gang was stopped or has ended");
@@ -185,7 +185,7 @@ export class Gang {
     this.#exits.push(exit);
     const failed = exit.kind === "signalled" || exit.code !== 0;
     if (this.#killAtMs === null) {
-      // The worker was not asked to stop, so its remaining processes have nothing to finish.
+      // The worker exited by itself, so its remaining processes get no grace period.
       worker.kill();
       if (failed) this.stop(this.#launch.graceTimeoutMs);
     }

@@ -1,4 +1,4 @@
-/** This machine as a site, its pools and its nodes. */
+/** Describes this machine as a site with its pools and nodes. */
 import { availableParallelism, hostname, totalmem } from "node:os";
 import type { NodeId, Pool, PoolName } from "@headroom/engine";
 import { nodeId, poolName, siteName } from "@headroom/engine";
@@ -8,7 +8,7 @@ import type { FoundAccelerator } from "./accelerators.ts";
 import { LOCAL_EXECUTOR_ID } from "./local-executor-options.ts";
 import type { LocalExecutorOptions } from "./local-executor-options.ts";
 
-/** Accelerators of a node by the vendor's numbers, in the order of the node's own indices. */
+/** The vendor's index of each accelerator, by the accelerator's index on the node. */
 export interface NodeDevices {
   readonly vendor: FoundAccelerator["vendor"];
   readonly deviceIndices: readonly number[];

@@ -71,7 +71,7 @@ export class Launcher {
     const files = this.#setup.store.filesOf(attemptId);
     if (inspectAttempt(files, this.#setup.bootId).kind !== "running") return;
     this.#setup.monitor.track(files.key.name);
-    // A request that is repeated after a restart stays the same request.
+    // A request that is repeated after a restart must not extend the deadline.
     if (requestedUntilMs(files) === null) requestCheckpoint(files, untilMs);
   }
 
@@ -91,7 +91,7 @@ export class Launcher {
     if (mayStart && !this.#supervisors.holds(name)) {
       if (!(await slots.acquire(name))) return;
       if (seen.kind === "absent") await this.#recordLaunch(files, effect);
-      // The writer of the record may have been killed before the name was on disk.
+      // A control plane that was killed here may have left the name unsynced.
       else await syncDirectory(files.recordsDir);
       await syncDirectory(store.attemptsDir);
       this.#supervisors.assign(files, (how) => this.#supervisorLeft(files, effect, how));
@@ -99,7 +99,10 @@ export class Launcher {
     monitor.track(name);
   }
 
-  /** Records the launch with the boot id: an attempt that a power cut ended is recognised and not started again. */
+  /**
+   * Records the launch with the boot id. If a power cut ends the attempt, its boot id differs, and it is not started
+   * again.
+   */
   async #recordLaunch(files: AttemptFiles, effect: LaunchGang): Promise<void> {
     const { spec, attemptId, workloadId, sequence } = effect;
     for (const worker of effect.workers.keys()) {
@@ -121,7 +124,7 @@ export class Launcher {
     await files.writeDurably("launch.json", record);
   }
 
-  /** The end is in the records, unless the supervisor ended before it claimed the attempt. */
+  /** A supervisor records the end of its attempt, unless it died before it claimed the attempt. */
   #supervisorLeft(files: AttemptFiles, effect: LaunchGang, how: string): void {
     const { name } = files.key;
     this.#setup.slots.release(name);
@@ -136,7 +139,7 @@ export class Launcher {
     }
   }
 
-  /** Reported as lost only when it is certain that the attempt will not run. */
+  /** The attempt is reported as lost only when it can no longer start. */
   #giveUp(files: AttemptFiles, effect: LaunchGang, detail: string): void {
     const { name } = files.key;
     try {
@@ -147,8 +150,8 @@ export class Launcher {
         return;
       }
     } catch {
-      // The disk does not take the claim either. No supervisor is starting, and the engine does not repeat a lost
-      // attempt.
+      // The claim cannot be written either. No supervisor is starting, and the engine does not launch a lost attempt
+      // again.
     }
     this.#setup.monitor.tellLost(name, effect.attemptId, detail);
   }

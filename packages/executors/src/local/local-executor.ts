@@ -66,7 +66,7 @@ class LocalExecutor implements Executor {
   readonly #queue = new EffectQueue();
   readonly #slots = new StartSlots();
   readonly #tools = new ToolRunner();
-  /** Observations from before the first `watch`. */
+  /** Observations made before the first `watch`, kept until then. */
   #untold: ExecutorInput[] | null = [];
   #listener: ExecutorListener | null = null;
   #started: Promise<void> = Promise.resolve();
@@ -155,7 +155,7 @@ class LocalExecutor implements Executor {
   }
 
   async *logs(attemptId: AttemptId, request: LogRequest, signal: AbortSignal): AsyncGenerator<LogChunk> {
-    // A request for logs during the launch waits for the logs.
+    // Logs requested during the launch are read when the launch is done.
     await this.#queue.settled(attemptId);
     const files = this.#store.filesOf(attemptId);
     const workerCount = countWorkers(files);
@@ -197,7 +197,7 @@ class LocalExecutor implements Executor {
     // Renamed in one step, so that a crash in between does not leave an attempt without its end.
     const forgotten = FORGOTTEN_PREFIX + name;
     this.#monitor.forget(name);
-    // The mark is removed first: without the records it would mean that the records were tampered with.
+    // The mark is removed first: a mark without records would count as tampering.
     await rm(files.claimMark, { force: true });
     await rename(files.recordsDir, path.join(this.#store.attemptsDir, forgotten));
     await this.#removeForgotten([forgotten]);
@@ -212,7 +212,10 @@ class LocalExecutor implements Executor {
     await this.#started;
   }
 
-  /** Also removes what an ended process was forgetting. Files that cannot be removed stay for the next start. */
+  /**
+   * Also removes directories that a previous control plane was removing when it ended. If a file cannot be removed, the
+   * next start tries again.
+   */
   async #removeForgotten(names: readonly string[]): Promise<void> {
     const { attemptsDir, workRoot } = this.#store;
     for (const name of names) {
@@ -245,12 +248,12 @@ class LocalExecutor implements Executor {
       return { attemptId, workloadId, sequence, phase: phaseOf(seen) };
     } catch (error) {
       this.#problem(`Reading attempt ${attemptId}`, error);
-      // The attempt is not known to have ended: no other work may take its place.
+      // The attempt may still run, so its accelerators must not be assigned to other work.
       return { attemptId, workloadId: null, sequence: 0, phase: { kind: "running" } };
     }
   }
 
-  /** Kills the processes of attempts whose records were removed, so that none runs beside its successor. */
+  /** Kills the processes of attempts whose records were removed, so that none of them runs beside a retry. */
   async #endStrays(known: ReadonlySet<AttemptId>): Promise<KnownAttempt[]> {
     const lost: KnownAttempt[] = [];
     for (const name of processesBelow(this.#store.workRoot).keys()) {
@@ -271,7 +274,10 @@ class LocalExecutor implements Executor {
     return found.then((now) => describeMachine(readMachine(), this.#lastFound(now), this.#options));
   }
 
-  /** A tool that fails once must not turn accelerators into slots: while this process lives, what was found stays. */
+  /**
+   * Keeps the last detected accelerators if a later detection finds none: a vendor's tool that fails once must not turn
+   * accelerators into declared slots.
+   */
   #lastFound(now: readonly FoundAccelerator[]): readonly FoundAccelerator[] {
     if (now.length === 0 && this.#accelerators.length > 0)
       this.#problem("Looking for accelerators", "the vendors' tools report none any more; the last answer is kept");
@@ -305,7 +311,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
     case "running":
       return { kind: "running" };
     case "orphaned":
-      // A process did not end: as long as it exists, no other work may take its place.
+      // A process did not end: its accelerators must not be assigned to other work while it exists.
       return { kind: "running" };
     case "ended": {
       const { exit } = seen;
@@ -317,7 +323,7 @@ function phaseOf(seen: Exclude<Inspection, { kind: "absent" }>): KnownAttempt["p
   }
 }
 
-/** Every worker that the gang ever had, or was to have, has a directory for its logs. */
+/** Number of log directories: one for every worker that the gang ever had or was resized to. */
 function countWorkers({ recordsDir }: AttemptFiles): number {
   try {
     return readdirSync(recordsDir).filter((name) => /^worker-\d+$/.test(name)).length;

@@ -41,7 +41,7 @@ export async function* readLogs(source: LogSource, request: LogRequest, signal: 
     : null;
   try {
     for (let quietPasses = 0; !signal.aborted;) {
-      // Evaluated before the pass, which then reads everything written before the end.
+      // Evaluated before the pass, so that the pass reads all output written before the end.
       const last = !request.follow || source.hasEnded();
       let foundAny = false;
       for await (const chunk of oldestFirst(cursors, last || quietPasses > 0)) {
@@ -81,7 +81,7 @@ async function* oldestFirst(cursors: readonly StreamCursor[], includeUnfinished:
   }
 }
 
-/** Output of unknown time keeps its place in its stream and precedes that of other streams. */
+/** Output of unknown time keeps its position in its stream and comes before output of other streams. */
 const timeOf = ({ atMs }: LogChunk): number => atMs ?? 0;
 
 class StreamCursor {
@@ -130,7 +130,7 @@ class StreamCursor {
     const block = (this.#block ??= Buffer.alloc(BLOCK_BYTES));
     const length = await this.#read(file, this.#offset - file.startByte);
     const cut = cutAt(block.subarray(0, length), includeUnfinished);
-    // Frees the block of a worker that writes no more: there may be thousands of streams.
+    // Frees the buffer of a worker that writes no more: there may be thousands of streams.
     if (length === 0) this.#block = null;
     if (cut === 0) return;
     const fromByte = this.#offset;
@@ -143,7 +143,7 @@ class StreamCursor {
     }
   }
 
-  /** The newest file that begins at or before the place; skips removed files. */
+  /** The newest file that begins at or before the offset; skips removed files. */
   #currentFile(files: readonly LogFile[]): LogFile | null {
     const oldest = files[0];
     if (oldest === undefined) return null;
@@ -168,7 +168,10 @@ class StreamCursor {
     }
   }
 
-  /** Counts line ends backwards from the end. A final line end belongs to the last line. */
+  /**
+   * Byte offset at which the last lines begin, found by counting newlines backwards. A newline at the end belongs to
+   * the last line.
+   */
   async #startOfTail(lines: number): Promise<number> {
     const files = listLogFiles(this.#workerDir, this.#stream);
     let remaining = lines;

@@ -13,7 +13,7 @@ interface Mark {
   readonly atMs: number;
 }
 
-/** A part of a block: whole lines that began at one time, as byte offsets into the block. */
+/** A part of a block with one time: whole lines, as byte offsets into the block. */
 export interface TimedPart {
   readonly from: number;
   readonly to: number;
@@ -26,7 +26,7 @@ export class LogTimes {
   readonly #stream: LogStream;
   #startByte = -1;
   #position = 0;
-  /** The newest mark at or before the last requested place, and later marks that were read already. */
+  /** Marks that were read: the newest one at or before the last requested byte, and all later ones. */
   #marks: Mark[] = [];
   #rest = "";
 
@@ -35,7 +35,10 @@ export class LogTimes {
     this.#stream = stream;
   }
 
-  /** Splits a block of the log file that begins at `startByte`. Blocks come in the order of the stream; `firstByte` is the block's first. */
+  /**
+   * Splits a block into parts of one time each. The block belongs to the log file that begins at `startByte`; its first
+   * byte has the offset `firstByte`. Blocks must be passed in ascending order.
+   */
   async split(startByte: number, firstByte: number, block: Buffer): Promise<TimedPart[]> {
     const endByte = firstByte + block.length;
     await this.#readTo(startByte, endByte);
@@ -46,7 +49,7 @@ export class LogTimes {
     for (const mark of this.#marks) {
       if (mark.fromByte <= firstByte + from) continue;
       if (mark.fromByte >= endByte) break;
-      // A line has the time of its first byte, so the part ends with the line that contains the mark.
+      // A line has the time of its first byte, so a part ends after the line that contains the next mark.
       const to = block.indexOf(NEWLINE, mark.fromByte - firstByte - 1) + 1;
       if (to <= from) break;
       parts.push({ from, to, atMs });

@@ -1,4 +1,4 @@
-/** The readings of this machine's cards as those of its nodes. */
+/** Readings of this machine's accelerators, by node. */
 import type { AcceleratorReading, NodeReadings } from "../executor.ts";
 import { readDevices } from "../readings/read-devices.ts";
 import { nothingRead } from "../readings/reading.ts";
@@ -30,7 +30,7 @@ export async function readNodes(
   });
 }
 
-/** A card that fell off the bus is no longer in the list. */
+/** The driver does not list a card that has failed on the PCI bus. */
 const notListed = (source: ReadingTool, deviceIndex: number): DeviceReading => ({
   deviceIndex,
   ...nothingRead,

@@ -9,7 +9,10 @@ import type { z } from "zod";
 const FAULTS_MAX = 8;
 const LINE_SHOWN_MAX = 160;
 const PROBLEM_MAX = 200;
-/** Beyond so many, lines that cannot be reports by their shape are counted without being parsed: a failing parse costs microseconds. */
+/**
+ * After this number of faults, lines that cannot be reports by their shape are counted and not parsed: a failing parse
+ * costs microseconds.
+ */
 const PARSED_MAX = 1_000;
 /** The shortest report is `{"kind":"progress","step":1}`. */
 const REPORT_MIN_BYTES = 28;
@@ -40,7 +43,7 @@ export class RejectedLines {
     return this.#count;
   }
 
-  /** Whether the line need not be parsed: it is no report by its shape, and enough like it were described. */
+  /** Whether the line need not be parsed: its shape is not that of a report, and enough such lines were described. */
   passesOver(line: Buffer): boolean {
     return this.#count >= PARSED_MAX && !hasReportShape(line);
   }
@@ -64,14 +67,17 @@ export class RejectedLines {
     this.#count += 1;
   }
 
-  /** All so far; `null`: nothing since the last call. */
+  /** All rejected lines so far; `null`: none since the last call. */
   news(): { readonly count: number; readonly faults: readonly RejectedLine[] } | null {
     if (this.#count === this.#toldCount) return null;
     this.#toldCount = this.#count;
     return { count: this.#count, faults: [...this.#byProblem.values()] };
   }
 
-  /** The workers of a gang share the file: a line of several workers names its own or none. */
+  /**
+   * The worker that wrote the line. The workers of a gang share the file, so the line must name its worker; `null`: it
+   * does not.
+   */
   #workerOf(value: unknown): number | null {
     const worker = fieldOf(value, "worker");
     if (typeof worker === "number" && Number.isSafeInteger(worker) && worker >= 0) return worker;
@@ -111,7 +117,7 @@ function hasReportShape(line: Buffer): boolean {
   return line[start] === BRACE_OPEN && line[end - 1] === BRACE_CLOSE;
 }
 
-/** Without control and format characters: it is shown on terminals and pages. */
+/** Removes control and format characters, because the line is shown on terminals and pages. */
 function cut(text: string, max: number): string {
   const shown = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\uFFFD]/gu, "·");
   const characters = Array.from(shown);

@@ -10,20 +10,20 @@ export interface ResizeRecord {
   readonly request: number;
   /** Wanted number of workers: the workers with lower ranks stay. */
   readonly size: number;
-  /** Grace period of workers that must leave. */
+  /** Grace period of workers that are stopped by the resize. */
   readonly graceTimeoutMs: number;
   /** Workers below `size` that were not launched with the gang, in rank order. */
   readonly joiners: readonly Joiner[];
   /** Number of joining workers so far. */
   readonly joinerCount: number;
-  /** The largest size that the gang ever had or was to have: so many workers have logs. */
+  /** The largest size that was ever requested: each rank below it may have logs. */
   readonly sizeMax: number;
 }
 
 /** A worker that joins a running gang. */
 export interface Joiner {
   readonly rank: number;
-  /** Number from 1 on, used once in an attempt: a joining worker is started at most once. */
+  /** Number within the attempt, counted from 1: a joining worker is started at most once. */
   readonly number: number;
   /** Environment without `MASTER_PORT`. */
   readonly environment: Readonly<Record<string, string>>;
@@ -31,8 +31,8 @@ export interface Joiner {
 
 export interface SizeRecord {
   /**
-   * All records up to this one are processed: the stopped workers and their children have ended; the added workers run
-   * or failed to start.
+   * Number of the newest request that is complete: stopped workers and their children have ended; added workers run or
+   * failed to start.
    */
   readonly request: number;
   readonly size: number;

@@ -64,7 +64,7 @@ export class Resizer {
     else this.#sendAway(found, effect);
   }
 
-  /** Pending checkpoint requests are repeated after a restart. */
+  /** Cancels the timers; pending checkpoint requests are repeated after a restart. */
   close(): void {
     for (const { timer } of this.#waiting.values()) clearTimeout(timer);
     this.#waiting.clear();
@@ -74,11 +74,11 @@ export class Resizer {
     const files = this.#setup.store.filesOf(attemptId);
     const { name } = files.key;
     const seen = inspectAttempt(files, this.#setup.bootId);
-    // The end of the attempt, or its failed launch, is reported anyway.
+    // An attempt that has ended or failed to launch is reported by the monitor.
     if (seen.kind === "absent" || seen.kind === "ended" || seen.kind === "orphaned") return null;
     this.#setup.monitor.track(name);
     const wanted = files.read("resize.json");
-    // Also reports the result of a request from before a restart.
+    // The result of a request from before a restart is reported too.
     if (wanted !== null) this.#setup.monitor.followSize(name);
     const isRunning = seen.kind === "running";
     return { name, files, isRunning, wanted: wanted ?? sizeOfLaunch(seen.launch) };
@@ -94,7 +94,7 @@ export class Resizer {
   #sendAway(found: Resizable, { workers: size, graceTimeoutMs }: ShrinkGang): void {
     const { wanted, name } = found;
     const isAsked = size >= wanted.size;
-    // Registered before the supervisor can answer the request.
+    // Must be registered before the supervisor can answer.
     this.#setup.monitor.awaitLeaving(name, isAsked ? wanted.request : wanted.request + 1);
     if (isAsked) return;
     const joiners = wanted.joiners.filter(({ rank }) => rank < size);

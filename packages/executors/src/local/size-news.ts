@@ -33,7 +33,7 @@ export class SizeNews {
     return news;
   }
 
-  /** A supervisor of an older release never answers: no worker has joined, and no launched worker is stopped. */
+  /** A supervisor of an older release never answers: its gang keeps the size with which it was launched. */
   #refusal(): { readonly number: number; readonly workers: number; readonly detail: string } | null {
     const wanted = this.#files.read("resize.json");
     if (wanted === null || this.#files.read("running.json")?.resizes === true) return null;

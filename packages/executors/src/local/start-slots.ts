@@ -1,6 +1,6 @@
 /**
- * Limits how many supervisors start at a time: each start costs tens of milliseconds of CPU, and with fifty at once all
- * of them would be late.
+ * Limits how many supervisors start at the same time: each start costs tens of milliseconds of CPU, so fifty concurrent
+ * starts would delay all of them.
  */
 import { availableParallelism } from "node:os";
 

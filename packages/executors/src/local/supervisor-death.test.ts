@@ -45,7 +45,7 @@ async function claimed(launch: LaunchGang): Promise<void> {
 const survivors = (launch: LaunchGang): number =>
   findSurvivors(filesOf(launch).read("workers.json")?.workers ?? [], [filesOf(launch).environmentMark]).length;
 
-/** Blocks the thread, so that the next statement runs this much later, independent of the event loop. */
+/** Blocks the whole thread for this time, event loop included. */
 function spin(ms: number): void {
   const untilMs = performance.now() + ms;
   while (performance.now() < untilMs);

@@ -125,8 +125,8 @@ it("one that dies is told with the attempt that it held, and what it said is fou
 });
 
 it("after an attempt that left somebody with its output, the next has a supervisor of its own", async () => {
-  // In a session and with an environment of its own, a process cannot be recognised as part of this attempt. Before
-  // that, the sweep at the end of the attempt finds it.
+  // The job waits until its child has a session and an environment of its own: from then on, the sweep at the end of
+  // the attempt cannot recognise it.
   const first = await ran(
     'setsid env -i sleep 600 & echo $! > pid; until [ "$(cat /proc/$!/comm)" = sleep ]; do sleep 0.01; done',
   );

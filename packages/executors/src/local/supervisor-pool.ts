@@ -15,7 +15,7 @@ import type { AttemptFiles } from "./attempt-files.ts";
 /** Called once when the supervisor has finished the attempt or is gone; `how` describes it for people. */
 export type OnLeft = (how: string) => void;
 
-/** An attempt, and the callback for the end of its supervisor's work. */
+/** An attempt, and the callback for the time when its supervisor has finished with it. */
 interface Order {
   readonly files: AttemptFiles;
   readonly onLeft: OnLeft;
@@ -23,7 +23,7 @@ interface Order {
 
 interface Supervisor {
   readonly child: ChildProcess;
-  /** The attempt that it holds, or held last. Its standard error goes to that attempt's log. */
+  /** The current attempt, or the last one if idle. The supervisor's standard error goes to that attempt's log. */
   order: Order;
   busy: boolean;
   idleTimer: NodeJS.Timeout | null;
@@ -35,14 +35,14 @@ const supervisorPath = fileURLToPath(new URL("./supervisor.ts", import.meta.url)
  * only uses memory (about 45 MiB). There are never more idle supervisors than attempts that ran at once shortly before.
  */
 const IDLE_MS = 3_000;
-/** Time that a process needs to end; a longer time means that the machine is too busy to wait. */
+/** Time limit for a process to end; if it is exceeded, the machine is too busy to wait. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
 export class SupervisorPool {
-  /** Directory for the compiled form of the supervisor's files, which halves start time and memory. */
+  /** Directory of Node's compile cache for the supervisor's files, which halves start time and memory. */
   readonly #compileCacheDir: string;
   readonly #all = new Set<Supervisor>();
-  /** The most recently used supervisor is taken first, so that surplus ones become old enough to end. */
+  /** Last in, first out, so that surplus supervisors stay idle until their timeout ends them. */
   readonly #idle: Supervisor[] = [];
   readonly #heldNames = new Set<string>();
   #closed = false;
@@ -77,7 +77,7 @@ export class SupervisorPool {
       }
       this.#dismiss(supervisor);
     }
-    // The timer also keeps the event loop alive, which child processes do not.
+    // Child processes do not keep the event loop alive; this timer does.
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, LEAVE_TIMEOUT_MS);
     await Promise.race([Promise.all(leaving), timeout]);
@@ -139,9 +139,9 @@ export class SupervisorPool {
     child.once("error", (error) => gone(error.message));
     child.once("exit", (code, signal) => gone(signal ?? `exit code ${String(code)}`));
     child.unref();
-    // Without a process there are no pipes either.
+    // If the process did not start, it has no pipes.
     for (const pipe of [child.stdin, child.stdout] as (Socket | null | undefined)[]) {
-      // The exit of a supervisor that dies before it reads its order is noticed anyway.
+      // Errors of this pipe are ignored: a supervisor that dies before it reads its order is noticed by its exit.
       pipe?.on("error", () => {});
       pipe?.unref();
     }

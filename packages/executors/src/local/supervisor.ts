@@ -1,12 +1,14 @@
 /**
- * The process that stands between the control plane and one attempt's workers: started detached, it reads a line from its standard
- * input, which names the attempt and carries the secret of its records (`AttemptKey`); it claims the attempt, runs the gang, owns
- * its pipes, enforces grace, and writes down how it ended. It keeps all it knows in the records (`attempt-files.ts`), and it
- * survives the control plane. The secret is in no argument and no environment, where other processes could read it.
+ * The supervisor of one attempt: claims the attempt, starts the workers and holds their pipes, enforces the grace
+ * period, and writes the exit record. It runs detached and keeps its state in the records (`attempt-files.ts`), so it
+ * survives a restart of the control plane.
  *
- * Once an attempt has ended and left nothing behind, it says so (one byte on its standard output) and takes the next one, another
- * line. Without a control plane at the other end there is none, and it ends.
- * It starts often, so it imports nothing but Node and its own few files.
+ * The control plane sends one line for each attempt to its standard input. The line names the attempt and contains the
+ * secret of its records (`AttemptKey`): other processes could read the secret in an argument or an environment.
+ *
+ * When an attempt has ended and left no process behind, the supervisor writes one byte to its standard output and waits
+ * for the next line. It exits when the control plane has closed the pipe. A supervisor starts often, so it imports only
+ * Node and a few small files.
  */
 import { readSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
@@ -27,7 +29,7 @@ const ORDER_POLL_MS = 5_000;
  * After a failed start no process of the gang may continue; a process that survives this long is blocked in the kernel.
  */
 const CLEAN_UP_TIMEOUT_MS = 5_000;
-/** The end must be recorded, however long the disk stays full. */
+/** The end must be recorded, so the write is retried at this interval while the disk is full. */
 const RECORD_RETRY_MS = 1_000;
 const STOPPED_EARLY = "It was stopped before it started.";
 
@@ -40,9 +42,11 @@ function claim(files: AttemptFiles): boolean {
 }
 
 const pipes = new PipeSource();
-/** Handler of the notification in the present phase. */
+/** Handler of the notification (SIGURG) in the current phase. */
 let obey: () => void = () => {};
-/** Handler of a termination signal to this process in the present phase; at first nothing runs, so nothing is lost. */
+/**
+ * Handler of a termination signal in the current phase. Before the first attempt nothing runs, so the process can exit.
+ */
 let stopAtOnce: () => void = () => process.exit(0);
 
 interface End {
@@ -70,8 +74,8 @@ async function supervise(files: AttemptFiles, launch: LaunchRecord): Promise<End
     return lost(`Its workers could not be started: ${messageOf(error)}.`);
   }
   obey();
-  // Node would write its cache at exit, which is too late for starts until then, and the home directory may be gone by
-  // then.
+  // Node writes its compile cache at exit. That is too late for other supervisors that start before, and the home
+  // directory may have been removed by then.
   flushCompileCache();
   const poll = setInterval(() => obey(), ORDER_POLL_MS);
   const exit = await gang.ended;
@@ -92,7 +96,7 @@ function requestedGraceMs(files: AttemptFiles, launch: LaunchRecord): number | n
   }
 }
 
-/** The operating system rejects the command or its environment (execve(2), E2BIG), as every machine would. */
+/** The operating system rejects the command or its environment as too long (execve(2), E2BIG); every machine would. */
 function isRefusedCommand(error: unknown): error is Error {
   return (
     error instanceof Error && "code" in error && (error.code === "E2BIG" || error.code === "ERR_INVALID_ARG_VALUE")
@@ -100,8 +104,8 @@ function isRefusedCommand(error: unknown): error is Error {
 }
 
 /**
- * Ends the attempt with the exit code of a shell that cannot execute a command. It counts as the workload's own
- * failure, so that its retries are bounded.
+ * Ends the attempt with the exit code that a shell returns for a command that it cannot execute. This counts as a
+ * failure of the workload, which bounds its retries.
  */
 function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
   const log = new LogWriter(files.workerDir(0), "stderr", launch.log);
@@ -113,7 +117,7 @@ function refused(files: AttemptFiles, launch: LaunchRecord, error: Error): End {
   return { exit, leftNothing: false };
 }
 
-/** The cause of a failed start may be in this process. */
+/** The start may have failed because of this process, so it takes no further attempt. */
 function lost(detail: string): End {
   return { exit: { kind: "lost", endedAtMs: Date.now(), detail }, leftNothing: false };
 }
@@ -125,7 +129,7 @@ async function recordEnd(files: AttemptFiles, exit: ExitRecord): Promise<void> {
       ringBell(files);
       return;
     } catch (error) {
-      // The directory was removed: the result is not needed any more.
+      // The attempt's directory was removed, so nothing needs the exit record.
       if (isMissing(error)) return;
       if (tries === 0) process.stderr.write(`exit.json: ${messageOf(error)}; trying until it is written\n`);
       await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_MS));
@@ -137,7 +141,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns whether this process can take another attempt. */
+/** Runs one attempt to its end. Returns whether this process can take another attempt. */
 async function serve(order: string): Promise<boolean> {
   const files = new AttemptFiles(JSON.parse(order) as AttemptKey);
   const launch = files.read("launch.json");
@@ -150,7 +154,7 @@ async function serve(order: string): Promise<boolean> {
   return leftNothing;
 }
 
-/** False if the control plane does not listen any more. */
+/** Tells the control plane that this supervisor is idle. False if the control plane has closed the pipe. */
 function reportFree(): boolean {
   try {
     return writeSync(1, ".") === 1;
@@ -160,12 +164,12 @@ function reportFree(): boolean {
 }
 
 const NEWLINE = 10;
-/** An order is shorter: two paths and a secret. */
+/** Every order is shorter: it contains two paths and a secret. */
 const ORDER_MAX_BYTES = 64 * 1024;
 
 /**
- * The first line of standard input, read without the event loop, because most supervisors never read another. `null`:
- * there is none.
+ * The first line of standard input; `null`: end of input. Read synchronously, because most supervisors never read a
+ * second line.
  */
 function firstOrder(): string | null {
   const block = Buffer.alloc(ORDER_MAX_BYTES);
@@ -173,13 +177,13 @@ function firstOrder(): string | null {
     const read = readSync(0, block, length, ORDER_MAX_BYTES - length, null);
     if (read === 0) return null;
     length += read;
-    // One order at a time: the next is sent when this one is done.
+    // Only one order is in the pipe: the control plane sends the next one after this one is done.
     if (block[length - 1] === NEWLINE) return block.toString("utf8", 0, length - 1);
   }
   return null;
 }
 
-/** Further lines of standard input, which is not opened before they are needed. */
+/** Further lines of standard input. The stream is opened only when a second line is needed. */
 async function* orders(): AsyncGenerator<string> {
   let text = "";
   for await (const chunk of process.stdin) {

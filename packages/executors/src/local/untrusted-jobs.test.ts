@@ -106,7 +106,7 @@ describe("a job that writes into its directory", () => {
 });
 
 describe("a record that somebody tampered with", () => {
-  /** Actions of a process of the same user that finds the records by their absolute path. */
+  /** Attacks by a process of the same user that finds the records by their absolute path. */
   const deeds: readonly (readonly [string, (files: AttemptFiles, other: AttemptFiles) => void])[] = [
     ["a damaged end", ({ recordsDir }) => writeFileSync(path.join(recordsDir, "exit.json"), "{")],
     [
@@ -143,7 +143,7 @@ describe("a record that somebody tampered with", () => {
     mkdirSync(decoy.recordsDir);
     tamper(filesOf(launch), decoy);
     rmSync(decoy.recordsDir, { recursive: true });
-    // Damage that the sweep does not notice shows at the next request for the attempt.
+    // The monitor's sweep does not notice all damage; the next request for the attempt does.
     if (filesOf(launch).has("launch.json") && !filesOf(launch).has("exit.json"))
       executor.perform(world.stop(launch, 0));
     expect(await observer.end(launch.attemptId)).toMatchObject({ kind: "attemptLost", cause: "records" });

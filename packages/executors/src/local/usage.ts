@@ -6,11 +6,16 @@ import type { WorkerUsage } from "../executor.ts";
 import { readResidentMemory, runningProcesses, ticksToMs } from "./process-table.ts";
 
 const KIB_PER_MIB = 1024;
-/** First interval between samples. It suits short runs; long runs change slowly, and each sample costs CPU. */
+/**
+ * First interval between samples; later intervals double, because long runs change slowly and each sample costs CPU.
+ */
 const SAMPLE_FIRST_MS = 1_000;
 const SAMPLE_MAX_MS = 30_000;
 
-/** Usage by rank. `peakRssMib` adds up the peaks of the running processes, which may not have coincided. */
+/**
+ * CPU time and memory by rank. `peakRssMib` is the sum of the processes' own peaks, which may have occurred at
+ * different times.
+ */
 export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
   const ranks = new Map(workerPids.map((pid, rank) => [pid, rank]));
   const totals = workerPids.map(() => ({ cpuTicks: 0, nowKib: 0, peakKib: 0 }));
@@ -30,7 +35,7 @@ export function sampleUsage(workerPids: readonly number[]): WorkerUsage[] {
   }));
 }
 
-/** Keeps the peaks over the life of a gang; each interval is twice the one before. */
+/** Records peak memory over the life of a gang. The interval between samples doubles. */
 export class UsageSampler {
   #peakRssMib: number[] = [];
   #timer: NodeJS.Timeout | null = null;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConformanceWorld } from "../conformance/conformance-world.ts";
 import { visibleDevices, workerEnvironments } from "./worker-environment.ts";
 
-/** Used only for its launches: it is not opened, so nothing is written. */
+/** Used only to build environments: it is not opened, so nothing is written. */
 const world = new ConformanceWorld(
   {
     id: "local",

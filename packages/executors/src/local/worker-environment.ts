@@ -1,13 +1,13 @@
 /**
- * The environment of each worker, built from nothing: variables of the user's session that programs need, then the
- * workload's variables, then Headroom's variables, which nothing overrides. Variables of npm, of Node and of the
- * control plane itself are excluded.
+ * The environment of each worker. It contains variables of the user's session that programs need, then the workload's
+ * variables, then Headroom's, which cannot be overridden. Variables of npm, Node and the control plane are not
+ * inherited.
  */
 import type { LaunchGang, WorkerAllocation } from "@headroom/engine";
 import { acceleratorIndices, groupAt, minWorkersOf, shapeOf } from "@headroom/engine";
 import path from "node:path";
 
-/** A worker's accelerators as the vendor's runtime counts them. */
+/** A worker's accelerators, numbered as the vendor's runtime numbers them. */
 export interface VisibleDevices {
   readonly vendor: "nvidia" | "amd" | "none";
   readonly indices: readonly number[];
@@ -15,7 +15,7 @@ export interface VisibleDevices {
 
 export interface AttemptPlace {
   readonly progressFile: string;
-  /** Does not exist before a checkpoint is requested. */
+  /** Path of the checkpoint request; the file exists only after a request. */
   readonly checkpointRequestFile: string;
   readonly checkpointDir: string;
   /** Environment of the control plane, from which a few variables are taken. */
@@ -129,8 +129,8 @@ function deviceVariables(devices: VisibleDevices | undefined): WorkerEnvironment
 }
 
 /**
- * The MIG slice that a worker was given. The MIG instance at this place exists already, or the worker's start script
- * creates it: devices keep their numbers, and `CUDA_VISIBLE_DEVICES` names the whole device.
+ * The MIG slice of a worker. The start script of the worker may create the MIG instance at this position, so
+ * `CUDA_VISIBLE_DEVICES` names the whole device.
  */
 function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvironment {
   const worker = workers[rank];
@@ -139,7 +139,10 @@ function partVariables({ workers, spec }: LaunchGang, rank: number): WorkerEnvir
   return { HEADROOM_ACCELERATOR_PROFILE: profile, HEADROOM_ACCELERATOR_SLICE: String(worker.slice) };
 }
 
-/** The devices of an allocation's indices. `deviceIndices` is the node's own list, if it is not simply 0, 1, 2, … */
+/**
+ * The devices with the indices of an allocation. `deviceIndices`: the vendor's index of each accelerator of the node;
+ * absent: 0, 1, 2, …
+ */
 export function visibleDevices(
   allocation: WorkerAllocation,
   node: { readonly vendor: VisibleDevices["vendor"]; readonly deviceIndices: readonly number[] } | null,

@@ -1,4 +1,4 @@
-/** One worker: a process group behind a gate, and its two logs. */
+/** One worker: a process group whose command waits for the supervisor's permission (the gate), and its two logs. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -25,9 +25,9 @@ export interface WorkerSetup {
 }
 
 /**
- * The shell waits for a line on file descriptor 3, and exits if the supervisor's end closes instead: a worker whose
- * supervisor died before recording it never runs. A working directory that cannot be entered ends like a command that a
- * shell cannot find, with the shell's own message in the worker's log.
+ * The gate: the shell waits for a line on file descriptor 3, and exits if the supervisor closes it instead. A worker
+ * whose supervisor died before recording it therefore never runs. A working directory that cannot be entered ends the
+ * worker with exit code 127, and the shell's message is in the worker's log.
  */
 const GATE = 'IFS= read -r go <&3 || exit 125; exec 3<&-; cd -- "$1" || exit 127; exec /bin/sh -c "$2"';
 /** Longer timers fire at once (setTimeout(…) takes a signed 32-bit number of milliseconds); 24 days is long enough. */
@@ -73,14 +73,14 @@ export class WorkerProcess {
       this.#child.once("spawn", resolve);
       this.#child.once("error", reject);
     });
-    // The gate breaks if the worker was killed behind it; its exit shows that.
+    // Writing to the gate fails if the worker was killed while it waited; its exit is reported anyway.
     this.#gate()?.on("error", () => {});
     this.#child.once("exit", (code, signal) => this.#exited(code, signal));
     const pid = this.#child.pid ?? 0;
     this.identity = identityOf(pid) ?? { pid, startTicks: -1 };
   }
 
-  /** Whether the operating system has started the process, at least up to its gate. */
+  /** Whether the operating system has started the process; its command may not run yet. */
   get isThere(): boolean {
     return this.#child.pid !== undefined;
   }
@@ -89,7 +89,7 @@ export class WorkerProcess {
     this.#gate()?.end("go\n");
   }
 
-  /** A stopped process (SIGSTOP) must run to see the signal. */
+  /** SIGCONT follows, because a process stopped by SIGSTOP does not handle SIGTERM. */
   askToStop(): void {
     if (this.#settled || !this.isThere) return;
     signalGroup(this.identity.pid, "SIGTERM");

@@ -34,7 +34,7 @@ export function groupRuns(leaderPid: number): boolean {
  */
 export function findSurvivors(workers: readonly ProcessIdentity[], environmentMarks: readonly string[]): ProcessStat[] {
   const own = new Set<number>();
-  // Without a started worker, the age of its processes is unknown.
+  // Without a started worker, the age of the attempt's processes is unknown.
   let oldestTicks = workers.length === 0 ? 0 : Infinity;
   for (const worker of workers) {
     oldestTicks = Math.min(oldestTicks, worker.startTicks);

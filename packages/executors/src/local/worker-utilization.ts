@@ -1,4 +1,4 @@
-/** Adds up the newest utilisation reports of an attempt's workers. */
+/** Sums the newest utilisation reports of an attempt's workers. */
 import type { UtilizationReport } from "@headroom/engine";
 
 export interface AcceleratorReport {
@@ -8,7 +8,7 @@ export interface AcceleratorReport {
   readonly capacityMib?: number | undefined;
 }
 
-/** Below this share an accelerator is idle: it only waits for work. */
+/** An accelerator with a smaller share of busy time counts as idle. */
 const BUSY_SHARE_MIN = 0.05;
 
 export class WorkerUtilization {

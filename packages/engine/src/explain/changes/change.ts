@@ -1,7 +1,7 @@
 /**
- * Changes that would start a waiting workload. A change is data: `changed-spec.ts` and `counterfactuals.ts` define its
- * meaning, `smallest-change.ts` finds the smallest of each kind. Kinds that the submitter can make alone come first,
- * then those of administrators, then waiting, and purchases last. With task groups, `group` names the affected one.
+ * Changes that would start a waiting workload. A change is data: `changed-spec.ts` and `counterfactuals.ts` apply it,
+ * `smallest-change.ts` finds the smallest of each kind. Order: changes that the submitter can make, changes that
+ * administrators can make, waiting for ends, purchases. `group` names the affected task group.
  */
 import type { AntiAffinityFrom } from "../../model/anti-affinity.ts";
 import type { NodeId, PoolName, TeamName, WorkloadId } from "../../model/ids.ts";
@@ -10,9 +10,9 @@ import type { StartWindowCondition } from "../../model/workload.ts";
 export type Change =
   /** The workload is released from its hold. */
   | { readonly kind: "release" }
-  /** The workload does not wait for its start time; `atMs`: the start time that is dropped. */
+  /** The workload starts without waiting for its start time `atMs`. */
   | { readonly kind: "dropNotBefore"; readonly atMs: number }
-  /** The workload's start window loses these conditions on price or carbon of power. */
+  /** These conditions on the price or carbon of power are removed from the workload's start window. */
   | { readonly kind: "dropStartWindow"; readonly conditions: readonly StartWindowCondition[] }
   /** The workload also accepts this accelerator type. */
   | { readonly kind: "otherType"; readonly acceleratorType: string; readonly group?: string }
@@ -29,16 +29,16 @@ export type Change =
       readonly slices: boolean;
       readonly group?: string;
     }
-  /** More workers of the gang may share one value of the topology key. */
+  /** The maximum number of workers per value of the topology key is raised. */
   | { readonly kind: "widerSpread"; readonly topologyKey: string; readonly from: number; readonly to: number }
   /** The workload becomes preemptible. */
   | { readonly kind: "preemptible" }
-  /** These anti-affinity terms are dropped, membership in sets included. */
+  /** These anti-affinity rules of the workload are removed, or its membership in anti-affinity sets. */
   | { readonly kind: "dropAntiAffinity"; readonly terms: readonly AntiAffinityTerm[] }
   | { readonly kind: "shorterWalltime"; readonly fromMs: number | null; readonly toMs: number }
-  /** A gang has fewer workers; an elastic gang has a smaller minimum. */
+  /** The gang gets fewer workers; an elastic gang gets a smaller minimum. */
   | { readonly kind: "fewerWorkers"; readonly from: number; readonly to: number; readonly group?: string }
-  /** Accelerators per worker. */
+  /** Fewer accelerators per worker. */
   | { readonly kind: "fewerAccelerators"; readonly from: number; readonly to: number; readonly group?: string }
   | { readonly kind: "fewerCores"; readonly fromMilli: number; readonly toMilli: number; readonly group?: string }
   | { readonly kind: "lessMemory"; readonly fromMib: number; readonly toMib: number; readonly group?: string }
@@ -62,9 +62,9 @@ export type Change =
     }
   /** Every used-up budget that blocks it is raised to the next whole GPU-hour or dollar above its usage. */
   | { readonly kind: "largerBudget"; readonly budgets: readonly LargerBudget[] }
-  /** These drained nodes take work again. */
+  /** These drained nodes are resumed. */
   | { readonly kind: "resumeNodes"; readonly nodes: readonly NodeId[] }
-  /** The window begins later, in whole minutes, and keeps its length. */
+  /** The calendar window begins later, by whole minutes, and keeps its length. */
   | {
       readonly kind: "laterWindow";
       readonly name: string;
@@ -77,8 +77,8 @@ export type Change =
   /** These pools also admit work under the workload's data rule. */
   | { readonly kind: "admitData"; readonly rule: string; readonly pools: readonly PoolName[] }
   /**
-   * This number of running attempts have ended, in the order of expected ends. The last of them belongs to `workloadId`
-   * and is expected to end at `expectedAtMs`.
+   * This number of running attempts end first, in the order of their expected ends. `workloadId` and `expectedAtMs`:
+   * the last of them.
    */
   | {
       readonly kind: "afterEnds";
@@ -86,12 +86,12 @@ export type Change =
       readonly workloadId: WorkloadId;
       readonly expectedAtMs: number;
     }
-  /** Nodes of the same shape as `like` have joined. */
+  /** Nodes of the same shape as `like` join the fleet. */
   | { readonly kind: "moreNodes"; readonly count: number; readonly acceleratorType: string; readonly like: NodeId };
 
 /**
- * `exclusive`: no other work on the workload's nodes. `of`: membership in a set that others exclude. Otherwise the
- * excluded set and its domain.
+ * An anti-affinity rule of the workload. `exclusive`: no other work on its nodes. `of`: the workload belongs to a set
+ * that others avoid. Otherwise: the avoided set and its topology key.
  */
 export type AntiAffinityTerm = { readonly exclusive: true } | { readonly of: string } | AntiAffinityFrom;
 

@@ -1,4 +1,4 @@
-/** The spec after a change that the submitter can make alone. The workload would be submitted again with this spec. */
+/** The workload's spec with a change that the submitter can make; the workload would be resubmitted with it. */
 import type { AntiAffinitySpec } from "../../model/anti-affinity.ts";
 import { gangOfGroups, groupAt, specOfGroup } from "../../model/gang.ts";
 import type { FabricSpec, TaskGroup, GangSpec, StartWindowCondition, WorkloadSpec } from "../../model/workload.ts";
@@ -35,7 +35,7 @@ export function changedSpec(spec: WorkloadSpec, change: OwnChange): WorkloadSpec
   return withGroup(spec, index, changedAlone(specOfGroup(spec, index), same));
 }
 
-/** The spec with one of its task groups replaced. */
+/** The spec with one task group replaced. */
 function withGroup(spec: WorkloadSpec, index: number, { gang, acceleratorTypes, fabric }: WorkloadSpec): WorkloadSpec {
   const { taskGroups = [] } = spec.gang;
   const { antiAffinity, ...own } = gang;
@@ -124,7 +124,7 @@ function lessAntiAffinity(spec: WorkloadSpec, dropped: readonly AntiAffinityTerm
   return { ...spec, gang: kept.length === 0 ? gang : { ...gang, antiAffinity: left } };
 }
 
-/** Without any remaining condition the start window is dropped, its latest start included. */
+/** A start window without conditions is removed, together with its latest start. */
 function withoutConditions(spec: WorkloadSpec, conditions: readonly StartWindowCondition[]): WorkloadSpec {
   const { startWindow = {}, ...rest } = spec;
   const kept = Object.entries(startWindow).filter(([field]) => !conditions.some((each) => each === field));
@@ -138,7 +138,7 @@ function withoutLabels(spec: WorkloadSpec, labels: readonly string[]): WorkloadS
   return kept.length === 0 ? rest : { ...rest, nodeSelector: Object.fromEntries(kept) };
 }
 
-/** Preferences of the fabric are kept. */
+/** Only required fabric levels change; preferred levels stay. */
 function widened(
   spec: WorkloadSpec,
   { to, slices: isSlices }: OwnChange & { readonly kind: "widerFabric" },

@@ -1,7 +1,7 @@
 /**
- * Counterfactual runs: a fork of the live state receives ordinary inputs and decides a round as the live engine would;
- * the answer is whether the workload starts in that round. No answer rests on a formula that the engine itself does not
- * apply.
+ * Counterfactual runs: a fork of the live state gets ordinary inputs, and the live engine's code decides one round on
+ * it. The answer is whether the workload starts in that round. No separate formula is used, so an answer cannot
+ * disagree with the scheduler.
  */
 import type { Batch } from "../../batch/batch.ts";
 import { clockOf, forkEngine, takeInForNow, takeInOnly, tryFor, tryInputs, worldOf } from "../../engine/engine.ts";
@@ -25,21 +25,21 @@ import type { Displaced, WouldStart } from "./change.ts";
 import { OtherLowerBound } from "./other-lower-bound.ts";
 import { couldStart } from "./probe.ts";
 
-/** One counterfactual run on a stage. */
+/** One counterfactual run on a fork. */
 interface ChangeStep {
-  /** The stage's workload before the run. */
+  /** The waiting workload on the fork before the run. */
   readonly before: WorkloadId | null;
   readonly simulated: CounterfactualRun;
 }
 
-/** A fork of the live engine with the workload in question. */
+/** A stage: a fork of the live engine for counterfactual runs of one workload. */
 export interface Stage {
   readonly engine: Engine;
   /** User who submitted the workload; the asking user if it is not submitted. */
   readonly actor: string;
-  /** The workload in question; `null`: not submitted yet, or refused. */
+  /** Id of that workload on the fork; `null`: not submitted yet, or refused. */
   target: WorkloadId | null;
-  /** True: more was recorded than can be undone, so the fork is discarded. */
+  /** True: the runs recorded more events than can be undone, so the fork is discarded. */
   isUsed: boolean;
   /** Undo records of the runs on this stage, in order. */
   readonly steps: ChangeStep[];
@@ -54,7 +54,7 @@ export interface Outcome {
 
 export interface Question {
   readonly counterfactuals: Counterfactuals;
-  /** The stage after a round without a change. */
+  /** The state of the fork after a round without a change. */
   readonly undisturbed: Stage;
   readonly spec: WorkloadSpec;
   /** The workload that waits in the live engine; `null`: not submitted yet. */
@@ -88,7 +88,7 @@ export class Counterfactuals {
   readonly #live: Engine;
   readonly #asker: string;
   readonly nowMs: number;
-  /** An unchanged fork for the next question; `null`: none is ready. */
+  /** An unchanged fork that the next question can reuse; `null`: none. */
   #hotSpare: Stage | null = null;
   /** Number of rounds run so far: the cost of the answer. */
   count = 0;
@@ -101,8 +101,8 @@ export class Counterfactuals {
   }
 
   /**
-   * A stage on which the workload waits as in the live engine. Without `target` the workload is not submitted, or
-   * submitted with `spec`; no round is decided.
+   * A fork on which the workload waits as in the live engine. Without `target` the workload is not submitted there, or
+   * it is submitted with `spec`; no round is run.
    */
   stage(target: WorkloadId | null, spec: WorkloadSpec | null = null): Stage {
     const hotSpare = this.#hotSpare;
@@ -117,7 +117,7 @@ export class Counterfactuals {
     return { engine: forkEngine(this.#live), actor, target, isUsed: false, steps: [] };
   }
 
-  /** Keeps the stage for the next question, with every run undone, or restored by the inputs `before`. */
+  /** Returns the fork for reuse: its runs are undone, or the inputs `before` restore it. */
   giveBack(stage: Stage, before: readonly Input[] | null = null): void {
     if (before !== null) {
       this.takeIn(stage, before);
@@ -136,7 +136,7 @@ export class Counterfactuals {
     else stage.target = last.before;
   }
 
-  /** Whether the workload could start at all with this spec in place of its own (`probe.ts`); no round is decided. */
+  /** Whether the workload could start at all with another spec (`probe.ts`); no round is run. */
   couldSubmit(stage: Stage, spec: WorkloadSpec, reservations: readonly Reservation[]): boolean {
     const { batch, undo } = takeInForNow(stage.engine, this.#inPlaceOf(stage, spec), this.nowMs);
     const submitted = submittedIn(batch.events);
@@ -149,7 +149,7 @@ export class Counterfactuals {
     return could;
   }
 
-  /** A lower bound for changes by others, on a stage that nothing else uses; `null`: the workload is not eligible. */
+  /** A lower bound for changes by others, computed on a fork of its own; `null`: the workload is not eligible. */
   lowerBound(stage: Stage): OtherLowerBound | null {
     const bucket = classOf(stage.target, takeInOnly(stage.engine, [], this.nowMs));
     return bucket === null
@@ -157,7 +157,7 @@ export class Counterfactuals {
       : new OtherLowerBound(worldOf(stage.engine), bucket, (inputs) => void this.takeIn(stage, inputs));
   }
 
-  /** Applies inputs that stay, without a round. */
+  /** Applies inputs without a round; they are not undone. */
   takeIn(stage: Stage, inputs: readonly Input[]): Batch {
     const batch = takeInOnly(stage.engine, inputs, this.nowMs);
     stage.target = submittedIn(batch.events) ?? stage.target;
@@ -172,8 +172,8 @@ export class Counterfactuals {
   }
 
   /**
-   * Replaces the workload by a submission with another spec, after these inputs, and reports whether that starts. The
-   * round is undone; the submission stays until the stage is reset.
+   * Resubmits the workload with another spec, after the inputs `before`, and reports whether it starts. The round is
+   * undone; the submission stays until the fork is reset.
    */
   submit(stage: Stage, spec: WorkloadSpec, before: readonly Input[] = []): Outcome {
     const simulated = this.#round(stage, null, [...before, ...this.#inPlaceOf(stage, spec)]);
@@ -191,7 +191,7 @@ export class Counterfactuals {
     return { start, missing };
   }
 
-  /** Whether the workload starts in a whole round without a change; the result of the round stays. */
+  /** Whether the workload starts in one round without a change. The round is not undone. */
   undisturbed(stage: Stage, spec: WorkloadSpec | null): WouldStart | null {
     const inputs = spec === null ? [] : this.#inPlaceOf(stage, spec);
     const { events } = tryInputs(stage.engine, inputs, this.nowMs);
@@ -231,7 +231,7 @@ export class Counterfactuals {
     };
   }
 
-  /** Reads the fork, where the victim is already terminating. */
+  /** Read from the fork, where the victim is already terminating. */
   #displaced(world: World, { attemptId, keeps }: PlannedVictim): Displaced {
     const attempt = activeAttempt(world, attemptId);
     invariant(attempt !== undefined, `a trial evicts ${attemptId}, which does not run`);

@@ -17,7 +17,7 @@ import { counterfactualCommand } from "./counterfactuals.ts";
 import { everySet, growing, listed } from "./values.ts";
 import type { Values } from "./values.ts";
 
-/** Up to this number every subset is tried, smaller subsets first; above it only prefixes. */
+/** Up to this number of items every subset is tried, smaller subsets first; with more, only the first n for each n. */
 const SEPARATED_MAX = 4;
 
 const setsOf = <Of>(all: readonly Of[], changeOf: (set: readonly Of[]) => OtherChange): Values<OtherChange> =>
@@ -30,11 +30,13 @@ const apply = (documents: { readonly pools?: readonly Pool[]; readonly calendar?
 
 interface SetLine {
   readonly values: Values<OtherChange>;
-  /** The inputs that apply the change, whatever was tried before; `null` restores the unchanged state. */
+  /**
+   * The inputs that apply the change to a fork with or without an earlier value; `null` restores the original state.
+   */
   inputs(change: OtherChange | null): readonly Input[];
 }
 
-/** If all values together do not pass the lower bound, no subset does. */
+/** If the lower bound rules out all items together, it rules out every subset. */
 function setLine({ values, inputs }: SetLine): OtherLine {
   const firstLowerBound = (lowerBound: OtherLowerBound): number => {
     const { count } = values;
@@ -47,7 +49,7 @@ function setLine({ values, inputs }: SetLine): OtherLine {
   return { values, inputs: (change) => inputs(change), before: null, firstLowerBound };
 }
 
-/** Whether a node could hold a worker if it were empty and took work. */
+/** Whether the node, if empty and not drained, could hold a worker. */
 function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => boolean {
   const { gang, spec } = request;
   const accepts = acceptedBy(world, request);
@@ -56,9 +58,9 @@ function couldLie(world: World, request: PlacementRequest): (slot: NodeSlot) => 
 }
 
 /**
- * Drained nodes that are resumed; nodes are grouped by fabric domain, the domain with most free accelerators first. If
- * at most `SEPARATED_MAX` nodes are drained, the list includes nodes that the request cannot use: a request ahead of it
- * may use them.
+ * Drained nodes to resume, grouped by fabric domain, the domain with most free accelerators first. If at most
+ * `SEPARATED_MAX` nodes are drained, nodes that the request cannot use are included: resuming one may let a request
+ * ahead in the queue start.
  */
 export function resumedNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   const types = new Set(world.capacity.acceptable(request.acceleratorTypes).map(({ type }) => type));
@@ -91,8 +93,8 @@ function inOrder(drained: readonly NodeSlot[]): readonly NodeSlot[] {
 const MINUTE_MS = 60_000;
 
 /**
- * For each future window that the request, or another waiting request, would overlap: later starts of the window, in
- * whole minutes, until no request overlaps it.
+ * Later starts, in whole minutes, of each future window that the request or another waiting request would overlap; the
+ * last value avoids every overlap.
  */
 export function laterWindows(world: World, request: PlacementRequest): readonly OtherLine[] {
   if (!world.calendar.hasWindows) return [];
@@ -102,8 +104,7 @@ export function laterWindows(world: World, request: PlacementRequest): readonly 
     const { name, kind, startMs: fromMs } = window;
     if (fromMs <= world.calendar.nowMs) return [];
     const ends = new Set([own, ...others].filter(({ windows }) => windows.has(name)).map(({ endMs }) => endMs));
-    // After each step another request may take the nodes, so the end of any waiting request may be the start that
-    // helps.
+    // Another waiting request may take the freed time, so the ends of all waiting requests are candidates.
     const eventual = [...ends]
       .filter((endMs) => !own.windows.has(name) || endMs >= own.endMs)
       .toSorted((left, right) => left - right);
@@ -142,7 +143,7 @@ const runsInto = (world: World, request: PlacementRequest): Run => ({
   windows: new Set(windowsInTheWay(world, request).map(({ window }) => window.name)),
 });
 
-/** For each pool with hot spares: smaller and smaller numbers of them. */
+/** Decreasing numbers of hot spares for each pool that has some. */
 export function fewerHotSpares(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { state, capacity } = world;
   if (capacity.hotSpares.size === 0) return [];

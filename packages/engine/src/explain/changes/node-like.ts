@@ -19,7 +19,7 @@ export function nodeLike(known: NodeSpec, index: number): NodeSpec {
   };
 }
 
-/** Whether copies of the one node are also copies of the other. */
+/** Whether the two nodes have the same shape, so that copies of either are equal. */
 export const isAlike = (left: NodeSpec, right: NodeSpec): boolean =>
   left.pool === right.pool &&
   left.acceleratorCount === right.acceleratorCount &&

@@ -1,6 +1,6 @@
 /**
- * Changes by other users, by administrators or by time: for each kind the values to try, smallest change first, and
- * their inputs.
+ * Changes that other users, administrators or time could bring: for each kind the values to try, smallest change first,
+ * and the inputs that apply them.
  */
 import type { Input } from "../../contract/inputs.ts";
 import { acceleratorsIn, partsOf } from "../../model/gang.ts";
@@ -34,12 +34,12 @@ export type OtherChange = Extract<
 >;
 
 /**
- * One kind of change: its values, the inputs that apply a value, and the lower bound that rules values out before any
- * run.
+ * One kind of change: the values to try, the inputs that apply a value, and a lower bound that rules out values without
+ * a run.
  */
 export interface OtherLine {
   readonly values: Values<OtherChange>;
-  /** The inputs that lead from an applied value (`null`: none) to `change`; `null`: not possible. */
+  /** The inputs that change the applied value `from` (`null`: none) to `change`; `null`: impossible. */
   inputs(change: OtherChange, from: OtherChange | null): readonly Input[] | null;
   /** The inputs that restore the original state; `null`: the values are undone one by one. */
   readonly before: readonly Input[] | null;
@@ -47,7 +47,7 @@ export interface OtherLine {
   firstLowerBound(lowerBound: OtherLowerBound): number;
   /**
    * Index of the smallest value that adds at least `missing` accelerators to the value at `index`; absent: values of
-   * this kind do not count accelerators.
+   * this kind are not numbers of accelerators.
    */
   beyond?(index: number, missing: number): number;
 }
@@ -60,7 +60,7 @@ const exitOf = ({ id, workers }: Attempt): Input => ({
 
 const countOf = (change: OtherChange | null): number => (change !== null && "count" in change ? change.count : 0);
 
-/** The inputs between an applied value and a larger one; `null`: the applied value is already larger. */
+/** The inputs from the applied value to a larger one; `null`: the applied value is already larger. */
 function furtherOf(all: readonly Input[], change: OtherChange, from: OtherChange | null): readonly Input[] | null {
   return countOf(from) > countOf(change) ? null : all.slice(countOf(from), countOf(change));
 }
@@ -81,14 +81,14 @@ function expectedEnds(world: World, nowMs: number): readonly OtherCompletion[] {
 }
 
 /**
- * Maximum number of further ends tried beyond those that free enough capacity: requests ahead take some of it. If these
- * do not suffice, the workload waits for its turn, which start estimates cover.
+ * Maximum number of further ends that are tried after enough capacity would be free, because requests ahead take some
+ * of it. If these do not suffice, the answer is left to start estimates.
  */
 const ENDS_FOR_OTHERS_MAX = 64;
 
 /**
- * Ends of running attempts, in order. Success is not monotone: with other requests waiting, the first ends may already
- * let this request pass, before there is capacity for the requests ahead.
+ * Ends of running attempts, in order. More ends are not always better: few ends may let this request pass before the
+ * requests ahead have enough capacity.
  */
 export function afterEnds(world: World, nowMs: number): OtherLine {
   const ends = expectedEnds(world, nowMs);
@@ -120,8 +120,8 @@ export function afterEnds(world: World, nowMs: number): OtherLine {
 const KINDS_MAX = 4;
 
 /**
- * For each accepted type, and for each kind of node that could hold a worker: copies of that node, up to the number
- * that holds the whole gang.
+ * Copies of each kind of node that could hold a worker, for each accepted type, up to the number that holds the whole
+ * gang.
  */
 export function moreNodes(world: World, request: PlacementRequest): readonly OtherLine[] {
   return world.capacity

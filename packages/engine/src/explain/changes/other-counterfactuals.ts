@@ -1,6 +1,6 @@
 /**
- * Changes by others, tried one kind after another on one fork: a larger value adds inputs to a smaller one, a smaller
- * value undoes some, and the fork is reset before the next kind.
+ * Runs changes by others on one fork, one kind after another. A larger value adds inputs to those of a smaller one; a
+ * smaller value undoes some. The fork is reset before the next kind.
  */
 import { worldOf } from "../../engine/engine.ts";
 import type { Input } from "../../contract/inputs.ts";
@@ -19,8 +19,8 @@ interface Hoped {
 }
 
 /**
- * The kinds of change to try, with lower bounds computed on an undisturbed stage; empty: the workload is not submitted
- * or not eligible there.
+ * The kinds of change to try, with lower bounds computed on an unchanged fork; empty: the workload is not submitted or
+ * not eligible there.
  */
 export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target }: Question): readonly Hoped[] {
   const world = worldOf(undisturbed.engine);
@@ -46,8 +46,8 @@ export function linesWithLowerBound({ counterfactuals, undisturbed, spec, target
   if (lowerBound === null) return [];
   const hoped = lines.map((line) => ({ line, first: line.firstLowerBound(lowerBound) }));
   lowerBound.end();
-  // Fleet changes are restored well enough for further lower bounds, but not for runs: the stage is reused only without
-  // them.
+  // Fleet changes are restored well enough for lower bounds but not for runs, so the fork is reused only if there are
+  // none.
   if (target !== null && fleet.length === 0) counterfactuals.giveBack(stage);
   return hoped;
 }
@@ -67,12 +67,12 @@ function smallestOnLine(question: Question, { line, first }: Hoped): StartingCha
   return found;
 }
 
-/** Runs values of one kind of change on an otherwise unchanged fork. */
+/** Runs the values of one kind of change on a fork without other changes. */
 class OtherCounterfactuals {
   readonly #question: Question;
   readonly #line: OtherLine;
   #stage: Stage | null = null;
-  /** Values applied to the stage so far, in order. */
+  /** Values applied to the fork, in order. */
   readonly #reached: OtherChange[] = [];
 
   constructor(question: Question, line: OtherLine) {
@@ -95,8 +95,8 @@ class OtherCounterfactuals {
   }
 
   /**
-   * The inputs that lead to `change` from the last applied value that allows it; later values are undone. `null`: not
-   * possible.
+   * The inputs that lead to `change` from the newest applied value that can be extended to it; values after that one
+   * are undone. `null`: impossible.
    */
   #further(change: OtherChange): readonly Input[] | null {
     const stage = this.#stage;
@@ -116,7 +116,7 @@ class OtherCounterfactuals {
   }
 }
 
-/** If one kind has several series (types, teams), the change with the smallest step is kept. */
+/** A kind with several series (types, teams) keeps the change with the smallest increase. */
 function onePerKind(changes: readonly StartingChange[]): readonly StartingChange[] {
   const best = new Map<Change["kind"], StartingChange>();
   for (const each of changes) {

@@ -1,7 +1,7 @@
 /**
- * Lower bounds for changes by others, found without a round: the least number of ended attempts, joined nodes or amount
- * of quota. All preemptible work counts as evicted, and other waiting requests do not start: a request that cannot
- * start here cannot start in a round either.
+ * Lower bounds for changes by others, computed without a round: the least number of ended attempts, joined nodes or
+ * amount of quota. They assume that all preemptible work is evicted and that no other waiting request starts, so a
+ * request that does not fit here cannot start in a round.
  */
 import type { Input } from "../../contract/inputs.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -17,7 +17,7 @@ import type { World } from "../../cluster/world.ts";
 import type { OtherChange } from "./other-changes.ts";
 import type { Values } from "./values.ts";
 
-/** Maximum number of failed placement searches after consecutive ends; beyond it, searches become rarer. */
+/** After this number of consecutive ends without a placement, the placement is searched only after some of the ends. */
 const LOOKS_IN_A_ROW = 16;
 /** Phases that evict work. */
 const EVICTING = ["consolidate", "reclaim", "preempt", "rebalance"] as const;
@@ -29,7 +29,7 @@ export class OtherLowerBound {
   readonly #isEvicting: boolean;
   readonly takeIn: (inputs: readonly Input[]) => void;
 
-  /** Works on a world that is discarded afterwards. `takeIn` applies inputs there, without a round. */
+  /** Modifies a world that is discarded afterwards. `takeIn` applies inputs to it without a round. */
   constructor(world: World, bucket: QueueBucket, takeIn: (inputs: readonly Input[]) => void) {
     this.#world = world;
     this.#bucket = bucket;
@@ -40,7 +40,7 @@ export class OtherLowerBound {
     for (const work of world.evictable.values()) for (const attempt of work.attempts()) this.#ledger.vacate(attempt, 0);
   }
 
-  /** Ends the search and restores evicted work. */
+  /** Ends the search: evicted work is restored. */
   end(): void {
     this.#ledger.rollback();
   }
@@ -53,8 +53,8 @@ export class OtherLowerBound {
   }
 
   /**
-   * Index of the first of ever larger team amounts with which the request fits; the number of values if it fits with
-   * none.
+   * Index of the first team amount with which the request fits, in ascending order; the number of values if it fits
+   * with none.
    */
   underTeam(values: Values<OtherChange>, inputsOf: (change: OtherChange) => readonly Input[]): number {
     const isThereWith = (index: number): boolean => {
@@ -72,9 +72,9 @@ export class OtherLowerBound {
     return first;
   }
 
-  /** Least number of nodes like `id` that have to join; `null`: no number of them helps. */
+  /** Least number of nodes of the same shape as `id` that must join; `null`: no number suffices. */
   nodesLike(id: NodeId): number | null {
-    // For a gang of workers with different shapes one node is the lower bound: sums do not tell.
+    // If the workers have different shapes, sums of capacity give no bound, so the bound is one node.
     if (isInGroups(this.#bucket.request) || this.isThere()) return 1;
     const world = this.#world;
     const { gang, workers } = this.#bucket.request;

@@ -1,4 +1,4 @@
-/** Changes that the submitter can make alone: for each kind the values to try, smallest change first. */
+/** Changes that the submitter can make: for each kind the values to try, smallest change first. */
 import { specOfGroup } from "../../model/gang.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
 import { minWorkersOf } from "../../model/workload.ts";
@@ -28,7 +28,8 @@ export function ownChanges(world: World, { spec, runs }: AskingSpec, nowMs: numb
     preemptible(world, spec),
     lessAntiAffinity(spec),
     shorterWalltime(world, spec, nowMs),
-    // A priority belongs to the whole workload: waiting tasks of an array cannot pass its running tasks.
+    // A priority applies to the whole workload, so a larger one does not let waiting tasks of an array pass its running
+    // tasks.
     ...(runs ? [] : [higherPriority(world, spec)]),
     ...(taskGroups === undefined ? changesOfGang(world, spec) : [widerFabric(world, spec)]),
     ...(taskGroups ?? []).flatMap(({ name }, index) =>
@@ -106,7 +107,7 @@ function lessAntiAffinity({ gang: { antiAffinity = {} } }: WorkloadSpec): Values
 }
 
 /**
- * Walltimes short enough to end before a protected start or a calendar window, or to come earlier in shortest-first
+ * Walltimes with which the work ends before a protected start or a calendar window, or moves ahead in shortest-first
  * order. The longest is tried first.
  */
 function shorterWalltime(world: World, spec: WorkloadSpec, nowMs: number): Values<OwnChange> {
@@ -141,7 +142,9 @@ function fewerAccelerators({ gang }: WorkloadSpec): Values<OwnChange> {
   return growing(from - 1, (index) => ({ kind: "fewerAccelerators", from, to: from - 1 - index }));
 }
 
-/** Steps: whole cores and whole GiB; for amounts of at most one core or one GiB, tenths of a core and 64 MiB. */
+/**
+ * Amounts decrease by whole cores and whole GiB; amounts of at most one core or one GiB by tenths of a core and 64 MiB.
+ */
 const CORE_MILLI = 1000;
 const SMALL_CORE_MILLI = 100;
 const GIB_MIB = 1024;
@@ -159,7 +162,10 @@ function lessMemory({ gang: { memoryMib: fromMib } }: WorkloadSpec): Values<OwnC
   return growing(most, (index) => ({ kind: "lessMemory", fromMib, toMib: (most - index) * unit }));
 }
 
-/** Priorities that pass waiting or running work of the same or higher priority, or a threshold of the policy. */
+/**
+ * Priorities that exceed waiting or running work of the same or higher priority, or that reach a threshold of the
+ * policy.
+ */
 function higherPriority({ state, rules }: World, { priority: from }: WorkloadSpec): Values<OwnChange> {
   const above = new Set<number>();
   for (const { spec, endedAtMs } of state.workloads.values())

@@ -1,7 +1,7 @@
 /**
- * Tests whether a request could start at all, with the placement code and the preemption searches but without a round:
- * other waiting requests do not start, and queue order is ignored. A request that cannot start here cannot start in a
- * round, so rounds are run only for the rest.
+ * Tests whether a request could start at all: it runs placement and the preemption searches without a round, so no
+ * other waiting request starts and queue order is ignored. A request that fails this test cannot start in a round;
+ * rounds are run only for requests that pass it.
  */
 import type { Batch } from "../../batch/batch.ts";
 import type { EvictionReason } from "../../model/workload.ts";

@@ -1,6 +1,6 @@
 /**
- * The smallest change of each kind that would start a waiting workload. Each change is proven by a run: a round of the
- * engine on a fork of the live state starts the workload. `smallest-of.ts` finds the smallest value of one kind.
+ * The smallest change of each kind that would start a waiting workload. Each is proven by a counterfactual round on a
+ * fork of the live state. `smallest-of.ts` searches the values of one kind.
  */
 import { clockOf, worldOf } from "../../engine/engine.ts";
 import type { WorkloadId } from "../../model/ids.ts";
@@ -24,15 +24,15 @@ import type { Question, Stage } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
 /**
- * For each kind of change the smallest that starts the workload now, the cheapest kind first. Empty: no single change
- * does, or the workload waits for other work's end or a retry, which no change can bring.
+ * For each kind the smallest change that starts the workload now, in order of kinds. Empty: no single change suffices,
+ * or the workload waits for other work to end or for its own retry, and no change brings that about.
  */
 export function smallestChanges(engine: Engine, id: WorkloadId): readonly StartingChange[] {
   const world = worldOf(engine);
   const workload = world.state.workloads.get(id);
   if (workload === undefined || workload.endedAtMs !== null || !mayBeAsked(workload, clockOf(engine))) return [];
   const counterfactuals = new Counterfactuals(engine);
-  // A round without a change shows the protected starts, and whether the workload starts anyway.
+  // A round without a change yields the protected starts, and whether the workload starts without any change.
   const undisturbed = counterfactuals.stage(id);
   if (counterfactuals.undisturbed(undisturbed, null) !== null) return [];
   return findSmallest({ counterfactuals, undisturbed, spec: resubmitted(workload), target: id });
@@ -42,7 +42,7 @@ export function smallestChanges(engine: Engine, id: WorkloadId): readonly Starti
 const mayBeAsked = (workload: Workload, nowMs: number): boolean =>
   readyTask(workload, nowMs) !== null || (waitingTaskCount(workload) > 0 && isWaitingForTime(workload, nowMs));
 
-/** The spec of the replacement submission: dependencies are met, and started tasks of an array are left out. */
+/** The spec for the resubmission: dependencies that are met, and tasks that have started, are removed. */
 function resubmitted(workload: Workload): WorkloadSpec {
   const { after: _after, hold: _hold, startWindow, ...others } = workload.spec;
   const rest = workload.waitsForStartWindow === true && startWindow !== undefined ? { ...others, startWindow } : others;
@@ -55,7 +55,7 @@ export function findSmallest(question: Question): readonly StartingChange[] {
   const waiting = undisturbed.target === null ? undefined : world.state.workloads.get(undisturbed.target);
   const timely = waiting === undefined ? null : timelyChanges(world, waiting, counterfactuals.nowMs);
   if (timely !== null) return firstTimely(question, timely);
-  // Both searches read the undisturbed stage, before any run changes it.
+  // Both searches read the unchanged fork, so they precede all runs.
   const own = readOwn(question);
   const lines = linesWithLowerBound(question);
   const changes = [...findOwn(question, own), ...findOther(question, lines)];

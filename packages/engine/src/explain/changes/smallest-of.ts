@@ -1,22 +1,23 @@
 /**
- * Finds the smallest value of one kind of change that starts the workload. Values are tried in ascending order; if
- * there are many, growing steps find one that works, and bisection finds the smallest before it. The number of missing
- * accelerators only lengthens a step: it is no bound, because every end may make other victims eligible.
+ * Finds the smallest value of one kind of change that starts the workload. Values are tried in ascending order. If
+ * there are many, steps of growing size find a value that works, and bisection finds the smallest one below it. The
+ * number of missing accelerators only sets the size of a step: it is not a lower bound, because each end may make other
+ * work eligible as a victim.
  */
 import type { Change, StartingChange } from "./change.ts";
 import type { Outcome } from "./counterfactuals.ts";
 import type { Values } from "./values.ts";
 
-/** Number of values that are tried one by one, without assuming that success is monotone. */
+/** Number of values tried one by one; for them, a larger value need not be better than a smaller one. */
 const SIMULATED_ONE_BY_ONE = 8;
 /**
- * Number of values tried one by one, for an amount that requests ahead in the queue may also use: a larger amount may
- * let one of them start first, so success is not monotone.
+ * The same for amounts that requests ahead in the queue can use too: a larger amount may let one of those start first,
+ * so more values are tried one by one.
  */
 const SIMULATED_ONE_BY_ONE_OF_SHARED = 24;
 /** Number of values that the lower bound checks one by one; a check is cheaper than a run. */
 const LOOKED_AT_ONE_BY_ONE = 32;
-/** Growth factor of the steps beyond the values tried one by one. */
+/** Factor by which steps grow after the values tried one by one. */
 const STEPS_GROW = 4;
 
 /**
@@ -26,11 +27,12 @@ const STEPS_GROW = 4;
 export interface Looks<Of> {
   /** Index of the first value that the lower bound does not rule out; the number of values if it rules out all. */
   firstLowerBound(values: Values<Of>): number;
-  /** Lower bound of a single value, used where one value says nothing about another. */
+  /** Lower bound of a single value, for kinds whose values are independent of one another. */
   couldStart(change: Of): boolean;
   tries(change: Of): Outcome;
   /**
-   * Index of the first larger value that adds `missing` accelerators; the next index if the kind has no such measure.
+   * Index of the first larger value that adds `missing` accelerators; the next index if values are not numbers of
+   * accelerators.
    */
   beyond(index: number, missing: number): number;
 }

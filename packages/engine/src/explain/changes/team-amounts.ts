@@ -1,4 +1,7 @@
-/** Larger limits (where reached) and guarantees of teams, up to the total of waiting work of the team or the user. */
+/**
+ * Larger limits and guarantees of teams, up to the amount that all waiting work of the team or the user needs. Limits
+ * are included only if the request reaches them.
+ */
 import type { Input } from "../../contract/inputs.ts";
 import type { TeamName } from "../../model/ids.ts";
 import { ALL_ACCELERATORS } from "../../model/team.ts";
@@ -45,8 +48,8 @@ export function largerLimits(world: World, request: PlacementRequest): readonly 
 }
 
 /**
- * Larger guarantees of the team and of the teams above it. There are none if no quota blocks the request and no phase
- * reclaims.
+ * Larger guarantees of the team and of the teams above it. None if no quota blocks the request and the policy has no
+ * reclaim phase.
  */
 export function largerGuarantees(world: World, request: PlacementRequest): readonly OtherLine[] {
   const { rules, teamUse } = world;
@@ -63,9 +66,9 @@ export function largerGuarantees(world: World, request: PlacementRequest): reado
 }
 
 /**
- * Resources whose guarantee is tried with larger amounts: requested resources with a stated guarantee. Requested types
- * are added if the guarantee names types and no total, or if the quota tree counts the type. If the list is empty: all
- * accelerators together.
+ * Resources whose guarantee is raised: requested resources with a stated guarantee, and requested types if the
+ * guarantee names types without a total or if the quota tree counts the type. If that list is empty: all accelerators
+ * together.
  */
 function guaranteedResources(
   { capacity, teamUse }: World,
@@ -91,8 +94,8 @@ interface Guarantee {
   readonly request: PlacementRequest;
   readonly resource: string;
   /**
-   * True: quotas block the request. False: a larger guarantee would only allow reclaim, so no value is tried for the
-   * requests ahead.
+   * True: quotas block the request. False: a larger guarantee only allows reclaim, so amounts beyond this request are
+   * not tried.
    */
   readonly isGuarded: boolean;
 }
@@ -123,8 +126,8 @@ interface WaitingUnder {
 }
 
 /**
- * Total of a resource over all work that waits under a team, in the unit in which teams state it. Some of this work may
- * be ahead of the request.
+ * Amount of a resource that all waiting work under a team needs, in the unit of quotas. Some of that work may be ahead
+ * of the request.
  */
 function waitingFor(world: World, { team, resource, user }: WaitingUnder): number {
   const { teamUse, queue } = world;
@@ -140,20 +143,20 @@ function waitingFor(world: World, { team, resource, user }: WaitingUnder): numbe
   return sum;
 }
 
-/** Step of a resource: one core (1000 thousandths), one GiB (1024 MiB), one accelerator. */
+/** Smallest increase of a resource: one core (1000 thousandths), one GiB (1024 MiB), one accelerator. */
 function unitOf(resource: string): number {
   if (resource === "cores") return 1000;
   return resource === "memory" ? 1024 : 1;
 }
 
-/** The request's amount of a resource, in the unit in which teams state it. */
+/** The amount that the request needs, in the unit of quotas. */
 function neededOf(world: World, request: PlacementRequest, resource: string): number {
   const amount = amountAsked(world, request, "");
   const position = world.teamUse.position(resource);
   return statedAmount(position, position < FIRST_TYPE_AT ? amountAt(amount, position) : amount.acceleratorsMilli);
 }
 
-/** The series of larger amounts of one team. */
+/** Larger amounts of one resource of one team, as a kind of change. */
 function teamLine(world: World, values: Values<OtherChange>, name: TeamName): OtherLine {
   const inputs = (change: OtherChange): readonly Input[] =>
     change.kind === "largerLimit" || change.kind === "largerGuarantee" ? [withTeam(world, change)] : [];

@@ -1,6 +1,6 @@
 /**
- * Changes of hold reasons: a hold, a start time, a start window, a used-up budget. As long as one of them applies, no
- * other change starts the workload.
+ * Changes that remove a hold reason: a hold, a start time, a start window, a used-up budget. While a hold reason
+ * applies, no other change starts the workload.
  */
 import { accrued, gpuHoursOf, microUsdOf } from "../../usage/account.ts";
 import { isSpent, spentBudget } from "../../usage/gate.ts";
@@ -25,8 +25,8 @@ export type TimelyChange = Extract<
 >;
 
 /**
- * Values to try, smallest first; `null`: the workload is eligible. Two hold reasons at once would need two changes:
- * then the list is empty.
+ * Values to try, smallest first; `null`: the workload has no hold reason. Empty: it has two, so no single change
+ * suffices.
  */
 export function timelyChanges(world: World, waiting: Workload, nowMs: number): readonly TimelyChange[] | null {
   const { held, waitsFor, waitsForStartWindow, spec } = waiting;
@@ -43,10 +43,7 @@ export function timelyChanges(world: World, waiting: Workload, nowMs: number): r
   return other === undefined ? (way ?? []) : [];
 }
 
-/**
- * Every subset of the start window's conditions without which the workload would be eligible now, smaller subsets
- * first.
- */
+/** Sets of start-window conditions whose removal would make the workload eligible now, smaller sets first. */
 function fewerConditions(world: World, spec: WorkloadSpec, nowMs: number): readonly TimelyChange[] {
   const { latestStartMs: _latest, ...conditions } = spec.startWindow ?? {};
   const stated = (Object.keys(conditions) as StartWindowCondition[]).toSorted(compareText);

@@ -1,4 +1,6 @@
-/** Finds a placement beside protected starts: work that would overlap them must avoid their places. */
+/**
+ * Finds placements that delay no protected start: work that would overlap a protected start must use other capacity.
+ */
 import { Ledger } from "../../cluster/ledger.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
@@ -6,7 +8,7 @@ import { findPlacement } from "../place.ts";
 import type { Placement } from "../../cluster/request.ts";
 import type { Reservation } from "./reservations.ts";
 
-/** A placement now that none of these protected starts needs; `null`: there is none. */
+/** A placement now that delays none of these protected starts; `null`: there is none. */
 export function findBesideStarts(
   world: World,
   request: PlacementRequest,

@@ -1,8 +1,8 @@
 /**
- * Cores, memory and worker slots that a protected start does not need from what is free now, since running work gives them back
- * before it starts. Accelerators need none of this: a reservation names devices, and one that is held is not free anyway. With
- * credits, a node's free amounts are those of its tightest instant up to the end of a request, so a request that fits leaves
- * every protected start its place (EASY backfill by resources, Lifka, JSSPP 1995).
+ * Credits: cores, memory and worker slots that are free now and that a protected start does not need, because running
+ * work releases enough of them before it. Accelerators need no credits: a reservation names accelerators, and those in
+ * use are not free anyway. With credits, a node's free amounts are the least that remain free at any instant before the
+ * request ends, so a request that fits delays no protected start (EASY backfill by resources, Lifka, JSSPP 1995).
  */
 import { shapeOf } from "../../model/gang.ts";
 import type { NodeId } from "../../model/ids.ts";
@@ -13,17 +13,17 @@ import type { Reservation } from "./reservations.ts";
 /** Thousandths of cores, MiB of memory, and number of workers, of one node. */
 export type NodeAmounts = readonly [coresMilli: number, memoryMib: number, workers: number];
 
-/** A change of what reservations need on a node, beyond what is free now: less when work ends, more while one is active. */
+/**
+ * A change of the amounts that reservations need in addition to running work. `sign`: 1 when a reservation begins, -1
+ * when it or running work ends.
+ */
 interface Step {
   readonly atMs: number;
   readonly amounts: NodeAmounts;
   readonly sign: 1 | -1;
 }
 
-/**
- * Amounts that the nodes of these reservations can lend to a request that ends at `untilMs`; nodes without any are left
- * out.
- */
+/** Credits by node for a request that ends at `untilMs`; nodes without credits are omitted. */
 export function creditsUntil(
   world: World,
   { ends, reservations, untilMs }: CreditQuery,
@@ -71,8 +71,8 @@ const sum = (left: NodeAmounts, right: NodeAmounts, sign: 1 | -1): NodeAmounts =
 ];
 
 /**
- * The largest amount of presently free capacity that reservations need at any instant before `untilMs`. At the same
- * instant, ends precede starts.
+ * The largest amount of currently free capacity that reservations need at any instant before `untilMs`. At equal
+ * instants, ends are counted before starts.
  */
 function mostNeeded(steps: readonly Step[], untilMs: number): NodeAmounts {
   let needed = NOTHING;

@@ -5,7 +5,7 @@ import type { World } from "../../cluster/world.ts";
 export interface ExpectedEnd {
   readonly attempt: Attempt;
   readonly gang: GangSpec;
-  /** Expected end, never before the next instant: overdue work may end at any moment. */
+  /** Expected end. For overdue work, the next instant: it may end at any moment. */
   readonly endMs: number;
 }
 

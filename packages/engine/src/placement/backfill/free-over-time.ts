@@ -30,7 +30,7 @@ interface TypeOverTime {
 export class FreeOverTime {
   readonly #world: World;
   readonly #ends: ExpectedEnds;
-  /** Number of expected ends that are counted. */
+  /** Number of expected ends counted so far. */
   #endCount = 0;
   readonly #endTimes: number[] = [];
   readonly #reservedEndTimes: number[] = [];
@@ -72,7 +72,7 @@ export class FreeOverTime {
       let shortMs = Number.POSITIVE_INFINITY;
       for (const type of types) shortMs = Math.min(shortMs, this.#lastShort(type, { needed, startMs, durationMs }));
       if (shortMs === Number.NEGATIVE_INFINITY) yield startMs;
-      // Work that starts by then still runs then.
+      // Work that starts no later than `shortMs` would still run at that instant.
       startMs = this.#nextEnd(Math.max(startMs, shortMs));
     }
   }

@@ -14,7 +14,7 @@ import type { Reservation } from "./reservations.ts";
 
 type Sign = 1 | -1;
 
-/** Books, in one kind of index, that work ends or a place is taken; sign -1 undoes it. */
+/** Books the end of work, or a reservation, in one kind of index; sign -1 undoes the booking. */
 interface Index {
   leave(ended: ExpectedEnd, sign: Sign): void;
   take(reservation: Reservation, sign: Sign): void;
@@ -22,9 +22,9 @@ interface Index {
 
 export class IndexesAt {
   readonly #capacity: Bookings;
-  /** `null`: there is no quota that could be reached. */
+  /** `null`: no quota is stated that work could reach. */
   readonly #use: Bookings | null;
-  /** Called for places that are released or taken, or restored. */
+  /** Called with the workers whose capacity a booking releases, takes or restores. */
   watch: ((workers: readonly WorkerAllocation[]) => void) | null = null;
 
   constructor(world: World, ends: ExpectedEnds) {
@@ -35,18 +35,21 @@ export class IndexesAt {
     this.#use = world.teamUse.isBounded ? new Bookings(ends, useIndex(world)) : null;
   }
 
-  /** Moves the indexes to `atMs`, without capacity that is reserved for others before `untilMs`. */
+  /**
+   * Sets the indexes to their expected state at `atMs`, with the capacity of reservations that begin before `untilMs`
+   * booked.
+   */
   stand(atMs: number, untilMs: number, reservations: readonly Reservation[]): void {
     this.#capacity.stand(atMs, untilMs, reservations);
     this.#use?.stand(atMs, untilMs, reservations);
   }
 
-  /** Restores present team usage. */
+  /** Restores the current team usage. */
   restoreUse(): void {
     this.#use?.restore();
   }
 
-  /** Restores the present. */
+  /** Restores the current state of all indexes. */
   restore(): void {
     this.#capacity.restore();
     this.#use?.restore();
@@ -96,7 +99,7 @@ class Bookings {
   }
 
   #move(ended: ExpectedEnd, sign: Sign): void {
-    // Terminating work counts as gone already.
+    // Terminating work counts as ended.
     if (ended.attempt.stop === null) this.#index.leave(ended, sign);
   }
 }

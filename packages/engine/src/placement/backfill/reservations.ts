@@ -31,9 +31,8 @@ export interface Reservation {
 }
 
 /**
- * A protected start and the inputs of its search. It stays valid while allocations, nominations, definitions, the
- * instant and the earlier protected starts are unchanged, so a round with nothing but new queue entries need not search
- * again.
+ * A protected start with the inputs of its search. It is reused until an allocation, a nomination, a definition, the
+ * time or an earlier protected start changes; new queue entries do not invalidate it.
  */
 interface LookedFor {
   readonly bookedSequence: number;
@@ -45,25 +44,25 @@ interface LookedFor {
 
 const lookedForStarts = new Slot<LookedFor[]>(() => [], { survivesUndo: false });
 
-/** The protected starts of the last round that searched; valid until something changes. */
+/** Protected starts found by the last round that searched for them. */
 const protectedStarts = new Slot<readonly Reservation[]>(() => [], { survivesUndo: false });
 export const reservationsOf = (world: World): readonly Reservation[] => world.scratch.get(protectedStarts);
 export const keepReservations = (world: World, list: readonly Reservation[]): void =>
   world.scratch.set(protectedStarts, list);
 
-/** Knowledge about future capacity, until a request starts. */
+/** Expected future capacity; recomputed after each start. */
 interface Forecast {
   /** Accelerators of each type that are free now. */
   readonly idle: ReadonlyMap<string, number>;
   readonly ends: ExpectedEnds;
   readonly indexes: IndexesAt;
-  /** Created for the first reservation. */
+  /** `null` until the first reservation is searched. */
   free: FreeOverTime | null;
-  /** The last answer of `idleMost`, with the number of reservations that it considered. */
+  /** Cached result of `idleMost`; `beside`: number of reservations when it was computed. */
   idleMost: { readonly durationMs: number; readonly beside: number; readonly count: number } | null;
 }
 
-/** Whether a node has accelerators for a worker and too little of cores, memory or worker slots. */
+/** Whether a node has free accelerators for a worker but may lack cores, memory or worker slots. */
 function mayLackCredit(slot: NodeSlot, { gang }: PlacementRequest): boolean {
   if (!needsPart(gang) && gang.taskGroups === undefined && slot.freeCount < gang.accelerators) return false;
   const { coresMilli, memoryMib } = gang;
@@ -77,7 +76,10 @@ export class Reservations {
   /** Protected starts in order of time. */
   readonly #list: Reservation[] = [];
   readonly #most: number;
-  /** Requests whose starts will be protected once another request could delay them; `null`: at once. */
+  /**
+   * Buckets whose starts are not protected until another request could delay them; `null`: each start is protected at
+   * once.
+   */
   readonly #due: QueueBucket[] | null;
   /** Number of requests for which a protected start was searched. */
   #askedCount = 0;
@@ -96,8 +98,8 @@ export class Reservations {
   }
 
   /**
-   * Whether `protect` adds no reservation now: the maximum is reached, or reservations are put off until another
-   * request could delay them.
+   * Whether `protect` reserves nothing now: the maximum number of reservations is reached, or they are deferred until
+   * another request could delay them.
    */
   get isComplete(): boolean {
     return this.#due !== null || this.#list.length >= this.#most;
@@ -117,11 +119,12 @@ export class Reservations {
     return forecast.idleMost.count;
   }
 
-  /** A placement that no protected start needs before the request ends. */
+  /** A placement that delays no protected start. */
   findPlacement(bucket: QueueBucket): Placement | null {
     const placement = this.#findBeside(bucket);
     if (this.#due === null || this.#due.length === 0) return placement;
-    // A request that does not fit does not fit beside more protected starts; task groups are placed greedily and may.
+    // A request that does not fit now does not fit with more protected starts either. Task groups are an exception,
+    // because they are placed greedily.
     if (placement === null && !isInGroups(bucket.request)) return null;
     this.protectDue();
     return this.#findBeside(bucket);
@@ -139,8 +142,8 @@ export class Reservations {
   }
 
   /**
-   * Like `findPlacement`, including capacity that protected starts do not need before running work releases it. The
-   * indexes stand at the present instant.
+   * Like `findPlacement`, with credits: capacity that protected starts do not need before running work releases it. The
+   * indexes must be in their current state.
    */
   #findOnCredit(request: PlacementRequest, untilMs: number): Placement | null {
     const world = this.#world;
@@ -157,7 +160,7 @@ export class Reservations {
     }
   }
 
-  /** Whether a reservation starts before the request would end, so that reservations may be what blocks it. */
+  /** Whether a protected start precedes the request's end, so that reservations may be what blocks the request. */
   concern(bucket: QueueBucket): boolean {
     const endMs = this.#nowMs + bucket.request.durationMs;
     const [first] = this.#list;
@@ -169,23 +172,25 @@ export class Reservations {
     this.#forecast?.indexes.restore();
   }
 
-  /** Restores present team usage, which quotas and queue order need. */
+  /** Restores the current team usage, which quotas and queue order read. */
   releaseUse(): void {
     this.#forecast?.indexes.restoreUse();
   }
 
-  /** Called after an event without tentative bookings: expected ends are read again. */
+  /** Discards the forecast after an event. There must be no tentative bookings. */
   forget(): void {
     this.#forecast = null;
   }
 
-  /** Protects the earliest start of the bucket's head, if the depth allows it and not only a quota blocks it. */
+  /**
+   * Protects the earliest start of the bucket's head, unless the maximum number is reached or only a quota blocks it.
+   */
   protect(bucket: QueueBucket): void {
     if (this.#due !== null) this.#due.push(bucket);
     else if (this.#list.length < this.#most && !isHeldByLimit(this.#world, bucket.request)) this.reserve(bucket);
   }
 
-  /** Protects the starts that were put off; no event was recorded since. */
+  /** Protects the deferred starts. No event may have been recorded since they were deferred. */
   protectDue(): void {
     if (this.#due === null) return;
     for (const bucket of this.#due.splice(0)) {
@@ -196,7 +201,7 @@ export class Reservations {
     this.releaseUse();
   }
 
-  /** Protects the earliest start of the head of the bucket; false: no expected end lets it start. */
+  /** Protects the earliest start of the bucket's head; false: no expected end of running work lets it start. */
   reserve(bucket: QueueBucket): boolean {
     const reservation = this.#reservationFor(bucket, bucket.waiting.first() as Workload);
     if (reservation === null) return false;
@@ -222,7 +227,10 @@ export class Reservations {
     return reservation;
   }
 
-  /** The first expected end at which the request fits for its whole duration, beside other reservations. */
+  /**
+   * The first expected end of running work at which the request fits for its whole duration beside the other
+   * reservations.
+   */
   #earliestStart(
     bucket: QueueBucket,
     durationMs: number,
@@ -241,7 +249,8 @@ export class Reservations {
         if (room !== null && !room.suffices) continue;
         const placement = world.calendar.at(startMs, () => findPlacement(world, bucket.request, "eventual"));
         if (placement !== null) return { placement, startMs };
-        // The next instant will probably not suffice either, so from here on only differences are counted.
+        // The next instant will probably not suffice either: from here on, fitting workers are counted by differences,
+        // which is cheaper than a search.
         room ??= this.#counted(bucket, indexes);
       }
     } finally {
@@ -250,14 +259,14 @@ export class Reservations {
     return null;
   }
 
-  /** Counts the workers that would fit, node by node, as the indexes move in time. */
+  /** Counts the workers that fit on each node, and updates the counts as the indexes move forward in time. */
   #counted(bucket: QueueBucket, indexes: IndexesAt): ReleasingRoom {
     const room = new ReleasingRoom(this.#world, bucket.request);
     indexes.watch = (workers) => room.changed(workers);
     return room;
   }
 
-  /** Reads the forecast for the first time; no tentative bookings may exist. */
+  /** Builds the forecast when it is first needed. There must be no tentative bookings. */
   #look(): Forecast {
     if (this.#forecast === null) {
       const world = this.#world;

@@ -13,7 +13,8 @@ import type { Filter, NodeCheck } from "./filter.ts";
 import { quota } from "./quota.ts";
 
 /**
- * Excludes domains with work to which the request has an anti-affinity rule, or which has a rule against the request.
+ * Excludes domains that contain work in a conflict with the request: by the request's anti-affinity rules, or by a rule
+ * of that work.
  */
 export const antiAffinity: Filter = {
   name: "antiAffinity",
@@ -32,7 +33,7 @@ export const antiAffinity: Filter = {
 
 const ANYWHERE: NodeCheck = () => true;
 
-/** Whether other work matters: the request has rules, or work on some node has. */
+/** Whether any rule has to be checked: the request has one, or work on some node has. */
 export function looksAround({ capacity }: Pick<World, "capacity">, { gang }: Pick<PlacementRequest, "gang">): boolean {
   return gang.antiAffinity !== undefined || !capacity.marks.isEmpty;
 }
@@ -64,7 +65,7 @@ export function antiAffinityCheck(world: World, request: PlacementRequest, layer
     (domains.size === 0 || !rules.some((rule) => domains.has(domainOf(world, rule, slot.node))));
 }
 
-/** Whether all of these workers satisfy the anti-affinity rules, in the capacity view. */
+/** Whether all of these workers satisfy the anti-affinity rules in this capacity view. */
 export function respectsAntiAffinity(
   world: World,
   request: PlacementRequest,
@@ -76,7 +77,7 @@ export function respectsAntiAffinity(
 
 const NAMED_MAX = 3;
 
-/** The first conflicting workloads, in the order of their starts, by their terms or the request's. */
+/** The first conflicting workloads by start, whether the rule is theirs or the request's. */
 function inTheWay(world: World, request: PlacementRequest, { workers }: Pick<Placement, "workers">): WorkloadId[] {
   const { state, capacity } = world;
   const named = new Set<WorkloadId>();
@@ -117,7 +118,7 @@ function ownWorkers(world: World, request: PlacementRequest): ReadonlyMap<NodeSl
   return own;
 }
 
-/** Name of the rule's domain that contains a node; without one, the node itself. */
+/** Name of the domain of a rule that contains the node; the node's own name if it is in none. */
 function domainOf({ state }: World, rule: AntiAffinityFrom, { id, labels, pool, fabric }: Node): string {
   if ("topologyKey" in rule) return `${rule.topologyKey}=${labels?.[rule.topologyKey] ?? `node ${id}`}`;
   const site = state.sites.get(state.pools.get(pool)?.site as never);

@@ -5,7 +5,7 @@ import type { Placement } from "../../cluster/request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Filter, Inquiry } from "./filter.ts";
 
-/** Excludes nodes on which the request is expected to overlap a calendar window of others. */
+/** Excludes nodes whose calendar windows for other work the request is expected to overlap. */
 export const calendarWindows: Filter = {
   name: "calendarWindows",
   signature: ({ spec, actor }, { rules, calendar }) =>
@@ -29,22 +29,28 @@ export const calendarWindows: Filter = {
   },
 };
 
-/** Windows that the request would overlap if it started now. Growth is assumed to last as long as a start. */
+/** Windows that the request would overlap if it started now. Growth is assumed to run as long as a new start. */
 export function windowsInTheWay(world: World, request: PlacementRequest): readonly IndexedWindow[] {
   const { calendar } = world;
   return calendar.hasWindows ? calendar.closedTo(request, calendarEndMs(world, request)) : NOTHING;
 }
 
-/** The latest end of the request if it started now: its longest run time, whatever is predicted, and its grace timeout. */
+/**
+ * The latest possible end of the request if it started now: its longest run time (predictions are ignored) and its
+ * grace period.
+ */
 export const calendarEndMs = ({ calendar }: World, { spec, longestMs }: PlacementRequest): number =>
   calendar.nowMs + longestMs + spec.graceTimeoutMs;
 
 const NOTHING: readonly IndexedWindow[] = [];
 
-/** Maximum number of windows that are tried one by one. */
+/** Maximum number of windows that are tried alone. */
 const WINDOWS_SIMULATED_MAX = 4;
 
-/** A window without which the request would fit, movable ones first; else one that covers the `placement`. */
+/**
+ * A window without which the request would fit, movable windows first; if there is none, a window that covers the
+ * `placement`.
+ */
 function windowToName(
   { world: { calendar }, request, place }: Inquiry,
   windows: readonly IndexedWindow[],

@@ -1,7 +1,7 @@
 import { dataPlaces } from "./data-places.ts";
 import type { Filter } from "./filter.ts";
 
-/** A preference: nodes that hold most of the inputs first, then nodes that hold fewer (`inputsHeldMin`). */
+/** A preference: nodes with most of the input data sets come first (`inputsHeldMin`). */
 export const dataInputs: Filter = {
   name: "dataInputs",
   signature: ({ spec }) => spec.data?.inputs,

@@ -1,4 +1,4 @@
-/** Pools by the data of a workload: which admit its rule, and how many of its inputs each holds. */
+/** Which pools admit the data rule of a workload, and how many of its input data sets each stores. */
 import { admitsRule, inputsHeld } from "../../model/data.ts";
 import type { NodeId, PoolName } from "../../model/ids.ts";
 import type { WorkloadSpec } from "../../model/workload.ts";
@@ -7,9 +7,9 @@ import type { World } from "../../cluster/world.ts";
 
 export interface DataPlaces {
   admits(slot: NodeSlot): boolean;
-  /** Number of inputs stored there. */
+  /** Number of the workload's inputs that the pool stores. */
   held(slot: NodeSlot): number;
-  /** The numbers of inputs that some pool holds, largest first, down to 0. */
+  /** The different numbers of inputs that pools store, in descending order, down to 0. */
   readonly tiers: readonly number[];
 }
 

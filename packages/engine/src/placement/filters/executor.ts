@@ -1,6 +1,6 @@
 /**
- * A gang is placed within one executor, because no executor can start part of a gang and connect it with the rest.
- * Placement tries one executor after the other; growth stays with the gang's executor.
+ * Places a gang within one executor, because no executor can connect its workers with those of another. Executors are
+ * tried one after another; growth stays with the gang's executor.
  */
 import type { ExecutorId } from "../../model/fleet.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -24,14 +24,14 @@ export const executor: Filter = {
 const isTiedToOne = ({ workers, grows, gang, executor: named }: PlacementRequest): boolean =>
   named !== null || workers > 1 || grows !== null || gang.taskGroups !== undefined;
 
-/** The executor of the gang's other workers, or the one that is being tried; `null`: any. */
+/** The executor of the running workers, or the one that is being tried; `null`: any. */
 function executorWanted(world: World, request: PlacementRequest): ExecutorId | null {
   const attempt = growingAttempt(world, request);
   const workers = attempt === null || attempt.workers.length === 0 ? request.beside : attempt.workers;
   return workers.length > 0 ? executorOf(world.state, { workers }) : request.executor;
 }
 
-/** The request once for each executor, if its gang might otherwise span several. */
+/** One variant of the request for each executor, if the gang might otherwise use several. */
 export function withinOneExecutor(world: World, request: PlacementRequest): readonly PlacementRequest[] {
   if (world.executors.length < 2 || !isTiedToOne(request) || executorWanted(world, request) !== null) return [request];
   return world.executors.map((id) => request.with({ executor: id }));

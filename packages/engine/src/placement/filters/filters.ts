@@ -1,4 +1,7 @@
-/** All placement constraints. Reasons are searched in this order. A new constraint is a new file and a line here. */
+/**
+ * All placement constraints, in the order in which reasons are searched. A new constraint is one file and one line in
+ * this list.
+ */
 import type { EventKind } from "../../contract/events.ts";
 import type { Layer } from "../../cluster/node-slot.ts";
 import type { PlacementRequest } from "../../cluster/placement-request.ts";
@@ -48,7 +51,7 @@ const constraining = filters.filter((filter) => filter.appliesTo !== undefined);
 const applying = (world: World, request: PlacementRequest, bases: readonly FilterBasis[]): readonly Filter[] =>
   constraining.filter(({ basis, appliesTo }) => bases.includes(basis) && appliesTo?.(world, request) === true);
 
-/** Whether free amounts alone decide the placement, so that an index answers without reading nodes. */
+/** Whether no filter applies: the index of free amounts then answers without reading nodes. */
 export function isUnconstrained(world: World, request: PlacementRequest): boolean {
   for (const { appliesTo } of constraining) if (appliesTo?.(world, request) === true) return false;
   return true;
@@ -57,7 +60,7 @@ export function isUnconstrained(world: World, request: PlacementRequest): boolea
 const EVERY_BASIS: readonly FilterBasis[] = ["fleet", "calendar", "work"];
 const EVERY_NODE: NodeCheck = () => true;
 
-/** The combined test of all filters that apply, prepared once for a search. */
+/** The check of all filters that apply, prepared once for a search. */
 export function nodeCheck(
   world: World,
   request: PlacementRequest,
@@ -76,17 +79,17 @@ export function nodeCheck(
 const DECLARED: readonly FilterBasis[] = ["fleet"];
 const WITHOUT_WORK: readonly FilterBasis[] = ["fleet", "calendar"];
 
-/** The nodes that the request accepts by their declared properties. */
+/** The nodes whose declared properties the request accepts. */
 export const acceptedBy = (world: World, request: PlacementRequest): NodeCheck =>
   nodeCheck(world, request, { bases: DECLARED });
 
-/** Like `acceptedBy`, without nodes that the calendar closes to the request. */
+/** Like `acceptedBy`, without nodes on which the request would overlap a calendar window. */
 export const acceptedNow = (world: World, request: PlacementRequest): NodeCheck =>
   nodeCheck(world, request, { bases: WITHOUT_WORK });
 
 export const passesAll = (check: NodeCheck): boolean => check === EVERY_NODE;
 
-/** Whether more than amounts decides what an empty fleet could hold. */
+/** Whether a filter other than amounts limits what an empty fleet could hold. */
 export const isConstrainedAlone = (world: World, request: PlacementRequest): boolean =>
   applying(world, request, DECLARED).length > 0;
 

@@ -4,7 +4,10 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { World } from "../../cluster/world.ts";
 import type { Filter } from "./filter.ts";
 
-/** No hot spares, except for workloads that lost workers with their nodes (`NodeSlot.usable`, `place-on-hot-spares.ts`). */
+/**
+ * Excludes hot spares, except for workloads that lost workers with their nodes (`NodeSlot.usable`,
+ * `place-on-hot-spares.ts`).
+ */
 export const hotSpares: Filter = {
   name: "hotSpares",
   signature: ({ lostWorkers }) => lostWorkers,
@@ -22,7 +25,7 @@ export const hotSparesKept = (
   { length: nodes }: readonly NodeSlot[],
 ): BlockedReason & { readonly kind: "hotSparesKept" } => ({ kind: "hotSparesKept", acceleratorTypes, nodes });
 
-/** Spares of the types that the request accepts. */
+/** Hot spares of the types that the request accepts. */
 export function hotSparesFor({ capacity }: World, { acceleratorTypes }: PlacementRequest): readonly NodeSlot[] {
   if (capacity.hotSpares.size === 0) return [];
   const types = new Set(capacity.acceptable(acceleratorTypes).map(({ type }) => type));

@@ -13,7 +13,7 @@ export const resources: Filter = {
       gang.accelerators,
       gang.coresMilli,
       gang.memoryMib,
-      // A nested list is never identical to another, so only work that needs a part of a device is compared by its key.
+      // Nested lists are never identical, so work that needs a part of a device is compared by a key instead.
       needsPart(gang) ? partKey(gang) : undefined,
     ],
   basis: "work",

@@ -2,7 +2,7 @@ import { longestDurationMs } from "../../usage/planned-duration.ts";
 import { predictsRuns, runKindsOf } from "../../usage/run-times.ts";
 import type { Filter } from "./filter.ts";
 
-/** Starts that are protected from backfill (`backfill/`): a request fits if it ends before them, or beside them. */
+/** Protected starts (`backfill/`): a request fits if it ends before them, or on capacity that they do not need. */
 export const runTime: Filter = {
   name: "runTime",
   signature: ({ spec, actor }, { rules, calendar }) => {

@@ -7,7 +7,7 @@ import { acceleratorSetOf, NodeSlot } from "../../cluster/node-slot.ts";
 import { Fragmentation } from "./fragmentation.ts";
 import type { TypicalKind } from "./fragmentation.ts";
 
-/** A node on which these amounts of each accelerator are held. */
+/** A node with these amounts in use on its accelerators. */
 function slotWith(rooms: readonly number[], coresMilli: number): NodeSlot {
   const node: Node = {
     id: nodeId("n"),
@@ -30,7 +30,7 @@ function slotWith(rooms: readonly number[], coresMilli: number): NodeSlot {
   return slot;
 }
 
-/** The authors' own definition, in floating point. */
+/** The authors' definition of the score, in floating point. */
 function published(rooms: readonly number[], cores: number, kinds: readonly TypicalKind[]): number {
   const total = rooms.reduce((sum, room) => sum + room, 0);
   const count = kinds.reduce((sum, kind) => sum + kind.count, 0);

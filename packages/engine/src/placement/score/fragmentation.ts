@@ -1,8 +1,9 @@
 /**
- * The score of Fragmentation Gradient Descent (Weng et al., USENIX ATC '23) without floating point: how much of a node's free
- * accelerators a typical worker could not use, summed over the typical kinds by how often they are asked for; a place is
- * graded 0 to 99 by how much that grows. Its authors' score is floor(100 x sigmoid(-d / 1000)) of the mean growth d in
- * thousandths of an accelerator; the grades' thresholds are tabulated here, since logarithms differ between platforms.
+ * The score of Fragmentation Gradient Descent (Weng et al., USENIX ATC '23) in integers. Fragmentation of a node: the
+ * free accelerators that typical workers could not use, weighted by how often each kind of worker is requested. A
+ * placement gets a grade from 0 to 99 by how much it increases fragmentation. The authors' score is floor(100 x
+ * sigmoid(-d / 1000)), where d is the mean increase in thousandths of an accelerator. The thresholds of the grades are
+ * tabulated, because logarithms differ between platforms.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { WorkerAsk } from "../../state/demand-mix.ts";
@@ -12,7 +13,10 @@ export interface TypicalKind extends Pick<WorkerAsk, "accelerators" | "milli" | 
   readonly count: number;
 }
 
-/** floor(10^9 ln(100 / k - 1)) for k = 1 to 49: the largest growth, in millionths of a thousandth, that has grade k. */
+/**
+ * floor(10^9 ln(100 / k - 1)) for k = 1 to 49: the largest increase with grade k, in millionths of a thousandth of an
+ * accelerator.
+ */
 const UPPER_THRESHOLDS: readonly number[] = [
   4595119850, 3891820298, 3476098689, 3178053830, 2944438979, 2751535313, 2586689344, 2442347035, 2313634929,
   2197224577, 2090741096, 1992430164, 1900958761, 1815289966, 1734601055, 1658228076, 1585627263, 1516347489,
@@ -43,7 +47,7 @@ export class Fragmentation {
     this.#count = kinds.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The score of a place on a node that holds the worker. */
+  /** The grade of a placement on a node that holds the worker. */
   grade(slot: NodeSlot, ask: WorkerAsk): Graded {
     const rooms = Array.from({ length: slot.totalCount }, (_, index) => Math.max(0, slot.room(index, "idle")));
     const before = this.#fragments(rooms, slot.coresFreeMilli);
@@ -56,7 +60,7 @@ export class Fragmentation {
     let best: Graded = { grade: -1, accelerator: -1 };
     for (let index = 0; index < rooms.length; index++) {
       const room = rooms[index] as number;
-      // Equal free capacities lead to equal nodes, and ties go to the lowest.
+      // Accelerators with equal free amounts give equal results, so only the lowest is tried.
       if (room < ask.milli || rooms.indexOf(room) < index) continue;
       rooms[index] = room - ask.milli;
       const grade = this.#gradeOf(this.#fragments(rooms, coresLeft) - before);
@@ -88,7 +92,10 @@ export class Fragmentation {
     return sum;
   }
 
-  /** The largest k from 1 to 99 whose threshold the growth does not pass, else 0; the thresholds fall as k grows. */
+  /**
+   * The grade of an increase: the largest k from 1 to 99 whose threshold is not exceeded, else 0. Thresholds decrease
+   * with k.
+   */
   #gradeOf(growth: number): number {
     const scaled = growth * PER_MILLI;
     let low = 0;

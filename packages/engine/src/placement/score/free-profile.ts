@@ -5,19 +5,19 @@
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
 
-/** A way to take a fraction: the accelerator's free amount, and the rest. */
+/** One way to take a fraction: the accelerator's free amount, and the profile afterwards. */
 export interface ShareOption {
   readonly room: number;
   readonly after: FreeProfile;
 }
 
 export class FreeProfile {
-  /** Number of accelerators of which nothing is taken. */
+  /** Number of completely free accelerators. */
   readonly whole: number;
-  /** Free amounts of the other accelerators that have any, ascending. */
+  /** Free amounts of partly used accelerators, in ascending order. */
   readonly parts: readonly number[];
   readonly freeMilli: number;
-  /** Values by free cores, then by free memory (`refill-value.ts`). */
+  /** Cached values by free cores, then by free memory (`rebalance-value.ts`). */
   readonly values: Map<number, Map<number, number>> = new Map();
   readonly #table: ProfileTable;
   readonly #wholes: (FreeProfile | undefined)[] = [];

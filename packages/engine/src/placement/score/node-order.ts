@@ -1,4 +1,4 @@
-/** The order in which nodes that fit are filled, by the policy's `placement`. */
+/** The order in which nodes that fit are filled, from the policy's `placement`. */
 import { fractionOn, needsFraction } from "../../model/device-part.ts";
 import type { WorkerShape } from "../../model/workload.ts";
 import type { Layer, NodeSlot } from "../../cluster/node-slot.ts";
@@ -17,7 +17,7 @@ export interface Candidates {
   readonly layer: Layer;
 }
 
-/** Compared key by key; the smaller list goes first. */
+/** Sort key: lists are compared element by element, and the smaller one comes first. */
 type Keys = readonly number[];
 
 export function nodeOrder(
@@ -40,7 +40,7 @@ export function nodeOrder(
       needsFraction(gang) && !hasOpenShare(slot, fractionOn(gang, slot.node), layer) ? 1 : 0,
       ...(gang.profile === undefined ? [] : partKeys(slot, gang, layer)),
       layer === "releasing" && slot.workersThatFit(request.gang, 1, "idle") === 0 ? 1 : 0,
-      // In the `later` view, idle capacity is left to others until the plan's time comes.
+      // In the `eventual` view, idle capacity comes last: other work can use it until the plan's victims have ended.
       isPacking || layer === "eventual" ? unallocated : -unallocated,
       slot.position,
     ];
@@ -56,7 +56,7 @@ function compareKeys(left: Keys, right: Keys): number {
   return at < 0 ? 0 : (left[at] as number) - (right[at] as number);
 }
 
-/** A divided device before a whole one, and the position that costs the fewest other positions. */
+/** Divided devices come first, then the position that blocks the fewest other positions. */
 function partKeys(slot: NodeSlot, shape: WorkerShape, layer: Layer): Keys {
   const spot = bestPart(slot, { shape, layer });
   return spot === null ? [1, 0] : [spot.divides, spot.lost];

@@ -1,6 +1,6 @@
 /**
- * Placement by the policy's scores for otherwise unconstrained requests: worker by worker, each after the ones before.
- * With named types, the first type that holds the whole gang is used; otherwise all types are ranked together.
+ * Places requests without other constraints by the policy's scores, one worker after another. If the request names
+ * types, the first type that holds the whole gang is used; otherwise nodes of all types are ranked together.
  */
 import type { GangSpec, WorkerAllocation } from "../../model/workload.ts";
 import { hasFixedFraction, needsFraction, needsPart } from "../../model/device-part.ts";
@@ -15,7 +15,10 @@ import type { Placement } from "../../cluster/request.ts";
 import { scoresOf } from "./score-index.ts";
 import type { ScoredChoice } from "./score-index.ts";
 
-/** Whether the policy scores nodes for such workers; requests of whole accelerators alone are packed. */
+/**
+ * Whether the policy scores nodes for such workers. If all requests are for whole accelerators, nodes are packed
+ * instead.
+ */
 export function isScored({ rules, state }: World, gang: GangSpec): boolean {
   // Scores consider free amounts, not MIG positions.
   if (needsPart(gang) && !hasFixedFraction(gang)) return false;
@@ -40,7 +43,10 @@ export function placeByScore(world: World, request: PlacementRequest): Placement
   return null;
 }
 
-/** Uses the type of the best node for the first worker if the whole gang fits there, else the next best type. */
+/**
+ * The type of the best node for the first worker is used if it holds the whole gang, else the type of the next best
+ * node.
+ */
 function placeOnAny(world: World, request: PlacementRequest, types: readonly TypeCapacity[]): Placement | null {
   const { gang } = request;
   const ask = workerAsk(gang);
@@ -57,7 +63,7 @@ function placeOnAny(world: World, request: PlacementRequest, types: readonly Typ
   );
 }
 
-/** Places are booked as nominations while the gang is combined, and released before the answer. */
+/** Placed workers are booked as nominations until the gang is complete, then released. */
 function placeRest(
   world: World,
   { gang, workers: count }: PlacementRequest,

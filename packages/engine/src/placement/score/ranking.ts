@@ -1,7 +1,7 @@
 /**
- * The best node of one accelerator type for one kind of worker: a tournament over scores; ties go to the node that
- * joined first. It is updated from a log of changed nodes, so the cost of a decision follows the changes since the last
- * one, not the size of the fleet.
+ * The best node of one accelerator type for one shape of worker: a tournament tree of scores, in which ties go to the
+ * node that joined first. A log of changed nodes updates it, so the cost of a decision depends on the changes since the
+ * last decision and not on the size of the fleet.
  */
 
 /** The score of a node that does not hold the worker. */
@@ -10,7 +10,7 @@ export const NO_ROOM: number = Number.NEGATIVE_INFINITY;
 export class Ranking {
   readonly #leaves: number;
   readonly #scores: Float64Array;
-  /** Winner of each pairing as a position; the root is at 1. */
+  /** Position of the winner of each pairing; the root has index 1. */
   readonly #winners: Int32Array;
   /** Number of log entries that were processed. */
   seen = 0;
@@ -34,7 +34,7 @@ export class Ranking {
     return this.#scores[position] as number;
   }
 
-  /** Scores all nodes. */
+  /** Computes the scores of all nodes. */
   fill(scoreAt: (position: number) => number, count: number): void {
     this.roomCount = 0;
     for (let position = 0; position < count; position++) {
@@ -53,7 +53,7 @@ export class Ranking {
     for (let pairing = (this.#leaves + position) >>> 1; pairing > 0; pairing >>>= 1) this.#play(pairing);
   }
 
-  /** Position of the n-th node with room, from 0. */
+  /** Position of the n-th node that holds the worker; n counts from 0. */
   withRoom(nth: number): number {
     let left = nth;
     let position = 0;

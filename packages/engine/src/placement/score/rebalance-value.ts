@@ -1,17 +1,19 @@
 /**
- * Value of a node's state: how much of the recent demand sample fits into it. Each queue of the sample is filled into a
- * copy of the node repeatedly until nothing fits any more. Everything that fits counts the same, so that the order of
- * nodes does not matter. Integers only.
+ * Value of a node's free capacity: how much of a sample of recent requests fits on the node. The sample is divided into
+ * queues. Each queue is filled into a copy of the node, over and over, until nothing more fits. All queues count the
+ * same, so that the value does not depend on one order of requests. Integers only.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import { askedMilli, SAMPLE_LENGTH, SAMPLE_QUEUES } from "../../state/demand-mix.ts";
 import type { DemandKind } from "../../state/demand-mix.ts";
 import type { FreeProfile } from "./free-profile.ts";
 
-/** A thousandth of an accelerator, in the units of `value`. */
+/** Value of one thousandth of an accelerator. */
 export const VALUE_PER_MILLI: number = SAMPLE_QUEUES;
 
-/** Maximum number of passes through a queue: fractions of a hundredth would fill a node by the thousand. */
+/**
+ * Maximum number of passes through a queue: without it, very small fractions would fill a node in thousands of steps.
+ */
 const PASSES_MAX = 16;
 
 export class RebalanceValue {
@@ -19,15 +21,15 @@ export class RebalanceValue {
   readonly #memory: Float64Array;
   readonly #accelerators: Int32Array;
   readonly #milli: Int32Array;
-  /** The queues one after the other, as positions of kinds. */
+  /** The queues, concatenated; each entry is the position of a kind of request. */
   readonly #order: Uint16Array;
   readonly #fits: Uint8Array;
   #parts = new Int32Array(64);
-  /** Upper bound of cores per thousandth of an accelerator that the sample can use: states with more are equivalent. */
+  /** The most cores per thousandth of an accelerator that the sample uses; a node with more has the same value. */
   readonly #coresPerMilli: number;
   readonly #memoryPerMilli: number;
 
-  /** Values for nodes of one type: requests that cannot use the type are skipped. */
+  /** Values for nodes of one type; requests that cannot use the type are skipped. */
   constructor(sample: readonly DemandKind[], type: string) {
     const kinds = [...new Set(sample)];
     const positions = new Map(kinds.map((kind, position) => [kind, position]));
@@ -35,7 +37,7 @@ export class RebalanceValue {
     this.#cores = Float64Array.from(kinds, ({ coresMilli }) => coresMilli);
     this.#memory = Float64Array.from(kinds, ({ memoryMib }) => memoryMib);
     const goesThere = ({ types }: DemandKind): boolean => types.length === 0 || types.includes(type);
-    // Requests with more accelerators than any node of the type.
+    // A request that cannot use the type counts as larger than any node.
     this.#accelerators = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.accelerators : 1 << 30));
     this.#milli = Int32Array.from(kinds, (kind) => (goesThere(kind) ? kind.milli : WHOLE_MILLI));
     this.#order = Uint16Array.from(queues.flat(), (kind) => positions.get(kind) as number);
@@ -63,7 +65,7 @@ export class RebalanceValue {
     return used;
   }
 
-  /** Marks the kinds that fit into the node at present; other kinds need not be tried. */
+  /** Marks the kinds of request that fit on the node now; others need not be tried. */
   #markWhatFits({ whole, parts }: FreeProfile, cores: number, memory: number): boolean {
     const roomMost = whole > 0 ? WHOLE_MILLI : (parts.at(-1) ?? 0);
     let any = false;
@@ -86,7 +88,7 @@ export class RebalanceValue {
     if (this.#parts.length < partCount + whole) this.#parts = new Int32Array(2 * (partCount + whole));
     this.#parts.set(profile.parts);
     let used = 0;
-    // Ends when nothing fitted during a whole queue.
+    // Ends after one whole pass in which nothing fitted.
     for (let index = 0, last = -1; index - last <= SAMPLE_LENGTH && index < PASSES_MAX * SAMPLE_LENGTH; index++) {
       const kind = this.#order[start + (index % SAMPLE_LENGTH)] as number;
       if (this.#fits[kind] === 0) continue;
@@ -113,8 +115,8 @@ export class RebalanceValue {
   }
 
   /**
-   * Takes a fraction from the fullest accelerator that holds it, else from a whole one; returns the new number of
-   * partly free ones, or -1.
+   * Takes a fraction from the accelerator with the least sufficient free amount, else from a free one. Returns the new
+   * number of partly used accelerators; -1: the fraction does not fit.
    */
   #takeShare(milli: number, partCount: number, hasWhole: boolean): number {
     const parts = this.#parts;
@@ -129,7 +131,9 @@ export class RebalanceValue {
   }
 }
 
-/** Distributes the sorted sample so that each queue has every kind, in its own order, large requests first. */
+/**
+ * Distributes the sorted sample over the queues, so that every queue has large and small requests, large ones first.
+ */
 function queuesOf(sample: readonly DemandKind[]): readonly (readonly DemandKind[])[] {
   return Array.from({ length: SAMPLE_QUEUES }, (_, queue) =>
     Array.from(

@@ -1,6 +1,6 @@
 /**
- * Nodes by score, for policies whose `placement` scores them. An index: derived from the state and built lazily, which
- * never affects a result.
+ * Nodes by score, for policies whose `placement` scores nodes. The index is derived from the state and built when first
+ * used.
  */
 import { WHOLE_MILLI } from "../../model/device-part.ts";
 import type { Rules } from "../../policy/rules.ts";
@@ -26,14 +26,14 @@ import { ScoredType } from "./scored-type.ts";
 import type { FreeSums } from "./scored-type.ts";
 import { Slot } from "../../cluster/scratch.ts";
 
-/** Maximum number of nodes times rankings, at 16 bytes each. */
+/** Maximum of nodes times rankings; each pair takes 16 bytes. */
 const RANKED_MAX = 8_000_000;
 /**
- * Empty nodes of a size are kept while they are a smaller part of free capacity than this multiple of their part of
+ * Empty nodes of a size are kept free while their share of free capacity is below this multiple of their share of
  * demand.
  */
 const RESERVE_TIMES = 10;
-/** Score penalty for using a node that is kept empty: a whole accelerator. */
+/** Score penalty for using an empty node that is kept free: the value of one accelerator. */
 const OPENING_COST = VALUE_PER_MILLI * WHOLE_MILLI * TIE_STEPS;
 
 export interface ScoredChoice {
@@ -49,10 +49,12 @@ export class ScoreIndex {
   #score: Score | null = null;
   #rules: Rules | null = null;
   #fleetEpoch = -1;
-  /** The sample of demand that the scores are computed against; a renewal replaces the array. */
+  /** The sample of demand behind the scores; a new sample is a new array. */
   #sample: readonly DemandKind[] | null = null;
 
-  /** The best place for a worker; `null`: no accepted type has room. `nth`: index of the worker in the gang. */
+  /**
+   * The best node for a worker; `null`: no node of an accepted type holds it. `nth`: index of the worker in the gang.
+   */
   choose(world: World, ask: WorkerAsk, types: readonly TypeCapacity[], nth: number): ScoredChoice | null {
     const score = this.#settled(world);
     const random = world.rules.placement === "random" ? { sequence: world.state.sequence, nth } : null;
@@ -68,7 +70,7 @@ export class ScoreIndex {
     return this.#settled(world).score(this.#node(slot), ask);
   }
 
-  /** The accelerator of a node from which a fraction would be taken. */
+  /** The accelerator of the node from which the scores would take a fraction. */
   acceleratorOf(world: World, slot: NodeSlot, ask: WorkerAsk): number {
     return this.#settled(world).accelerator(this.#node(slot), ask);
   }
@@ -99,7 +101,7 @@ export class ScoreIndex {
     return best;
   }
 
-  /** A random node that has room for the worker. */
+  /** A node drawn at random from those that hold the worker. */
   #any(
     ask: WorkerAsk,
     types: readonly TypeCapacity[],
@@ -121,7 +123,7 @@ export class ScoreIndex {
     return null;
   }
 
-  /** Whether empty nodes of this size are kept for requests of whole nodes, by recent demand. */
+  /** Whether recent demand for whole nodes makes it worthwhile to keep empty nodes of this size free. */
   #isKept(demand: ReadonlyDemand | null, size: number, ask: WorkerAsk): boolean {
     if (demand === null || ask.accelerators === size) return false;
     const asked = demand.countedMilliBySize.get(size);
@@ -130,7 +132,7 @@ export class ScoreIndex {
     return untouched * demand.countedMilli < RESERVE_TIMES * asked * this.#sums.milli;
   }
 
-  /** Updates all indexes to the present state. */
+  /** Brings all indexes up to date. */
   #settled(world: World): Score {
     const { capacity, rules, state } = world;
     const sample = state.demand?.sample ?? null;
@@ -138,7 +140,7 @@ export class ScoreIndex {
     else if (sample !== this.#sample) {
       this.#score = this.#scoreFor(world);
       for (const type of this.#types.values()) {
-        // The sums cover each node's last seen state: later changes are applied first.
+        // The sums are of the node states seen last, so pending changes are applied first.
         type.markClean();
         type.forgetValues();
       }

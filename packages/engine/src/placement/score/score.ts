@@ -12,20 +12,20 @@ import type { TypicalKind } from "./fragmentation.ts";
 import type { FreeProfile } from "./free-profile.ts";
 import { RebalanceValue, VALUE_PER_MILLI } from "./rebalance-value.ts";
 
-/** A node with its free capacity as a value. */
+/** A node with its free capacity as an immutable value. */
 export interface ScoredNode {
   readonly slot: NodeSlot;
   readonly profile: FreeProfile;
 }
 
 export interface Score {
-  /** The score of a node that has room for the worker. */
+  /** The score of a node that holds the worker. */
   score(node: ScoredNode, ask: WorkerAsk): number;
-  /** The accelerator of the node from which a fraction would be taken. */
+  /** The accelerator from which the node would take a fraction. */
   accelerator(node: ScoredNode, ask: WorkerAsk): number;
 }
 
-/** The largest amounts of any node. */
+/** The largest amount of each resource that any node has. */
 export interface LargestNode {
   readonly coresMilli: number;
   readonly milli: number;
@@ -49,11 +49,11 @@ function fullestWithRoom({ slot }: ScoredNode, { milli }: WorkerAsk): number {
   return best;
 }
 
-/** A number below `count`, derived from the state's sequence, so that a replay draws the same. */
+/** A number below `count`, derived from the state's sequence, so that a replay draws the same number. */
 export const drawBelow = (count: number, sequence: number, purpose: string): number =>
   Math.floor((draw(0, sequence, purpose) * count) / 4_294_967_296);
 
-/** All nodes score the same; the index draws among those with room. */
+/** All nodes get the same score; the index draws one that holds the worker. */
 export function randomScore(sequence: () => number): Score {
   return {
     score: () => 0,
@@ -66,8 +66,8 @@ export function randomScore(sequence: () => number): Score {
 }
 
 /**
- * The smallest rest of cores and accelerators, each as a part of the largest node. Both sides are multiplied by both of
- * these.
+ * Best fit: the smallest sum of remaining cores and accelerators, each relative to the largest node. Multiplied by both
+ * denominators, so that it is an integer.
  */
 export function bestFitScore({ coresMilli, milli }: LargestNode): Score {
   return {
@@ -88,14 +88,17 @@ export function fragmentationScore(kinds: readonly TypicalKind[]): Score {
   };
 }
 
-/** Value of all cores of the largest node, in thousandths of an accelerator, so that fuller nodes are used first. */
+/**
+ * Value of all cores of the largest node, in thousandths of an accelerator; small, so that it only makes fuller nodes
+ * preferable.
+ */
 const CORES_WORTH_MILLI = 50;
-/** Range for free thousandths below the score itself: among equal places, the fuller node is used. */
+/** Factor of the score that leaves room for free thousandths below it: of equal scores, the fuller node wins. */
 export const TIE_STEPS = 131_072;
 
 /**
- * Headroom's own score: the smallest loss for recent demand. A place costs the difference of what the node can hold of
- * the sample of recent demand, before and after.
+ * Headroom's own score: the smallest loss of capacity for recent demand. The loss is the value of the node for the
+ * sample of recent requests before the placement, minus its value afterwards.
  */
 export function balancedScore(valueFor: (type: string) => RebalanceValue, largest: LargestNode): Score {
   return {
@@ -115,7 +118,7 @@ export function balancedScore(valueFor: (type: string) => RebalanceValue, larges
 }
 
 /**
- * The value of the node after the best way to take the request; among equal ways, a fraction goes to the fullest
+ * The value of the node after the best way to take the request; among equal ways, a fraction is taken from the fullest
  * accelerator.
  */
 function bestAfter(

@@ -1,6 +1,6 @@
 /**
- * Scores of the nodes of one accelerator type: their last seen free capacity, a log of changed nodes, and for every
- * requested worker shape a ranking that is up to date to some point of the log.
+ * Scores of the nodes of one accelerator type: their free capacity as last seen, a log of changed nodes, and a ranking
+ * for each requested worker shape. A ranking is up to date to a position of the log.
  */
 import type { WorkerAsk } from "../../state/demand-mix.ts";
 import type { NodeSlot } from "../../cluster/node-slot.ts";
@@ -11,22 +11,22 @@ import { NO_ROOM, Ranking } from "./ranking.ts";
 import { isShare } from "./score.ts";
 import type { Score, ScoredNode } from "./score.ts";
 
-/** Completely free nodes of a size, or (0) partly used nodes. */
+/** A ranking of the completely free nodes with this number of accelerators; 0: of the partly used nodes. */
 export interface RankedGroup {
   readonly untouchedSize: number;
   readonly ranking: Ranking;
 }
 
 /**
- * Free thousandths of accelerators on the usable nodes of all types: in total, and on completely free nodes of each
- * size.
+ * Free thousandths of accelerators on usable nodes of all types: in total, and on completely free nodes by their number
+ * of accelerators.
  */
 export interface FreeSums {
   milli: number;
   readonly untouchedMilli: Map<number, number>;
 }
 
-/** Last seen free capacity of a node. */
+/** Free capacity of a node when it was last read. */
 interface NodeAsSeen {
   readonly slot: NodeSlot;
   profile: FreeProfile;
@@ -35,7 +35,7 @@ interface NodeAsSeen {
   workers: number;
 }
 
-/** Profiles cache their values: beyond this number they are dropped and recomputed on demand. */
+/** Maximum number of profiles, each of which caches values; beyond it, all are dropped and recomputed when needed. */
 const PROFILES_MAX = 100_000;
 
 export class ScoredType {
@@ -48,7 +48,7 @@ export class ScoredType {
   readonly #stale: number[] = [];
   readonly #rankings = new Map<string, readonly RankedGroup[]>();
   #log: number[] = [];
-  /** Number of entries dropped from the front of the log. */
+  /** Number of entries that were dropped from the front of the log. */
   #logStart = 0;
 
   /** `groupsUntouched`: whether completely free nodes are ranked separately. */
@@ -82,7 +82,7 @@ export class ScoredType {
     this.#stale.push(position);
   }
 
-  /** Applies changes; tentative changes that were undone have none. */
+  /** Applies pending changes. Tentative changes that were undone change nothing. */
   markClean(): void {
     for (const position of this.#stale) {
       this.#isStale[position] = 0;
@@ -99,7 +99,7 @@ export class ScoredType {
     this.#bound();
   }
 
-  /** Rankings behind the dropped part of the log are rebuilt on demand. */
+  /** A ranking whose position was dropped from the log is rebuilt when it is next used. */
   #bound(): void {
     if (this.#log.length > 4 * this.#nodes.length + 1024) {
       this.#logStart += this.#log.length;
@@ -108,7 +108,7 @@ export class ScoredType {
     if (this.#table.size > PROFILES_MAX) this.forgetValues();
   }
 
-  /** Invalidates the values of profiles. */
+  /** Invalidates the cached values of all profiles. */
   forgetValues(): void {
     this.#table = new ProfileTable();
     for (const node of this.#nodes) node.profile = this.#table.of(node.slot);
@@ -128,7 +128,7 @@ export class ScoredType {
     return this.#nodes[position] as ScoredNode;
   }
 
-  /** The present ranking for a worker shape. */
+  /** The up-to-date ranking for a worker shape. */
   ranked(key: string, ask: WorkerAsk, score: Score): readonly RankedGroup[] {
     const known = this.#rankings.get(key);
     const count = this.#nodes.length;

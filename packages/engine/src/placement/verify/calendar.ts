@@ -1,4 +1,4 @@
-/** Calendar restrictions, derived from the entries alone: no index and no scheduling code is used. */
+/** Calendar restrictions for verification, derived from the calendar's entries without indexes or scheduling code. */
 import type { CalendarItem } from "../../model/calendar.ts";
 import type { Node } from "../../model/fleet.ts";
 import type { Workload } from "../../model/workload.ts";
@@ -36,10 +36,7 @@ export function isKeptFor(state: ReadonlyState, { entry }: CalendarItem, { spec,
   return isOfTeam || entry.users?.includes(actor) === true;
 }
 
-/**
- * The same state, in which no work can start on nodes that the calendar closes to the workload; running work counts as
- * before.
- */
+/** The same state with nodes drained that the calendar closes to the workload. Running work is unchanged. */
 export function withoutClosedNodes(state: ReadonlyState, workload: Workload, nowMs: number): ReadonlyState {
   if (state.calendar.size === 0) return state;
   const nodes = new Map(
@@ -51,7 +48,7 @@ export function withoutClosedNodes(state: ReadonlyState, workload: Workload, now
   return Object.assign(Object.create(state) as ReadonlyState, { nodes });
 }
 
-/** The team and all teams above it; stops at a missing team and at a cycle. */
+/** The team and all teams above it. Ends at a missing team or a cycle. */
 export function withAncestors(state: ReadonlyState, team: TeamName): readonly TeamName[] {
   const line: TeamName[] = [];
   for (let at: TeamName | null = team; at !== null && !line.includes(at); at = state.teams.get(at)?.parent ?? null)

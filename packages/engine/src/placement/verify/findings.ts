@@ -1,4 +1,4 @@
-/** Collects violations: a check continues after its first finding, because the second often explains the first. */
+/** Collects violations. A check continues after the first one, because a later one often explains it. */
 export class Findings {
   readonly list: string[] = [];
 

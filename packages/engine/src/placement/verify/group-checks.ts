@@ -12,7 +12,9 @@ interface Placed {
   readonly id: AttemptId;
   readonly spec: WorkloadSpec;
   readonly workers: readonly WorkerAllocation[];
-  /** The gang lost workers and ends, or these are only some of its workers. */
+  /**
+   * True: minimums need not be met, because the gang lost workers and is ending, or only some of its workers are given.
+   */
   readonly isIncomplete: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Checks MIG slices and fractions of accelerators from the state alone, without the slice counters of the indexes:
- * every worker with a profile starts at a slice that its profile allows, slices of two workers do not overlap, and no
- * accelerator holds both slices and fractions.
+ * Verifies MIG slices and fractions from the state alone, without the counters of the indexes: each MIG worker begins
+ * at a slice that its profile allows, slices of two workers do not overlap, and no accelerator holds both slices and
+ * fractions.
  */
 import { migTable, profileMilli } from "../../model/mig.ts";
 import type { Node } from "../../model/fleet.ts";
@@ -12,16 +12,14 @@ import type { Findings } from "./findings.ts";
 export const countedMilli = ({ shareMilli, profile }: WorkerShape): number =>
   profile === undefined ? (shareMilli ?? 1000) : profileMilli(profile);
 
-/** Thousandths of one of the node's accelerators that a worker's fraction takes; `undefined`: it has none. */
+/** Thousandths that a worker's fraction takes of one accelerator of the node; `undefined`: it has no fraction. */
 export function countedFraction({ shareMilli, acceleratorMemoryMib }: WorkerShape, node: Node): number | undefined {
   if (acceleratorMemoryMib === undefined) return shareMilli;
   const { acceleratorMemoryMib: memory = 0 } = node;
   return memory === 0 ? Number.MAX_SAFE_INTEGER : Math.ceil((1000 * acceleratorMemoryMib) / memory);
 }
 
-/**
- * The slices of a worker with a MIG profile, by number; empty: it has none, or the node does not support the profile.
- */
+/** Slice numbers of a worker with a MIG profile; empty: it has no profile, or the node does not support it. */
 export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { slice }: WorkerAllocation): number[] {
   const part = profile === undefined ? undefined : migTable(node?.mig)?.get(profile);
   if (part === undefined || slice === undefined) return [];
@@ -32,7 +30,7 @@ export function slicesOf(node: Node | undefined, { profile }: WorkerShape, { sli
 export const bookedMilli = (node: Node | undefined, shape: WorkerShape, worker: WorkerAllocation): number =>
   shape.profile === undefined ? countedMilli(shape) : 125 * slicesOf(node, shape, worker).length;
 
-/** Number of slices of this profile that fit beside the taken slices of one accelerator. */
+/** Number of instances of this profile that fit on an accelerator beside its taken slices. */
 export function partsBeside(node: Node, profile: string, taken: readonly number[]): number {
   const part = migTable(node.mig)?.get(profile);
   if (part === undefined) return 0;
@@ -41,7 +39,10 @@ export function partsBeside(node: Node, profile: string, taken: readonly number[
   ).length;
 }
 
-/** A worker has its requested MIG profile at a valid position, or a fraction for its memory; other workers have none. */
+/**
+ * A worker has the requested MIG profile at a valid position, or the fraction that its memory needs; other workers have
+ * neither.
+ */
 export function checkPart(
   findings: Findings,
   who: string,
@@ -64,7 +65,7 @@ export function checkPart(
   );
 }
 
-/** No slice is used twice, and an accelerator with slices has no other work. `milli`: its booked amount. */
+/** No slice is used twice, and an accelerator with slices holds no other work. `milli`: thousandths that are booked. */
 export function checkSlices(
   findings: Findings,
   what: string,

@@ -1,4 +1,4 @@
-/** Verifies a placement independently of the code that made it: a violation is a bug and stops the process. */
+/** Verifies a placement without the code that produced it. A violation is a bug and stops the process. */
 import { acceleratorCount, acceleratorIndices } from "../../model/accelerator-set.ts";
 import { fractionOn, needsFraction, needsPart } from "../../model/device-part.ts";
 import { isOfTypes } from "../../model/fleet.ts";
@@ -18,7 +18,7 @@ import type { PlacementRequest } from "../../cluster/placement-request.ts";
 import type { QueueBucket } from "../../cluster/queue.ts";
 import type { World } from "../../cluster/world.ts";
 
-/** Free accelerators, cores and memory are asserted again where they are booked (`Capacity.take`). */
+/** Free accelerators, cores and memory are checked again when they are booked (`Capacity.take`). */
 export function verifyPlacement(world: World, bucket: QueueBucket, placement: Placement, layer: Layer = "idle"): void {
   const { request, waiting } = bucket;
   const { gang, acceleratorTypes } = request;
@@ -60,7 +60,7 @@ export function verifyPlacement(world: World, bucket: QueueBucket, placement: Pl
   }
 }
 
-/** Most workers have no part of an accelerator; nothing is allocated for them. */
+/** Most workers use whole accelerators; nothing is allocated for them. */
 function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   if (!needsPart(on.shape) && on.worker.slice === undefined) return;
   const findings = new Findings();
@@ -68,10 +68,7 @@ function verifyPart(who: string, on: Parameters<typeof checkPart>[2]): void {
   invariant(findings.list.length === 0, findings.list[0] ?? "");
 }
 
-/**
- * A start has the minimum of every group, growth stays within the maximum, and no group mixes types or has a rejected
- * one.
- */
+/** A new gang has the minimum of every group, growth stays within the maximum, and a group is on one accepted type. */
 function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: Placement["workers"]): void {
   const growing = growingAttempt(world, request);
   const findings = new Findings();
@@ -79,7 +76,7 @@ function verifyGroups(world: World, { request, waiting }: QueueBucket, workers: 
     id: growing?.id ?? attemptId(waiting.first()?.id ?? "nobody"),
     spec: request.spec,
     workers: [...(growing?.workers ?? []), ...workers],
-    // KAI's growing list counts workers twice that request a place again.
+    // KAI's victim search counts a running worker that requests its place again twice.
     isIncomplete: growing !== null,
   });
   const [first] = request.group === null ? findings.list : [];
@@ -102,7 +99,7 @@ function isReleasing(slot: NodeSlot, index: number, { shape, worker }: PlannedPl
     : slot.isWhole(index, "releasing");
 }
 
-/** A plan books nothing: each accelerator must be available once terminating work has ended. */
+/** A plan books nothing, so each accelerator is checked to be free once terminating work has ended. */
 function verifyReleasing({ capacity }: World, { gang }: PlacementRequest, worker: Placement["workers"][number]): void {
   const { node, accelerators } = worker;
   const shape = shapeOf(gang, worker);
