@@ -1,4 +1,4 @@
-/** Text for people from the JSON of benchmarks: one table for each run of records with the same fields. */
+/** Formats the JSON of benchmarks for people: one table for each sequence of records with the same fields. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,10 @@ export function recordsIn(output: string): readonly Json[] {
   return records;
 }
 
-/** `{ a: { b: 1 } }` as `a.b`; lists of numbers on one line, lists of records are tables of their own. */
+/**
+ * A nested field `{ a: { b: 1 } }` becomes column `a.b`. Lists of numbers stay on one line; lists of records become
+ * tables of their own.
+ */
 function cellsOf(record: Json, prefix = ""): [string, string][] {
   return Object.entries(record).flatMap(([name, value]): [string, string][] => {
     if (isMapping(value)) return cellsOf(value, `${prefix}${name}.`);
@@ -78,7 +81,7 @@ function tableText(rows: readonly (readonly [string, string])[][], widthMax: num
   const widths = columns.map((column) => Math.max(...column.map((text) => text.length)));
   const width = widths.reduce((sum, each) => sum + each + 2, -2);
   if (width > widthMax) return rows.map(sideText).join("\n\n");
-  // Numbers to the right, so that their digits stand below each other.
+  // Numbers are aligned to the right, so that their digits are in columns.
   const isRight = columns.map(([, ...texts]) => texts.every(isNumber));
   const lines = columns[0]?.map((_, line) =>
     columns.map((column, at) => padded(column[line] ?? "", widths[at] ?? 0, isRight[at] ?? false)),

@@ -23,7 +23,7 @@ if (files.length === 0) {
 }
 for (const file of files) {
   process.stderr.write(`--- ${file}\n`);
-  // Some benchmarks collect garbage after they built a fleet, before they measure.
+  // Some benchmarks run the garbage collector between building a fleet and measuring.
   const { status, stdout } = spawnSync(process.execPath, ["--expose-gc", file, ...args], {
     cwd: root,
     stdio: ["inherit", isJson ? "inherit" : "pipe", "inherit"],

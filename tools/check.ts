@@ -28,7 +28,7 @@ const parts: readonly Part[] = [
   { name: "dead code", tool: "knip", args: ["--no-progress", "--no-config-hints"] },
 ];
 
-/** The tools' start files say `#!/usr/bin/env node`, which must find the pinned Node and not the machine's. */
+/** The tools' start scripts begin with `#!/usr/bin/env node`; the pinned Node must come first in PATH. */
 function environment(): NodeJS.ProcessEnv {
   const bin = path.join(root, "node_modules", ".bin");
   return { ...process.env, PATH: `${bin}${path.delimiter}${process.env["PATH"] ?? ""}`, NO_COLOR: "1" };

@@ -15,7 +15,7 @@ interface Report {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
-    /** Why the file could not be loaded. */
+    /** Error message of a test file that could not be loaded. */
     readonly message: string;
     readonly assertionResults: readonly {
       readonly fullName: string;
@@ -49,8 +49,8 @@ const FAILURES_MAX = 20;
 const MESSAGE_MAX_CHARS = 1_500;
 
 /**
- * The failed tests of a part, one text each: file, name, and the begin of the message. A log is often kept only in
- * part, with its end, so the summary repeats them there.
+ * The failed tests of a part: file, name, and the start of the message. The summary repeats them at its end, because
+ * often only the end of a log is kept.
  */
 export function failuresOf(name: string, { testResults }: Pick<Report, "testResults">): readonly string[] {
   const failures = testResults.flatMap(({ name: file, status, message, assertionResults }) => {

@@ -1,6 +1,7 @@
 /**
- * `npm run prose:sample -- --seed 1 --count 100`: draws comments, and sentences of README, docs, help, verdicts and labels, to be read
- * by somebody who has not seen the code. The same seed and tree give the same sample. Figures: docs/promises.md.
+ * `npm run prose:sample -- --seed 1 --count 100`: draws random comments, and random sentences of README, docs, help,
+ * verdicts and labels. A reader who has not seen the code judges them. The same seed and tree give the same sample.
+ * Figures: docs/promises.md.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -30,7 +31,7 @@ function generator(start: number): () => number {
   };
 }
 
-/** The first `count` of a seeded Fisher-Yates shuffle. */
+/** The first `count` items of a seeded Fisher-Yates shuffle. */
 function draw<T>(items: readonly T[], random: () => number): readonly T[] {
   const pool = [...items];
   const drawn: T[] = [];
@@ -50,7 +51,7 @@ function passagesOf(file: string): readonly Passage[] {
   return file.endsWith(".md") ? passagesOfDocument(file, text) : passagesOfSource(file, text);
 }
 
-/** Whether the text has at least three words outside of code: names and figures alone are not prose. */
+/** Whether the text has at least three words outside of code; names and figures alone do not count as prose. */
 const isProse = (text: string): boolean => (text.replaceAll(/`[^`]*`/g, "").match(/[A-Za-z]{2,}/g) ?? []).length >= 3;
 const isShown = ({ file, kind }: Passage): boolean =>
   kind === "document" ||

@@ -1,6 +1,6 @@
 /**
- * `npm test`, `npm run test:crash`, …: runs the projects of one suite in Vitest and leaves a report for CI beside it.
- * Further arguments go to Vitest: `npm test -- packages/engine -t backfill`.
+ * `npm test`, `npm run test:crash`, …: runs the Vitest projects of one suite and writes a report for CI. Further
+ * arguments go to Vitest: `npm test -- packages/engine -t backfill`.
  */
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,7 +20,7 @@ const suite = isSuiteNamed ? (process.argv[2] ?? "") : "test";
 const extra = process.argv.slice(isSuiteNamed ? 3 : 2);
 
 process.chdir(root);
-// Threads and processes of the tests load the sources without translating them each time.
+// Compile cache: test threads and processes load the sources without translating them each time.
 process.env["NODE_COMPILE_CACHE"] ??= path.join(root, ".build", "compile-cache");
 process.argv.splice(
   2,
@@ -32,5 +32,5 @@ process.argv.splice(
   `--outputFile.json=${path.join(root, ".build", "reports", `${suite}.json`)}`,
   ...extra,
 );
-// In this process and not in a child: signals and the exit code need no forwarding then.
+// Vitest runs in this process, so signals and the exit code need no forwarding.
 await import(pathToFileURL(path.join(root, "node_modules", "vitest", "vitest.mjs")).href);

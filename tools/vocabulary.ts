@@ -17,7 +17,7 @@ interface Finding {
 }
 
 const root = path.resolve(import.meta.dirname, "..");
-/** Reads the names of older journals. */
+/** Files that read older journals and therefore contain retired words. */
 const exempt: ReadonlySet<string> = new Set(["packages/engine/src/state/upcast.ts"]);
 
 const sourceFiles = (): readonly string[] =>
@@ -26,14 +26,14 @@ const sourceFiles = (): readonly string[] =>
     .filter((file) => !exempt.has(file) && !/\.test\.tsx?$/.test(file))
     .toSorted();
 
-/** Comments go, and strings that are more than one name; line breaks stay, so that lines keep their numbers. */
+/** Removes comments, and strings of more than one name. Line breaks stay, so that line numbers do not change. */
 function namesOnly(text: string): string {
   return text.replace(
     /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g,
     (found) => {
       if (/^(["'`])[A-Za-z]+\1$/.test(found)) return found;
       if (!found.startsWith("`")) return found.replace(/[^\n]/g, " ");
-      // The expressions of a template remain.
+      // Expressions inside template literals stay.
       return found.replace(/\$\{([^{}]*)\}|[^\n]/g, (_, expression: string | undefined) => ` ${expression ?? ""} `);
     },
   );
@@ -46,7 +46,7 @@ const wordsOf = (name: string): readonly string[] =>
     .filter((word) => word !== "");
 
 function retiredIn(name: string, packageName: string): string | undefined {
-  // The built-in, not a nomination.
+  // JavaScript's `Promise`, not a retired word for a nomination.
   if (/^Promise(Like|Constructor|WithResolvers)?$/.test(name)) return undefined;
   const words = wordsOf(name);
   const joined = words.slice(1).map((word, at) => `${words[at] ?? ""}${word}`);
@@ -119,7 +119,7 @@ function retiredPhrasesIn(file: string): readonly Finding[] {
   );
 }
 
-/** Texts of tests are no messages to users. */
+/** Strings in tests are not messages to users. */
 const isTest = (file: string): boolean => /\.(?:test|bench)\.tsx?$|\/(?:test|testing|bench)\//.test(file);
 const isChecked = ({ kind, file }: Passage): boolean =>
   !prosePending.some((each) => `${kind} ${file}`.startsWith(each)) && !(kind === "message" && isTest(file));

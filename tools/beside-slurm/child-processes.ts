@@ -35,7 +35,7 @@ export function startDaemon({ name, command, env, logFile }: DaemonCommand, { pr
   return { name, child, logFile };
 }
 
-/** One after the other, in reverse start order. */
+/** Stops processes one after another, in reverse order of their start. */
 export async function endDaemons(daemons: readonly Daemon[]): Promise<void> {
   for (const { child } of daemons.toReversed()) {
     if (child.exitCode !== null || child.signalCode !== null) continue;

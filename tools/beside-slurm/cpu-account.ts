@@ -1,6 +1,6 @@
 /**
- * CPU time of a process tree, including processes that left their parent: a cgroup, if the machine allows one. It
- * separates two sides on a machine that also does other work.
+ * CPU time of a process tree, including processes that left their parent. It uses a cgroup if the machine allows one,
+ * so that other work on the machine is not counted.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import path from "node:path";

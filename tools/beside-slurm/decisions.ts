@@ -1,6 +1,6 @@
 /**
- * Measures Headroom's decisions alone: the engine with its events and hash chain, without journal, API and processes.
- * Every placed job ends at once. Not comparable with a measurement that launches processes.
+ * Measures only Headroom's decisions: the engine with its events and hash chain, without journal, API or processes.
+ * Every placed job ends at once. The result is not comparable with a measurement that launches processes.
  */
 import { attemptId, commandId, createEngine, nodeId, poolName, siteName, teamName } from "@headroom/engine";
 import type { Command, Engine, Input, NodeSpec, Pool, Ready, Site, WorkloadSpec } from "@headroom/engine";

@@ -1,5 +1,5 @@
 /**
- * The same array on Headroom: `headroom up` with this machine declared as several nodes, and its HTTP API. The array is
+ * Runs the array on Headroom: `headroom up` with this machine declared as several nodes, and its HTTP API. The array is
  * submitted held and then released, as on Slurm.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

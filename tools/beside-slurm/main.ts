@@ -1,10 +1,9 @@
 /**
- * `npm run bench:slurm`: the same held array of one-accelerator jobs on Slurm and on Headroom, on this machine, in one run and
- * in turns: from its release to its last end, with real launches on both sides. Slurm gets the better of two configurations,
- * found with a tenth of the jobs. Then, labelled as such, Headroom's decisions alone.
- *
- * Options: `--jobs N` (10,000), `--nodes N` (4), `--slots N` (8, on each node), `--runs N` (3, of each side), `--command LINE`
- * (`exec /bin/true`), `--only slurm|headroom|decisions`, `--json`.
+ * `npm run bench:slurm`: runs the same held array of one-accelerator jobs on Slurm and on Headroom, on this machine, in
+ * alternating runs. The time is from the release to the last end; both sides launch real processes. Slurm uses the
+ * better of two configurations, chosen with a tenth of the jobs. Headroom's decisions alone are measured separately,
+ * and labelled as such. Options: `--jobs N` (10,000), `--nodes N` (4), `--slots N` (8, on each node), `--runs N` (3, of
+ * each side), `--command LINE` (`exec /bin/true`), `--only slurm|headroom|decisions`, `--json`.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
@@ -93,7 +92,7 @@ async function measureLaunches(): Promise<Launches> {
   return { setup, calibration, measurements };
 }
 
-/** Both kinds of ends alternate; the first run of each is a warm-up. */
+/** Measures rounds in which all jobs end together, and rounds for each end; the first run of each kind is a warm-up. */
 function decisions(): readonly DecisionFigures[] {
   return (["together", "singly"] as const).map((ends) => {
     measureDecisions(request, ends);

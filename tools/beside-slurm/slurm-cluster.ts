@@ -1,6 +1,6 @@
 /**
- * A Slurm cluster on this machine, in its own directory: munge with its own key and socket, one controller, several
- * node daemons. Nothing on the machine is changed, and an installed Slurm's configuration is not read.
+ * A Slurm cluster in its own directory on this machine: munge with its own key and socket, one controller, several node
+ * daemons. It changes nothing else on the machine and does not read the configuration of an installed Slurm.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A held array of jobs on a separate Slurm cluster: released, then awaited to the last end. */
+/** Runs the array on a Slurm cluster of its own: releases it, then waits for its last end. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import path from "node:path";

@@ -4,6 +4,6 @@ import { repositoryFiles } from "../testing/repository-copy.ts";
 const excluded =
   /\/(?:history|fixtures|testdata|scenarios)\/.*\.(?!ts$)|^tools\/lint\/(?:phrases|retired-words)\.ts$|\/dist\//;
 
-/** Every source and document with prose that people read, relative to the root. */
+/** Every source and document with prose for people, relative to the root. */
 export const proseFiles = (): readonly string[] =>
   repositoryFiles().filter((file) => /\.(?:ts|tsx|mjs|md)$/.test(file) && !excluded.test(file));

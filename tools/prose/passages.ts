@@ -18,7 +18,7 @@ export interface Passage {
 
 type Range = Pick<Passage, "start" | "end" | "text">;
 
-/** Comments that tools read. */
+/** Comments that are directives for tools. */
 const directive = /^(?:\/|\s*(?:oxlint-|eslint-|@ts-|#__|@__|<reference|prettier-|sourceMappingURL|#!))/;
 const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
 const isAlone = (text: string, at: number): boolean => text.slice(lineStart(text, at), at).trim() === "";

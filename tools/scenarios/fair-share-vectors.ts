@@ -4,7 +4,10 @@ import type { FairShareVector, Outcome } from "./scenario-file.ts";
 const MILLI = 1000;
 const milli = (amount: number): number => Math.round(amount * MILLI);
 
-/** One resource divided among queues, in thousandths; what is expected is rounded to them, so that the source's floating point does not count. */
+/**
+ * Divides one resource among queues, in thousandths. Expected values are rounded to thousandths, because the source
+ * calculates in floating point.
+ */
 export function playVector({ id, name, total, queues, expectedGpuShare, expectedRemaining }: FairShareVector): Outcome {
   const shares = divideFairShare(
     milli(total),

@@ -1,7 +1,7 @@
 /**
- * `npm run scenarios -- FILE... [--dialect NAME] [--only ID] [--json] [--verbose]`: plays external scheduling scenarios on this engine, each dialect
- * as a preset, counts them by dialect and explains each failure. Ends with 1 if any case fails, with 2 if a file has none or
- * cannot be read, or no case is asked for.
+ * `npm run scenarios -- FILE... [--dialect NAME] [--only ID] [--json] [--verbose]`: plays scheduling scenarios of other
+ * systems with the preset of each dialect, counts results by dialect and explains each failure. Exit code 1: a case
+ * failed. Exit code 2: a file cannot be read or contains no case, or `--only` selects none.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,4 +1,7 @@
-/** The file format of external scheduling scenarios: what of it the runner reads. Fields that it does not name are of one dialect. */
+/**
+ * The file format of external scheduling scenarios, as far as the runner reads it. Other fields belong to a single
+ * dialect.
+ */
 export interface Scenario {
   readonly id: string;
   readonly dialect: string;
@@ -28,7 +31,7 @@ export interface ScenarioFile {
   readonly fairShareVectors?: readonly FairShareVector[];
 }
 
-/** How a case came out: the differences between what was expected and what happened, one sentence each; none: it passes. */
+/** Result of a case: the differences between expected and actual outcome, one sentence each; empty: the case passes. */
 export interface Outcome {
   readonly id: string;
   readonly dialect: string;

@@ -1,6 +1,6 @@
 /**
- * A world made of facts: a fleet, teams and work that already runs where a scenario says, folded into an engine as a journal
- * would be; then rounds of that engine, with executors that do at once what they are asked for.
+ * A world built from events: a fleet, teams, and work that already runs, replayed into an engine like a journal. Then
+ * rounds of that engine run, with executors that perform every effect at once.
  */
 import {
   CHAIN_START,
@@ -29,14 +29,14 @@ import type {
   WorkloadSpec,
 } from "@headroom/engine";
 
-/** A scenario's statement about a node; absent amounts are zero. */
+/** A node as the scenario states it; absent amounts are zero. */
 export type StagedNode = Partial<Omit<NodeSpec, "id" | "pool">> & {
   readonly name: string;
   readonly acceleratorType?: string;
   /** Memory of each accelerator in MiB; absent: not stated. */
   readonly acceleratorMemoryMib?: number;
 };
-/** A worker that runs, by the name of its node. */
+/** A running worker, with the name of its node. */
 export type StagedWorker = Omit<WorkerAllocation, "node"> & { readonly node: string };
 export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> & {
   readonly name: string;
@@ -44,7 +44,7 @@ export type StagedSpec = Partial<Omit<WorkloadSpec, "kind" | "team" | "name">> &
 };
 
 const MINUTE_MS = 60_000;
-/** Rounds lie far enough from the start for everything to have been submitted before. */
+/** Time of the first round, later than every submission. */
 const FIRST_ROUND_MS = 1_000_000 * MINUTE_MS;
 
 export class Stage {
@@ -54,7 +54,7 @@ export class Stage {
   #pools = new Set<string>();
   #workloads = 0;
   #observations: Observation[] = [];
-  /** Reports of executors after the first round, of work that was terminating before it. */
+  /** Ends of work that was terminating at the start; executors report them after the first round. */
   #terminating: Observation[] = [];
   readonly #levels: readonly string[];
 
@@ -113,7 +113,7 @@ export class Stage {
     this.#fact({ kind: "teamDefined", version: 4, atMs: 0, team: defined });
   }
 
-  /** Returns the id that the workload gets. Work is submitted in the order of these calls. */
+  /** Submits work and returns its workload id. Work is in the queue in the order of these calls. */
   submit(spec: StagedSpec): string {
     const id = `w${++this.#workloads}`;
     this.#fact({
@@ -127,7 +127,7 @@ export class Stage {
     return id;
   }
 
-  /** The workload runs with these workers. */
+  /** Records that the workload runs with these workers. */
   run(id: string, acceleratorType: string, workers: readonly StagedWorker[]): void {
     const attempt = attemptId(`${id}.1`);
     const placed: readonly WorkerAllocation[] = workers.map((worker) => ({ ...worker, node: nodeId(worker.node) }));
@@ -146,7 +146,8 @@ export class Stage {
   }
 
   /**
-   * All but the first `kept` of the workload's workers are terminating. They have ended after the first round; `stays`: they never do.
+   * Records that all but the first `kept` workers are terminating. They end after the first round; with `stays` they
+   * never end.
    */
   terminate(id: string, workers: readonly StagedWorker[], { kept, stays }: TerminatingWorkers): void {
     const attempt = attemptId(`${id}.1`);
@@ -179,7 +180,7 @@ export class Stage {
     return this.#engine;
   }
 
-  /** One batch with what executors saw of the last one, with these inputs, and the round behind it. */
+  /** One batch with the executors' observations of the last batch and these inputs, and the round after it. */
   round(inputs: readonly Input[] = []): readonly Event[] {
     this.#nowMs += MINUTE_MS;
     const observations = this.#observations;
@@ -199,7 +200,7 @@ export class Stage {
     return found;
   }
 
-  /** The attempt of the workload that runs or starts; `null`: none, or it was asked to stop. */
+  /** The attempt of the workload that runs or starts; `null`: there is none, or it is being stopped. */
   attempt(id: string): Attempt | null {
     const { activeAttempts } = this.workload(id);
     const attempts = activeAttempts.flatMap((active) => this.engine.state.attempts.get(active) ?? []);
@@ -212,7 +213,7 @@ interface TerminatingWorkers {
   readonly stays: boolean;
 }
 
-/** Executors that do at once what they are asked for. */
+/** Simulates executors that perform every effect at once. */
 function observe(effect: Effect, attempt: Attempt | undefined): readonly Observation[] {
   const { attemptId: id } = effect;
   switch (effect.kind) {
@@ -254,7 +255,7 @@ export function specOf({ team, ...spec }: StagedSpec): WorkloadSpec {
   };
 }
 
-/** The accelerators of a node from `first` on, as a set's text; none: empty. */
+/** The accelerators of a node from index `first` on, as text of an accelerator set; none: empty. */
 export function acceleratorsFrom(first: number, count: number): string {
   if (count === 0) return "";
   return count === 1 ? `${first}` : `${first}-${first + count - 1}`;

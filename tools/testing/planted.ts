@@ -1,6 +1,6 @@
 import path from "node:path";
 
-/** Violations to plant in a copy of the repository, each in a file of its own, and the rule that must refuse it. */
+/** Violations to plant in a copy of the repository, each in its own file, with the rule that must reject it. */
 export interface Planted {
   readonly file: string;
   readonly code: string;
@@ -190,7 +190,7 @@ export const planted: readonly Planted[] = [
   ...houseViolations,
 ];
 
-/** The other side of each rule: what must pass, or the rules would be in the way. */
+/** Code that must pass the check, to prove that the rules are not too strict. */
 export const permitted: readonly Planted[] = plant("", [
   ["engine", "export const a: number = Math.max(Math.floor(1.5), Math.sqrt(4), 2 ** 20);"],
   ["engine", "export const a: { Math: number } = { Math: 1 };"],

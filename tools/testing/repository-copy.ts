@@ -5,7 +5,7 @@ import path from "node:path";
 
 export const repositoryRoot: string = path.resolve(import.meta.dirname, "../..");
 
-/** Every regular file of the work tree that git has or would take, relative to the root, in a fixed order. */
+/** Every regular file of the work tree that git tracks or would add, relative to the root, in a fixed order. */
 export function repositoryFiles(): readonly string[] {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
   const listed = execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", maxBuffer: 64 << 20 });
@@ -14,7 +14,7 @@ export function repositoryFiles(): readonly string[] {
   return [...new Set(listed.split("\0"))].filter(isFile).toSorted();
 }
 
-/** A throw-away copy of the work tree, so that violations can be planted without anybody else ever seeing them. */
+/** Creates a temporary copy of the work tree, so that violations can be planted without affecting it. */
 export interface RepositoryCopy extends Disposable {
   readonly root: string;
   plant(file: string, content: string): void;
@@ -26,7 +26,7 @@ export function copyRepository(): RepositoryCopy {
     cpSync(path.join(repositoryRoot, file), path.join(root, file), { recursive: true });
   }
   linkModules(root);
-  // Parts of the check ask git which files there are.
+  // Parts of the check list files with git, so the copy is a git repository.
   execFileSync("git", ["init", "--quiet"], { cwd: root });
   return {
     root,
@@ -39,8 +39,8 @@ export function copyRepository(): RepositoryCopy {
 }
 
 /**
- * The work tree as a new user has it after `git clone` and the installation, in a directory that does not exist yet: files of
- * its own, and the modules as hard links where the file system allows it.
+ * Creates the work tree that a new user has after `git clone` and installation, in a directory that does not exist yet.
+ * Files are copied; modules are hard links if the file system allows it.
  */
 export function cloneInstalled(root: string): void {
   for (const file of repositoryFiles()) cpSync(path.join(repositoryRoot, file), path.join(root, file));
@@ -52,7 +52,7 @@ export function cloneInstalled(root: string): void {
   execFileSync("cp", ["--archive", modules, copied]);
 }
 
-/** Third-party modules are shared with the work tree; the workspace's own must lead into the copy. */
+/** Third-party modules are shared with the work tree; links of workspace packages must lead into the copy. */
 function linkModules(root: string): void {
   const modules = path.join(repositoryRoot, "node_modules");
   const copied = path.join(root, "node_modules");

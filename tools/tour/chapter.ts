@@ -1,10 +1,10 @@
-/** A chapter of the tour: one thing that Headroom shows, driven as a user drives it, with assertions. */
+/** A chapter of the tour: shows one capability of Headroom through the commands of a user, with assertions. */
 import type { Stage } from "./stage.ts";
 
 export interface Chapter {
-  /** For `--chapter`: lower case, words joined with hyphens. */
+  /** Name for `--chapter`: lower case, words joined with hyphens. */
   readonly name: string;
-  /** One sentence: what the chapter shows. */
+  /** Content of the chapter in one sentence. */
   readonly shows: string;
   /** Names of chapters that run before this one, also when `--chapter` names only this one. */
   readonly needs: readonly string[];

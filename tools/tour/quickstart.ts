@@ -1,4 +1,4 @@
-/** Where the quickstart keeps its checkpoints. */
+/** Directory of the quickstart's checkpoints. */
 import path from "node:path";
 import type { Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The stage of the tour: a temporary home, the product as real processes, and assertions that a person can follow.
- * Commands run in a directory outside the checkout and find the control plane as a user's commands do.
+ * Environment of the tour: a temporary home directory, the product as real processes, and assertions that are printed.
+ * Commands run in a directory outside the checkout and find the control plane like a user's commands.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ const root: string = path.resolve(import.meta.dirname, "..", "..");
 const program = path.join(root, "packages", "cli", "bin", "headroom.mjs");
 const COMMAND_LIMIT_MS = 300_000;
 const POLL_MS = 100;
-/** Lines of a command's output that are shown; assertions see all of it. */
+/** Number of lines that are printed of a command's output; assertions read all of it. */
 const SHOWN_LINES_MAX = 14;
 /** Accelerators that this machine declares: two for the quickstart, two for the other chapters. */
 const SLOTS = 4;
@@ -53,14 +53,14 @@ export class Stage {
     mkdirSync(path.join(this.folder, "user"));
   }
 
-  /** The user's environment: an empty home, nothing of this process but the search path. */
+  /** Environment of a new user: an empty home directory, and only PATH from this process. */
   #environment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     const { PATH, LANG } = process.env;
     const user = path.join(this.folder, "user");
     return { PATH, LANG, HOME: user, HEADROOM_USER: USER, NO_COLOR: "1", ...extra };
   }
 
-  /** `npm start` until the banner is complete. */
+  /** Runs `npm start` until its banner is complete. */
   async start(): Promise<void> {
     const args = ["start", "--", "--port", "0", "--slots", String(SLOTS)];
     this.#print(`  $ npm ${args.join(" ")}`);
@@ -74,7 +74,7 @@ export class Stage {
     this.#show(this.#starter.output());
   }
 
-  /** SIGKILL to the control plane's own process, while everything else goes on. */
+  /** Sends SIGKILL to the control plane's process only; workers and supervisors continue. */
   async kill(): Promise<void> {
     const { pid } = this.#address();
     this.#print(`  $ kill -9 ${pid}`);
@@ -87,7 +87,7 @@ export class Stage {
     return JSON.parse(readFileSync(path.join(this.home, "server.json"), "utf8")) as Address;
   }
 
-  /** Runs the program as a process of its own and shows command and output. */
+  /** Runs the command line as a separate process, and prints the command and its output. */
   async headroom(...args: readonly string[]): Promise<Outcome> {
     this.#print(`  $ headroom ${args.map(quoted).join(" ")}`);
     const outcome = await this.#run(args);
@@ -96,7 +96,7 @@ export class Stage {
     return outcome;
   }
 
-  /** The JSON that a command prints, without showing it. */
+  /** Returns the JSON that a command prints, without printing it. */
   async json<Answer>(...args: readonly string[]): Promise<Answer> {
     const end = args.includes("--") ? args.indexOf("--") : args.length;
     const { code, stdout, stderr } = await this.#run(args.toSpliced(end, 0, "--json"));
@@ -123,7 +123,7 @@ export class Stage {
     return { code, ...said };
   }
 
-  /** A request to the HTTP API with the token of the state directory. Throws when nothing answers. */
+  /** Sends a request to the HTTP API with the token of the state directory. Throws if there is no answer. */
   async request(
     method: string,
     place: string,
@@ -143,7 +143,7 @@ export class Stage {
     });
   }
 
-  /** Writes a file into the working directory of commands and shows it. */
+  /** Writes a file into the working directory of commands, and prints it. */
   write(name: string, text: string): void {
     writeFileSync(path.join(this.folder, name), text);
     this.#print(`  $ cat ${name}`);
@@ -163,7 +163,7 @@ export class Stage {
     this.#check(claim, () => assert.match(text, pattern));
   }
 
-  /** Asserts a condition; `detail` is what was found. */
+  /** Asserts a condition; `detail`: the actual value, for the report. */
   holds(claim: string, isTrue: boolean, detail: unknown = ""): void {
     this.#check(claim, () => assert.ok(isTrue, `${claim}, but found ${JSON.stringify(detail)}`));
   }
@@ -180,7 +180,7 @@ export class Stage {
     this.#print(`  ✓ ${claim}`);
   }
 
-  /** Asks until the answer is no longer null; throws after `limitMs`. */
+  /** Polls until the result is not null; throws after `limitMs`. */
   async until<Answer>(what: string, probe: () => Promise<Answer | null>, limitMs = 60_000): Promise<Answer> {
     const deadline = performance.now() + limitMs;
     for (;;) {

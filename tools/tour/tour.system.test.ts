@@ -1,4 +1,4 @@
-/** The tour as `npm run tour -- --json` runs it: every chapter passes. */
+/** Runs `npm run tour -- --json`: every chapter must pass. */
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { expect, it } from "vitest";

@@ -11,19 +11,19 @@ import type { Abstention, Case } from "./inference-rows.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-/** The table of architectures: beside the measurements, else among the shared data. */
+/** The table of model architectures, in the directory of the measurements or of the shared data. */
 function modelsFile(measurements: string): string | undefined {
   const shared = process.env["HEADROOM_SHARED"] ?? path.join(root, "../shared");
   const places = [path.dirname(measurements), path.join(shared, "data/inference")];
   return places.map((place) => path.join(place, "models.csv")).find((file) => existsSync(file));
 }
 
-/** A row that is listed and not scored. */
+/** A row that is read but not scored. */
 export interface Unscored {
   readonly id: string;
   readonly source: string;
   readonly reason: string;
-  /** Where the model can be asked about it. */
+  /** The prediction, if the model can make one for the row. */
   readonly asked?: Case;
 }
 
@@ -33,7 +33,7 @@ export interface ReadRows {
   readonly unscored: readonly Unscored[];
 }
 
-/** The rows of a file. Throws an `InputError` where the file cannot be read. */
+/** Reads the rows of a file. Throws an `InputError` if the file cannot be read. */
 export function readCases(file: string, isAll: boolean): ReadRows {
   const rows = measurementRows(file, servingColumns);
   const table = modelsFile(file);
@@ -46,7 +46,7 @@ export function readCases(file: string, isAll: boolean): ReadRows {
   for (const { fields } of rows) {
     const outcome = readRow(fields, models);
     const { id, source } = outcome;
-    // A file without the column wants all of its rows scored.
+    // Without the column `score`, all rows are scored.
     const score = fields["score"] ?? "1";
     const notScored = `score is ${JSON.stringify(score)} in the file`;
     const isScored = isAll || score === "1";

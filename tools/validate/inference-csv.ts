@@ -1,12 +1,12 @@
 export type CsvFields = Readonly<Record<string, string>>;
 
 export interface CsvRow {
-  /** The line of the file in which the row begins, from 1. */
+  /** Number of the first line of the row in the file, from 1. */
   readonly line: number;
   readonly fields: CsvFields;
 }
 
-/** Comma-separated values with a header line and double quotes, as RFC 4180 has them. */
+/** Parses comma-separated values with a header line and double quotes (RFC 4180). */
 export function readCsv(text: string): { readonly header: readonly string[]; readonly rows: readonly CsvRow[] } {
   const [head, ...rest] = splitRows(text);
   const header = head?.cells ?? [];
@@ -17,7 +17,7 @@ export function readCsv(text: string): { readonly header: readonly string[]; rea
   return { header, rows };
 }
 
-/** The rows of `readCsv` without their lines. */
+/** The rows of `readCsv` without line numbers. */
 export function parseCsv(text: string): readonly CsvFields[] {
   return readCsv(text).rows.map(({ fields }) => fields);
 }

@@ -14,19 +14,27 @@ import type { Observation } from "./inference-score.ts";
 const names = Object.keys(inferenceConstants).toSorted() as InferenceConstantName[];
 const stepNames = names.filter((name) => !spreadConstants.includes(name) && !firstTokenConstants.includes(name));
 
-/** Errors beyond a factor of 4.5 count as that much: such rows are about something that the model does not know. */
+/**
+ * Limit of an error, as a logarithm (a factor of 4.5): larger errors are caused by effects that the model does not
+ * contain.
+ */
 const errorCap = 1.5;
 
-/** Below this an error counts by its square, above it by its size: a smooth least-absolute fit. */
+/** Errors below this count by their square, larger ones linearly: a smooth form of least absolute deviations. */
 const errorKnee = 0.03;
 
-/** Pull towards the middle of a range: nothing where rows speak of a constant, everything where none does. */
+/**
+ * Weight of the pull towards the middle of each range. It decides only for constants that the rows do not determine.
+ */
 const pull = 0.01;
 
-/** Weight of the first token's error beside that of steps: enough to tell prompts from decoding, not to move decoding. */
+/**
+ * Weight of the error of the first token relative to that of steps: it separates prompts from decoding without changing
+ * the fit of decoding.
+ */
 const firstTokenWeight = 0.03;
 
-/** The middle of every range: what is known before any measurement. */
+/** The middle of every range: the values without any measurement. */
 function unmeasuredConstants(): InferenceConstants {
   const entries = names.map((name) => [
     name,
@@ -35,7 +43,7 @@ function unmeasuredConstants(): InferenceConstants {
   return Object.fromEntries(entries) as Record<InferenceConstantName, number>;
 }
 
-/** Which constants a search may move, and the weight of each kind of quantity by which it judges them. */
+/** The constants that a search may change, and the weight of each quantity in its objective. */
 interface Aim {
   readonly names: readonly InferenceConstantName[];
   readonly stepWeight: number;
@@ -44,13 +52,16 @@ interface Aim {
   readonly groups: ReadonlyMap<string, string>;
 }
 
-/** Number whose square grows as the size of the error does. */
+/** A number whose square is quadratic in small errors and linear in larger ones. */
 function softened(error: number): number {
   const capped = Math.max(-errorCap, Math.min(errorCap, error));
   return capped / Math.hypot(capped, errorKnee) ** 0.5;
 }
 
-/** Errors of observations, every group with the same weight: |log| of steps, relative ones of first tokens, as scored. */
+/**
+ * Residuals of observations; every group has the same weight. Steps: logarithm of the ratio. First tokens: relative
+ * error, as they are scored.
+ */
 function groupResiduals(observations: readonly Observation[], weight: number): number[] {
   const counts = new Map<string, number>();
   for (const { group } of observations) counts.set(group, (counts.get(group) ?? 0) + 1);
@@ -60,7 +71,7 @@ function groupResiduals(observations: readonly Observation[], weight: number): n
   });
 }
 
-/** Moves the named constants from where they are to where the rows are described best. */
+/** Minimises the residuals of the rows over the named constants, from their current values. */
 function search(aim: Aim, start: InferenceConstants): InferenceConstants {
   const place = (name: InferenceConstantName, value: number): number => {
     const [low, high] = inferenceConstants[name].range;
@@ -92,9 +103,10 @@ function search(aim: Aim, start: InferenceConstants): InferenceConstants {
 }
 
 /**
- * The constants that describe these rows best: the macro average over groups of |log(predicted / measured)|, from the
- * middle of the ranges. First all of them, then what only the first token knows. The same rows give the same result.
- * Rows that measured the first token alone are scored and not fitted to: they contain no decoding.
+ * Fits the constants to these rows: the smallest macro average over groups of |log(predicted / measured)|, from the
+ * middle of the ranges. All constants are fitted first, then those that only the first token depends on. Rows that
+ * measured only the first token are scored but not used for the fit, because they contain no decoding. The same rows
+ * give the same result.
  */
 export function fit(all: readonly Case[], groups: ReadonlyMap<string, string>): InferenceConstants {
   const cases = all.filter(({ measured }) => measured.tpotMs !== undefined || measured.tokensPerS !== undefined);
@@ -103,14 +115,14 @@ export function fit(all: readonly Case[], groups: ReadonlyMap<string, string>): 
   return search({ names: firstTokenConstants, stepWeight: 0, firstTokenWeight: 1, cases, groups }, found);
 }
 
-/** The kinds of replicas in these rows. */
+/** The kinds of replica that occur in these rows. */
 export function evidenceOf(cases: readonly Case[]): readonly ServingEvidence[] {
   return servingEvidenceOf(cases.map(({ replica, source }) => ({ kind: servingKindOf(replica), source })));
 }
 
 /**
- * Predictions for each part by the constants and the evidence that the other parts give; the spreads are the
- * shipped ones.
+ * Predicts each part with the constants and the evidence of all other parts. The interval constants are the shipped
+ * ones.
  */
 export function leaveOut(
   cases: readonly Case[],
@@ -129,7 +141,7 @@ export function leaveOut(
 
 const spreadNow = (name: InferenceConstantName): number => inferenceConstants[name].value;
 
-/** Spreads that hold four of five left-out observations. */
+/** Interval constants with which four of five left-out observations are inside their interval. */
 export function spreadsOf(leftOut: readonly Observation[]): { stepSpread: number; firstTokenSpread: number } {
   const spread = (isFirstToken: boolean): number => {
     const wanted = leftOut.filter(({ quantity }) => (quantity === "ttft") === isFirstToken);

@@ -21,12 +21,13 @@ function attentionOf(row: Row): Attention {
         ropeHeadDim: numberIn(row, "qk_rope_head_dim"),
         valueHeadDim: numberIn(row, "v_head_dim"),
       } as const;
-      // GLM-5's indexer, which models.csv describes in its notes: 32 heads of 128, the 2,048 best tokens.
+      // The sparse-attention indexer of GLM-5, from the notes in models.csv: 32 heads of width 128, the best 2,048
+      // tokens.
       const sparse = { tokens: 2048, indexHeadCount: 32, indexHeadDim: 128 };
       return row["attention"] === "dsa" ? { ...latent, sparse } : latent;
     }
     case "hybrid-linear": {
-      // Gated DeltaNet of Qwen3.5, which models.csv describes in its notes.
+      // The Gated DeltaNet layers of Qwen3.5, from the notes in models.csv.
       const linear = { keyHeadCount: 16, valueHeadCount: 64, headDim: 128 };
       return { kind: "linear-mix", headCount, kvHeadCount, headDim, fullEvery, isOutputGated: true, linear };
     }
@@ -43,7 +44,7 @@ function attentionOf(row: Row): Attention {
   }
 }
 
-/** An architecture from a row of the table of models that lies beside the measurements. */
+/** Reads an architecture from a row of models.csv. */
 export function architectureOf(row: Row): ModelArchitecture {
   const count = numberIn(row, "experts");
   const base = {

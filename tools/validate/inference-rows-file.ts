@@ -1,4 +1,7 @@
-/** `--rows FILE`: every row with its predictions, where the time goes, what was chosen for what it leaves open, and the reason where there is no answer. */
+/**
+ * `--rows FILE`: every row with its prediction, the parts of the predicted time, the values that were chosen for
+ * missing fields, and the reason if there is no prediction.
+ */
 import { writeFileSync } from "node:fs";
 import {
   decodeStep,
@@ -48,7 +51,7 @@ function quantityCells(measured: number | undefined, predicted: number | undefin
   return [measured, predicted, error, at?.low, at?.high];
 }
 
-/** The cells of a row that the model answers; `note`: why it is not scored. */
+/** Cells of a row with a prediction; `note`: the reason if it is not scored. */
 function caseCells(one: Case, note: string, constants: InferenceConstants): Cell[] {
   const { measured, replica, request } = one;
   const said = one.predict(constants);
@@ -84,7 +87,10 @@ function caseCells(one: Case, note: string, constants: InferenceConstants): Cell
   ];
 }
 
-/** Writes every row of a file as comma-separated values: the scored ones, those without an answer, those not scored. */
+/**
+ * Writes every row of a file as comma-separated values: scored rows, rows without a prediction, rows that are not
+ * scored.
+ */
 export function writeRows(file: string, rows: ReadRows, constants: InferenceConstants): void {
   const empty = header.slice(3, -1).map(() => "");
   const lines = [

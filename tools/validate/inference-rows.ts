@@ -30,21 +30,21 @@ export interface Outcome {
   readonly tokensPerS?: number;
   readonly ttftMs?: number;
   /**
-   * Predictions only: sequences that decode together, waiting for the prompts of others, parts of the time to the first
-   * token.
+   * Only in predictions: sequences that decode together, time waiting for prompts of other requests, parts of the time
+   * to the first token.
    */
   readonly batch?: number;
   readonly promptsMs?: number;
   readonly firstToken?: FirstToken;
 }
 
-/** A row that the model can be asked about. */
+/** A row for which the model can make a prediction. */
 export interface Case {
   readonly id: string;
   readonly source: string;
   readonly accelerator: string;
   readonly isMixture: boolean;
-  /** The replica that answers: of a disaggregated group, the one that decodes. */
+  /** The predicted replica; for disaggregated serving, the one that decodes. */
   readonly replica: BuiltReplica;
   readonly request: RequestShape;
   /** Values chosen for missing fields of the row. */
@@ -59,7 +59,7 @@ export interface Abstention {
   readonly reason: string;
 }
 
-/** A row that measured nothing that the model predicts. */
+/** A row that contains none of the quantities that the model predicts. */
 export interface Unmeasured {
   readonly id: string;
   readonly source: string;
@@ -100,20 +100,20 @@ function disaggregated(row: Row, setting: Setting, concurrency: number): Predict
   return (k) => outcomeOf(disaggregatedLoop(group, setting.request, concurrency, k));
 }
 
-/** Requests in flight where a row states a rate alone. */
+/** Number of concurrent requests if a row states only a rate. */
 const usualRequests = 2048;
 
 /**
- * Requests of an offline run where a row does not say it: about four million output tokens, as the protocol of TensorRT-LLM's
- * performance overview queues them (30,000 requests of 128 tokens, 1,500 of 2,048 to 4,096).
+ * Number of requests of an offline run that does not state it: about four million output tokens, as in TensorRT-LLM's
+ * performance overview (30,000 requests of 128 tokens, 1,500 of 2,048 to 4,096).
  */
 function offlineRequests(outputTokens: number): number {
   return Math.round(Math.min(30_000, Math.max(1000, 4e6 / outputTokens)));
 }
 
 /**
- * The replica of an offline run. Mixtures of experts run with attention data parallelism where that fits, as the published
- * options of TensorRT-LLM's throughput runs have it.
+ * The replica of an offline run. Mixture-of-experts models use attention data parallelism if that fits, like the
+ * published options of TensorRT-LLM's throughput runs.
  */
 function offline(setting: Setting, layout: ServingLayout): Prediction {
   const wide = setting.replica(layoutOf(1, layout.pipeline, layout.tensor, layout.tensor));
@@ -127,20 +127,23 @@ function offline(setting: Setting, layout: ServingLayout): Prediction {
   };
 }
 
-/** Why a layout cannot run or is not known. Lengths beyond a model's positions are let pass: they were measured. */
+/**
+ * The reason why a layout cannot run or is unknown to the model. Sequences longer than the model's positions are
+ * accepted, because they were measured.
+ */
 function reasonAgainst(replica: BuiltReplica, request: RequestShape): string | undefined {
   const found = obstacles(replica, request).find(({ kind }) => kind !== "length");
   return found?.message ?? ignorance(replica)[0]?.message;
 }
 
 /**
- * Requests that arrive at a rate and, where the row says how many an engine may run at once, no more than that. A rate
- * above what the replica takes fills it.
+ * Requests arrive at a rate, at most as many at once as the row allows an engine. A rate above the replica's capacity
+ * keeps it full.
  */
 function arriving(replica: BuiltReplica, setting: Setting, rate: number, most: number): Prediction {
   const { request, requests } = setting;
   if (requests !== undefined) {
-    // Each rank is an engine with a limit of its own.
+    // The limit applies to each attention data-parallel rank, which is an engine of its own.
     const run = { requestsPerS: rate, requests, most: most * replica.layout.attentionData };
     return (k) => outcomeOf(finiteRun(replica, request, run, k));
   }
@@ -209,7 +212,7 @@ const measureColumns = ["tpot_ms", "output_tok_s_total", "output_tok_s_per_gpu",
 /** Columns of a file of serving measurements. */
 export const servingColumns = { all: ["model", "gpu", "kind", "isl", "osl"], any: measureColumns };
 
-/** The reason where `measuredOf` finds nothing. */
+/** The reason why `measuredOf` finds no measurement. */
 function unmeasuredReason(row: Row): string {
   const isTail = measureColumns.some((column) => numberIn(row, column) !== undefined);
   return isTail
@@ -223,7 +226,7 @@ const numberColumns: NumberColumns = {
   measures: ["request_rate_rps", ...measureColumns],
 };
 
-/** Missing fields of a row, as they were filled in. */
+/** Values chosen for missing fields of a row. */
 function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: BuiltReplica): readonly string[] {
   const isOffline = row["kind"]?.startsWith("offline") === true;
   return [
@@ -237,7 +240,9 @@ function chosenFor(row: Row, { request, model }: Setting, { formats, layout }: B
   ];
 }
 
-/** A row as something to predict, the reason why the model does not answer, or the reason why there is nothing to ask. */
+/**
+ * Converts a row to a case to predict, or to the reason why the model has no prediction or the row has no measurement.
+ */
 export function readRow(row: Row, models: KnownModels): Case | Abstention | Unmeasured {
   const id = row["id"] ?? "";
   const source = row["source"] ?? "no source";

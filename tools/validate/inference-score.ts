@@ -2,13 +2,13 @@ import { intervalWidth, measuredServing, servingEvidenceFor, servingKindOf } fro
 import type { InferenceConstants, ServingEvidence } from "../../packages/perf/src/index.ts";
 import type { Abstention, Case } from "./inference-rows.ts";
 
-/** Time per token and throughput are scored together, the time to the first token beside them. */
+/** Time per token and throughput are scored together; the time to the first token is scored separately. */
 export type Quantity = "tpot" | "throughput" | "ttft";
 
 const stepQuantities: readonly Quantity[] = ["tpot", "throughput"];
 export const allQuantities: readonly Quantity[] = ["tpot", "throughput", "ttft"];
 
-/** One measured number and what the model says about it. */
+/** One measured number and its prediction. */
 export interface Observation {
   readonly id: string;
   readonly group: string;
@@ -17,9 +17,12 @@ export interface Observation {
   readonly quantity: Quantity;
   readonly measured: number;
   readonly predicted: number;
-  /** Natural logarithm of predicted time over measured time: above 0 the model is too slow. */
+  /** Natural logarithm of predicted over measured time; positive: the prediction is too slow. */
   readonly logTimeRatio: number;
-  /** Width of the interval at a spread of 1: points of doubt and of distance. */
+  /**
+   * Width of the prediction interval at a spread of 1, from the model's uncertainty and the distance to measured
+   * configurations.
+   */
   readonly doubt: number;
   readonly isInside: boolean;
   readonly intervalRatio: number;
@@ -49,7 +52,7 @@ export function groupNames(cases: readonly Case[]): ReadonlyMap<string, string> 
   return new Map([...counts].map(([source, count]) => [source, count < pooledBelow ? "pooled small sources" : source]));
 }
 
-/** Parts to evaluate; default: steps only, with the shipped evidence. */
+/** Quantities to evaluate; default: steps only, with the shipped evidence. */
 export interface Observed {
   readonly wanted?: readonly Quantity[];
   readonly evidence?: readonly ServingEvidence[];
@@ -84,7 +87,7 @@ export function observe(
   });
 }
 
-/** The value below which that share of the numbers lies; NaN of none. */
+/** The smallest value that at least this share of the numbers does not exceed; NaN for an empty list. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -116,7 +119,7 @@ function scoreOf(observations: readonly Observation[]): Score {
 
 export interface Report {
   readonly groups: readonly GroupScore[];
-  /** Mean over the groups, each counting once. */
+  /** Mean over groups; every group has the same weight. */
   readonly macroMape: number;
   readonly all: Score;
 }
@@ -147,13 +150,13 @@ export function tableOf(title: string, report: Report): string {
   );
 }
 
-/** Why the model did not answer, with counts. */
+/** Reasons why rows have no prediction, with counts. */
 export function abstentionTable(abstentions: readonly Abstention[], asked: number): string {
   const share = percent(asked === 0 ? 0 : abstentions.length / asked).trim();
   return [`abstained from ${abstentions.length} of ${asked} rows (${share})`, ...reasonLines(abstentions)].join("\n");
 }
 
-/** Why rows were not scored, with counts. */
+/** Reasons why rows are not scored, with counts. */
 export function unscoredTable(unscored: readonly { readonly reason: string }[]): string {
   const heads = unscored.map(({ reason }) => ({ reason: reason.replace(/; .*/, "") }));
   return [`not scored: ${unscored.length} rows`, ...reasonLines(heads)].join("\n");

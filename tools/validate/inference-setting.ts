@@ -18,18 +18,18 @@ import type {
 
 export type Row = Readonly<Record<string, string>>;
 
-/** Architectures by the name that a row gives. */
+/** Architectures by the model name in a row. */
 export interface KnownModels {
   readonly get: (name: string) => ModelArchitecture | undefined;
 }
 
-/** A row's statements about machine, model and request. */
+/** Machine, model and request that a row states. */
 export interface Setting {
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
   readonly replica: (layout: ServingLayout) => BuiltReplica;
   readonly request: RequestShape;
-  /** Requests of the whole run, where the row's notes state them ("300 ShareGPT requests"). */
+  /** Number of requests of the whole run, if the row's notes state it ("300 ShareGPT requests"). */
   readonly requests: number | undefined;
 }
 
@@ -40,8 +40,8 @@ export function numberIn(row: Row, column: string): number | undefined {
 }
 
 /**
- * "H100-SXM (power cap)" is an H100 with limited clocks; without a figure the cap is half of its power, as in Splitwise
- * (arXiv 2311.18677 §5).
+ * "H100-SXM (power cap)" is an H100 with reduced clocks. If the row states no limit, it is half of the H100's power, as
+ * in Splitwise (arXiv 2311.18677 §5).
  */
 function acceleratorOf(row: Row): Accelerator | undefined {
   const [, name = "", isCapped] = /^(.*?)( \(power cap\)| \(.*\))?$/.exec(row["gpu"] ?? "") ?? [];
@@ -55,7 +55,7 @@ function requestsOf(row: Row): number | undefined {
   return stated === undefined ? undefined : Number(stated);
 }
 
-/** Other words for formats: what NVIDIA's tools call FP4, and the names of weight-only four-bit methods. */
+/** Other names of formats: NVIDIA's tools write FP4; weight-only 4-bit methods have names of their own. */
 const formatWords: Readonly<Record<string, NumberFormat>> = {
   fp4: "nvfp4",
   awq: "int4",
@@ -100,7 +100,7 @@ export function layoutOf(tensor: number, pipeline: number, attentionData: number
   return { tensor, pipeline, attentionData, expert };
 }
 
-/** The layout of a row; accelerators that it does not give to a dimension share every matrix. */
+/** The layout of a row. Accelerators that no stated dimension uses become tensor-parallel ranks. */
 export function rowLayout(row: Row): ServingLayout {
   const [tensor, pipeline = 1, attentionData = 1, expert = 1] = ["tp", "pp", "dp", "ep"].map((column) =>
     numberIn(row, column),
@@ -109,7 +109,7 @@ export function rowLayout(row: Row): ServingLayout {
   return layoutOf(tensor ?? Math.max(1, Math.round(rest)), pipeline, attentionData, expert);
 }
 
-/** The subject of a row, or its missing field. */
+/** The machine, model and request of a row, or the name of a missing field. */
 export function settingOf(row: Row, models: KnownModels): Setting | string {
   const accelerator = acceleratorOf(row);
   if (accelerator === undefined) return `accelerator "${row["gpu"]}" is not in the catalogue`;

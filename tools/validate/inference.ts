@@ -1,9 +1,10 @@
 /**
- * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]`: what the inference model says
- * about published measurements. `--leave-out` fits the constants again without each accelerator and without each source
- * and scores what was left out, which counts as no evidence; `--refit` prints the constants and the evidence of the file;
- * `--rows` writes every row with its prediction, breakdown and reason as CSV. Only rows with `score` 1 count (all where
- * the file has no such column) unless `--all`. Ends with 2 where nothing can be scored.
+ * `npm run validate:inference -- FILE.csv [--json] [--leave-out] [--refit] [--rows FILE] [--all]`: compares the
+ * inference model with published measurements. `--leave-out` refits the constants without each accelerator and without
+ * each source, and scores the rows that were left out; they are not used as evidence either. `--refit` prints constants
+ * and evidence fitted to the file. `--rows` writes every row with its prediction, breakdown and reason as CSV. Only
+ * rows with `score` 1 count (all rows if the file has no such column), unless `--all` is given. Exit code 2: no row can
+ * be scored.
  */
 import { fittedInference } from "../../packages/perf/src/index.ts";
 import { readCases } from "./inference-cases.ts";
@@ -29,7 +30,7 @@ interface Titled {
   readonly report: Report;
 }
 
-/** Steps and first tokens apart; a file may lack either. */
+/** Steps and first tokens are reported separately; a file may lack one of them. */
 function reportsOf(title: string, observations: readonly Observation[], key: (one: Observation) => string): Titled[] {
   const parts = [
     { title, wanted: observations.filter(({ quantity }) => quantity !== "ttft") },

@@ -1,8 +1,11 @@
-/** Errors of the user's input: files and options that a tool cannot use. They end it with code 2 and one line. */
+/**
+ * Errors of the user's input: files and options that a tool cannot use. They end the tool with exit code 2 and a
+ * message of one line.
+ */
 import { closeSync, openSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-/** The message is a sentence that says what to change. */
+/** The message is one sentence that states what to change. */
 export class InputError extends Error {}
 
 /** Runs a tool. An `InputError` is printed without a stack trace. */
@@ -24,13 +27,13 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** An `InputError` with the reason of a failed call of the file system. */
+/** An `InputError` with the cause of a failed file operation. */
 export function fileError(error: unknown, file: string, advice: string): InputError {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return new InputError(`${file}: ${reasons[code] ?? (code || String(error))}; ${advice}`);
 }
 
-/** Checks a path before long work whose results are written to it. Creates an empty file. */
+/** Checks, before long work, that its output file can be written. Creates an empty file. */
 export function checkWritable(file: string): void {
   try {
     closeSync(openSync(file, "a"));
@@ -39,7 +42,7 @@ export function checkWritable(file: string): void {
   }
 }
 
-/** The parsed arguments of the process. Throws an `InputError` with the usage where an option is not known. */
+/** Parses the arguments of the process. Throws an `InputError` with the usage on an unknown option. */
 export function argumentsOf<Config extends ParseArgsConfig>(
   config: Config,
   usage: string,

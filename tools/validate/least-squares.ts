@@ -1,10 +1,10 @@
 /**
- * Least squares by Levenberg and Marquardt (Marquardt, J. SIAM 11(2), 1963) with numeric derivatives, over parameters that
- * stay between 0 and 1. Deterministic.
+ * Least squares by the Levenberg-Marquardt method (Marquardt, J. SIAM 11(2), 1963) with numeric derivatives, over
+ * parameters bounded to 0 to 1. Deterministic.
  */
 const roundsMax = 40;
 
-/** A round that gains less than this share of the sum of squares is the last. */
+/** The search ends after a round that reduces the sum of squares by less than this share. */
 const gainLeast = 1e-4;
 
 const derivativeStep = 1e-3;
@@ -17,7 +17,7 @@ const inside = (value: number): number => Math.max(0, Math.min(1, value));
 
 type Residuals = (places: readonly number[]) => readonly number[];
 
-/** Derivatives of the residuals, a column for each parameter. */
+/** Numeric derivatives of the residuals, one column for each parameter. */
 function jacobian(residuals: Residuals, at: readonly number[], here: readonly number[]): Float64Array[] {
   return at.map((value, index) => {
     const step = value > 0.5 ? -derivativeStep : derivativeStep;
@@ -32,7 +32,7 @@ function dot(left: ArrayLike<number>, right: ArrayLike<number>): number {
   return sum;
 }
 
-/** Solves a symmetric positive definite system by Cholesky's decomposition; `matrix` is overwritten. */
+/** Solves a symmetric positive definite system by Cholesky decomposition; `matrix` is overwritten. */
 function solve(matrix: Float64Array[], right: Float64Array): Float64Array {
   const size = right.length;
   const at = (row: number, column: number): number => matrix[row]?.[column] ?? 0;
@@ -60,7 +60,7 @@ function solve(matrix: Float64Array[], right: Float64Array): Float64Array {
   return solution;
 }
 
-/** Parameters from 0 to 1 that make the sum of the squared residuals small, found from `start`. */
+/** Minimises the sum of squared residuals over parameters from 0 to 1, from `start`; finds a local minimum. */
 export function leastSquares(residuals: Residuals, start: readonly number[]): readonly number[] {
   let places = start.map(inside);
   let here = residuals(places);
@@ -69,7 +69,7 @@ export function leastSquares(residuals: Residuals, start: readonly number[]): re
   for (let round = 0; round < roundsMax; round += 1) {
     const columns = jacobian(residuals, places, here);
     const gradient = columns.map((column) => -dot(column, here));
-    // A parameter at its bound that would leave it is held there for this round.
+    // A parameter at a bound that the step would exceed stays there in this round.
     const isFree = places.map((value, index) => {
       const push = gradient[index] ?? 0;
       return !((value <= 0 && push < 0) || (value >= 1 && push > 0));

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { readCsv, type CsvRow } from "./inference-csv.ts";
 import { fileError, InputError } from "./input-error.ts";
 
-/** Columns that a file of measurements must have. */
+/** Columns that a measurement file must have. */
 export interface NeededColumns {
   readonly all: readonly string[];
-  /** The measurements: at least one of them. */
+  /** Columns of measured values: at least one of them is required. */
   readonly any: readonly string[];
 }
 
-/** The rows of a file. Throws an `InputError` where the file cannot be read or holds no measurements. */
+/** Reads the rows of a file. Throws an `InputError` if the file cannot be read or contains no measurements. */
 export function measurementRows(file: string, { all, any }: NeededColumns): readonly CsvRow[] {
   const { header, rows } = readCsv(textOf(file));
   const missing = all.filter((name) => !header.includes(name));

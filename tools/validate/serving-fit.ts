@@ -12,23 +12,23 @@ import type { BatchingLimits, BatchingObserver, StepCosts } from "../../packages
 import type { MeasuredRequest, MeasuredRun } from "./serving-runs.ts";
 import { minimise } from "./simplex.ts";
 
-/** How the engine was started: four whole numbers, chosen among the usual ones. */
+/** Start options of the engine: four whole numbers, searched among common values. */
 export interface EngineSetup {
   readonly tensor: number;
-  /** Engines behind one front end, each with a batch and a cache of its own. */
+  /** Number of engines behind one front end, each with its own batch and cache. */
   readonly engines: number;
   readonly sequencesMax: number;
   readonly stepTokensMax: number;
 }
 
-/** Corrections of the performance model's prediction: five numbers. */
+/** Corrections of the performance model: five numbers. */
 export interface Corrections {
   readonly memoryRate: number;
   readonly computeRate: number;
-  /** Added to every step. */
+  /** Milliseconds added to every step. */
   readonly stepMs: number;
   readonly cacheSize: number;
-  /** Added to the time to the first token: front end, transport. */
+  /** Milliseconds added to the time to the first token: front end, transport. */
   readonly frontEndMs: number;
 }
 
@@ -38,7 +38,7 @@ export interface FittedRun {
   readonly loss: number;
 }
 
-/** Times of a simulated run, ms, by request. */
+/** Times of the requests of a simulated run, ms, by request index. */
 export interface SimulatedTimes {
   readonly firstTokenMs: Float64Array;
   readonly endMs: Float64Array;
@@ -61,7 +61,7 @@ function correctionsOf([memory = 0, compute = 0, step = 0, cache = 0, front = 0]
   };
 }
 
-/** The engine as the performance model predicts it from datasheets, corrected. */
+/** The engine as predicted from datasheets, with the corrections applied. */
 function engineModel(run: MeasuredRun, setup: EngineSetup, by: Corrections): EngineModel {
   const { accelerator } = run;
   const rates = Object.entries(accelerator.denseTflops).map(([name, peak]) => {
@@ -94,8 +94,8 @@ function meanTokens(requests: readonly MeasuredRequest[]): number {
 }
 
 /**
- * The run simulated from its arrivals and lengths. Several engines take requests as vLLM's front end gives them: to the one
- * with the least of four times its waiting and its running ones. Undefined where a request fits into no cache.
+ * Simulates the run from its arrivals and lengths. Like vLLM's front end, it sends each request to the engine with the
+ * smallest sum of four times its waiting and once its running requests. Undefined if a request fits into no cache.
  */
 export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections): SimulatedTimes | undefined {
   const { costs, limits } = engineModel(run, setup, by);
@@ -126,10 +126,13 @@ export function simulate(run: MeasuredRun, setup: EngineSetup, by: Corrections):
   return { firstTokenMs, endMs };
 }
 
-/** Below this, ms, differences of times to the first token count for little. */
+/** Differences of times to the first token below this number of ms have little weight. */
 const ttftGrainMs = 50;
 
-/** Mean distance of the first `count` requests, as logarithms: of the time to the first token once, of the time per token twice. */
+/**
+ * Mean error of the first `count` requests, in logarithms. The time per token has twice the weight of the time to the
+ * first token.
+ */
 function distance(run: MeasuredRun, times: SimulatedTimes, count: number): number {
   let sum = 0;
   for (const [id, one] of run.requests.slice(0, count).entries()) {
@@ -142,13 +145,16 @@ function distance(run: MeasuredRun, times: SimulatedTimes, count: number): numbe
   return sum / count;
 }
 
-/** A correction of 30% (3 ms of a step, of the front end) costs as much as a distance of 1% in every request. */
+/**
+ * Penalty of corrections: a correction of 30% (3 ms for a step or the front end) costs as much as an error of 1% in
+ * every request.
+ */
 const spread = 0.3;
 const spreadOfStandIns = 1.5;
 const priorWeight = 0.01;
 const unusable = 1e9;
 
-/** Values that engines start with unless told otherwise; any other costs as much as a correction of 30%. */
+/** Default start options of engines; any other value costs as much as a correction of 30%. */
 const usualSequences = [128, 256, 1024];
 const usualStepTokens = [2048, 8192];
 
@@ -164,7 +170,7 @@ function lossOf(run: MeasuredRun, setup: EngineSetup, count: number): (at: reado
   };
 }
 
-/** Sequences that ran at once at most, by what the first `count` requests show of themselves. */
+/** The largest number of concurrent sequences among the first `count` requests. */
 function concurrencySeen(run: MeasuredRun, count: number): number {
   const seen = run.requests.slice(0, count);
   const at = seen.map(({ startMs }) => seen.filter((one) => one.startMs <= startMs && one.endMs > startMs).length);
@@ -193,9 +199,9 @@ function screened(run: MeasuredRun, count: number, starts: readonly Omit<Candida
 }
 
 /**
- * Fits nine constants to the first `count` requests: four of the setup, five corrections. Only what these requests met is
- * compared; of the others the simulation knows arrival and lengths. Corrections are drawn towards the performance model's
- * prediction. First the setup at the usual tokens of a step, then those, then the corrections of the best three.
+ * Fits nine constants to the first `count` requests: four start options and five corrections. Only the times of these
+ * requests are compared; of all later ones the simulation uses arrivals and lengths. Order: the other start options at
+ * the default tokens per step, then the tokens per step, then the corrections for the best three.
  */
 export function fitRun(run: MeasuredRun, count: number): FittedRun {
   const seen = concurrencySeen(run, count);
@@ -230,7 +236,7 @@ export function fitRun(run: MeasuredRun, count: number): FittedRun {
   return { setup: chosen.setup, corrections: correctionsOf(chosen.at), loss: chosen.value };
 }
 
-/** The prediction from datasheets alone, with the fitted setup: what the corrections correct. */
+/** The prediction from datasheets with the fitted start options and no corrections. */
 export function uncorrected(run: MeasuredRun, setup: EngineSetup): SimulatedTimes | undefined {
   return simulate(run, setup, neutral);
 }

@@ -5,7 +5,7 @@ import { findAccelerator, findModel } from "../../packages/perf/src/index.ts";
 import { fileError, InputError } from "./input-error.ts";
 import type { Accelerator, ModelArchitecture } from "../../packages/perf/src/index.ts";
 
-/** One request of a measured run. Times are ms after the arrival of the first. */
+/** One request of a measured run. Times are in ms after the first arrival. */
 export interface MeasuredRequest {
   readonly promptTokens: number;
   readonly outputTokens: number;
@@ -15,17 +15,20 @@ export interface MeasuredRequest {
   readonly endMs: number;
 }
 
-/** A measured run of an engine, by arrival. */
+/** The requests of a measured run, by arrival. */
 export interface MeasuredRun {
   readonly name: string;
   readonly accelerator: Accelerator;
   readonly model: ModelArchitecture;
-  /** Both are in the catalogue; otherwise they are stand-ins, and a fit starts from knowing little. */
+  /**
+   * Whether model and accelerator are in the catalogue. If not, stand-ins are used, and the fit starts with wide
+   * uncertainty.
+   */
   readonly isKnown: boolean;
   readonly requests: readonly MeasuredRequest[];
 }
 
-/** Shortest run that can be halved with something to say about either half. */
+/** Smallest number of requests of a run: both halves must be large enough to compare. */
 const requestsMin = 20;
 
 const columns = [
@@ -55,7 +58,9 @@ function rowOf(line: string, where: string): Row {
   return Object.fromEntries(entries) as Row;
 }
 
-/** A model by its name or, without what publishers append (`-Instruct-2507`), by the beginning of its name. */
+/**
+ * Finds a model by name, or by the beginning of its name without suffixes that publishers append (`-Instruct-2507`).
+ */
 function modelByName(name: string): ModelArchitecture | undefined {
   for (let text = name; text !== ""; text = text.slice(0, Math.max(0, text.lastIndexOf("-")))) {
     const found = findModel(text);
@@ -71,8 +76,8 @@ function standIn<Entry>(entry: Entry | undefined, otherwise: Entry | undefined):
 }
 
 /**
- * `arrival_time` comes from another clock than the rest (wall clock and monotonic clock): the request that was queued soonest
- * after its arrival is taken to have been queued at it.
+ * `arrival_time` is a wall-clock time and the other times are monotonic. The clocks are aligned at the request with the
+ * shortest time from arrival to queue, which is taken as zero.
  */
 function requestsOf(rows: readonly Row[]): MeasuredRequest[] {
   const sorted = rows.toSorted((a, b) => a.arrival_time - b.arrival_time);
@@ -108,7 +113,7 @@ export function readRun(file: string): MeasuredRun {
   };
 }
 
-/** The runs of a folder, by name. Throws an `InputError` where there is none. */
+/** The runs of a folder, by name. Throws an `InputError` if it contains none. */
 export function readRuns(folder: string): MeasuredRun[] {
   const files = inputOf(folder, () => readdirSync(folder)).filter((file) => file.endsWith(".jsonl"));
   if (files.length === 0) throw new InputError(`${folder} holds no .jsonl file; name a folder of measured runs`);

@@ -1,7 +1,8 @@
 /**
- * `npm run validate:serving -- DIR [--json] [--share 0.5] [--rows FILE]`: measured runs of engines (ACCELERATOR_MODEL.jsonl), simulated from
- * their arrivals. Nine constants are fitted to the first half of each run's requests (`serving-fit.ts`), the rest is
- * scored; `--rows` writes every request with its measured and simulated times as CSV. Ends with 1 where the rest misses 10% of the mean time to the first token or 5% of the mean time per token.
+ * `npm run validate:serving -- DIR [--json] [--share 0.5] [--rows FILE]`: simulates measured runs of engines
+ * (ACCELERATOR_MODEL.jsonl) from their arrivals. Nine constants are fitted to the first half of each run's requests
+ * (`serving-fit.ts`); the rest is scored. `--rows` writes measured and simulated times of every request as CSV. Exit
+ * code 1: the error of the rest exceeds 10% of the mean time to the first token, or 5% of the mean time per token.
  */
 import { writeFileSync } from "node:fs";
 
@@ -14,7 +15,7 @@ import type { MeasuredRun } from "./serving-runs.ts";
 const ttftBound = 0.1;
 const tpotBound = 0.05;
 
-/** Means over some requests, measured and simulated, ms. */
+/** Measured and simulated means over several requests, ms. */
 interface Means {
   readonly requests: number;
   readonly ttftMs: number;
@@ -56,7 +57,7 @@ function meansOf(run: MeasuredRun, times: SimulatedTimes, from: number, to: numb
 
 interface ScoredRun {
   readonly report: Report;
-  /** Requests as cells of `rowColumns`. */
+  /** One request in the columns of `rowColumns`. */
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
@@ -83,7 +84,7 @@ const rowColumns = [
   "predicted_tpot_ms",
 ];
 
-/** Requests of a single output token have no time per further token. */
+/** A request with a single output token has no time per further token. */
 function rowsOf(run: MeasuredRun, times: SimulatedTimes, fittedCount: number): readonly (string | number)[][] {
   const rounded = (value: number): number => Number(value.toPrecision(6));
   const perToken = (ms: number, tokens: number): number | string => (tokens > 1 ? rounded(ms / (tokens - 1)) : "");

@@ -1,19 +1,19 @@
 /**
- * Numbers that a row states and that cannot be: a text, a negative size, half an accelerator. A row is refused for them,
- * because filling in a default would answer another question than the one that was measured.
+ * Numbers in a row that are invalid: text, a negative size, half an accelerator. Such a row is rejected, because a
+ * default would predict another configuration than the measured one.
  */
 type Fields = Readonly<Record<string, string>>;
 
 export interface NumberColumns {
-  /** Whole numbers from 1. */
+  /** Columns of whole numbers from 1. */
   readonly counts: readonly string[];
-  /** Whole numbers from 0, where 0 says that there is none. */
+  /** Columns of whole numbers from 0; 0 means none. */
   readonly amounts: readonly string[];
   /** Above 0. */
   readonly measures: readonly string[];
 }
 
-/** The problem of the first invalid number, or nothing. */
+/** The problem of the first invalid number; undefined: all are valid. */
 export function impossibleNumber(fields: Fields, columns: NumberColumns): string | undefined {
   const wrong = (names: readonly string[], isFine: (value: number) => boolean): string | undefined =>
     names.find((name) => {

@@ -1,7 +1,7 @@
 /**
- * Fits the constants of the training model: iteratively reweighted least squares on the logarithm of predicted over measured
- * step time (Gauss-Newton steps with Levenberg's damping), each source group with the same weight, and a weak pull towards
- * the values that held before any measurement. Deterministic: no randomness, same rows, same constants.
+ * Fits the constants of the training model by iteratively reweighted least squares on the logarithm of predicted over
+ * measured step time (Gauss-Newton steps with Levenberg's damping). Every source group has the same weight; a weak
+ * prior pulls each constant to its value before any measurement. Deterministic.
  */
 import {
   estimateMemory,
@@ -17,15 +17,15 @@ import type { TrainingRow } from "./training-rows.ts";
 
 const names = Object.keys(trainingConstants) as TrainingConstantName[];
 
-/** Standard deviation that a constant may be expected to have around its prior, as a share of its range. */
+/** Standard deviation of a constant around its prior, as a share of its range. */
 const priorSpread = 0.35;
-/** Weight of the pull to the priors against one source group. */
+/** Weight of the priors relative to one source group. */
 const pullWeight = 0.004;
-/** Residuals above this (10%) count by their size, not by their square. */
+/** Residuals above this value (10%) count linearly instead of quadratically. */
 const linearAbove = 0.06;
 const stepCount = 40;
 
-/** Position of a constant within its range, 0 to 1. */
+/** A constant's position in its range, 0 to 1. */
 type Positions = readonly number[];
 
 export function priorConstants(): TrainingConstants {
@@ -51,7 +51,7 @@ export function logError(row: TrainingRow, constants: TrainingConstants): number
   return Math.log(estimateStep(row.job, row.plan, row.system, constants).seconds / (row.stepSeconds ?? 1));
 }
 
-/** Weights by which every source group counts the same. */
+/** Row weights that give every source group the same weight. */
 function groupWeights(rows: readonly TrainingRow[]): readonly number[] {
   const counts = new Map<string, number>();
   for (const row of rows) counts.set(row.group, (counts.get(row.group) ?? 0) + 1);
@@ -135,7 +135,7 @@ function normalEquations(point: Point, residuals: (at: Positions) => readonly nu
   return { matrix, gradient, isFixed };
 }
 
-/** Gauss-Jordan elimination with partial pivoting on the constants that are not held at an end of their range. */
+/** Gauss-Jordan elimination with partial pivoting, for the constants that are not at an end of their range. */
 function solve({ matrix, gradient, isFixed }: NormalEquations, damping: number): readonly number[] {
   const free = names.map((_, index) => index).filter((index) => isFixed[index] !== true);
   const rows = free.map((i) => [
@@ -164,7 +164,10 @@ function eliminate(rows: number[][], column: number): void {
   }
 }
 
-/** Mean absolute error of the peaks, plus half the median: the one constant of memory that peaks alone determine. */
+/**
+ * Mean absolute error of peak memory plus half of the median error: it determines the only memory constant that depends
+ * on peaks alone.
+ */
 function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): number {
   const errors = rows
     .map(({ job, plan, memoryGib = 1 }) => estimateMemory(job, plan, constants).peakBytes / 2 ** 30 / memoryGib - 1)
@@ -174,7 +177,7 @@ function memoryLoss(rows: readonly TrainingRow[], constants: MemoryConstants): n
   return mean + (errors[Math.floor(errors.length / 2)] ?? 0) / 2;
 }
 
-/** The workspace of the memory model on a grid of 41 points over its range. */
+/** The memory model's workspace constant, searched on a grid of 41 points over its range. */
 export function fitMemory(rows: readonly TrainingRow[]): Pick<MemoryConstants, "runtimeGib"> | undefined {
   if (rows.length === 0) return undefined;
   const [low, high] = memoryConstants.runtimeGib.range;

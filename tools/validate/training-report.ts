@@ -23,7 +23,7 @@ export interface Section {
   readonly title: string;
   readonly groups: readonly GroupScore[];
   readonly overall: GroupScore;
-  /** Mean over source groups of their mean absolute error: every source counts the same. */
+  /** Mean over source groups of their mean absolute error; every source has the same weight. */
   readonly macro_mape_pct: number;
 }
 
@@ -37,7 +37,7 @@ export interface MemoryScore {
   readonly other_rows: number;
   readonly false_alarms: number;
   readonly false_alarm_pct: number;
-  /** Rows that ran with a policy of recomputation that the model does not know: not judged. */
+  /** Rows with a recomputation policy that the model does not contain; they are not judged. */
   readonly not_judged: number;
 }
 
@@ -122,7 +122,7 @@ export function memoryScoreOf(
 export interface ReasonCount {
   readonly reason: string;
   readonly rows: number;
-  /** FILE:LINE of each row. */
+  /** Position of each row as FILE:LINE. */
   readonly places: readonly string[];
 }
 
@@ -137,7 +137,7 @@ export function reasonCounts(unreadable: readonly Unreadable[]): readonly Reason
 
 const placesShown = 3;
 
-/** How many rows were not answered, how many of them were to be scored, why, and where the first of them are. */
+/** Number of rows without a prediction, how many of them should be scored, the reasons, and the first positions. */
 export function abstentionText(unreadable: readonly Unreadable[], asked: number): string {
   const share = asked === 0 ? 0 : (100 * unreadable.length) / asked;
   const scored = unreadable.filter((row) => row.isScored).length;

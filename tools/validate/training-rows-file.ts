@@ -1,4 +1,7 @@
-/** `--rows FILE`: every row with its prediction, its parts, the plan that was taken and the reason where there is no answer. */
+/**
+ * `--rows FILE`: every row with its prediction, the parts of the predicted time, the chosen plan, and the reason if
+ * there is no prediction.
+ */
 import { writeFileSync } from "node:fs";
 import {
   describePlan,

@@ -1,4 +1,7 @@
-/** Missing fields of a row are filled in by rules on the configuration, never by its source. */
+/**
+ * Reads rows of training measurements. Missing fields are filled by rules on the configuration, never by the source of
+ * the row.
+ */
 import {
   estimateMemory,
   findAccelerator,
@@ -35,9 +38,9 @@ export interface TrainingRow {
   readonly memoryJudgement: MemoryJudgement;
   readonly job: TrainingJob;
   readonly plan: ParallelPlan;
-  /** Choices that the row does not state and that the search made, as for a user who leaves them open. */
+  /** Settings that the row does not state and that the search chose, as for a user who omits them. */
   readonly chosen: readonly PlanChoiceName[];
-  /** Why the plan is what it is, where that is not what the row states. */
+  /** Reasons for differences between the plan and the row. */
   readonly note: string;
   readonly system: TrainingSystem;
   readonly stepSeconds: number | undefined;
@@ -68,7 +71,7 @@ export interface Unreadable {
   readonly group: string;
   readonly isScored: boolean;
   readonly reason: string;
-  /** FILE:LINE of the row. */
+  /** Position of the row as FILE:LINE. */
   readonly place: string;
 }
 
@@ -87,7 +90,7 @@ function numberIn(fields: Fields, name: string): number | undefined {
 
 const numberOr = (fields: Fields, name: string, fallback: number): number => numberIn(fields, name) ?? fallback;
 
-/** A row as a run to predict, or the reason why it is not. `place`: FILE:LINE of the row. */
+/** Converts a row to a run to predict, or to the reason why there is no prediction. `place`: FILE:LINE of the row. */
 export function readTrainingRow(fields: Fields, place = ""): Reading {
   const id = fields["id"] ?? "";
   const group = fields["source_group"] ?? fields["source"] ?? "no source";
@@ -148,7 +151,7 @@ const isDeepSpeed = (fields: Fields): boolean => /deepspeed/i.test(fields["frame
 
 const isFlag = (text: string): boolean => text === "0" || text === "1";
 
-/** Columns whose words decide what is predicted, with the words that are read. */
+/** Columns whose words change the prediction, with the words that are known. */
 const wordColumns: Readonly<Record<string, (text: string) => boolean>> = {
   recompute: isRecomputation,
   zero_stage: (text) => /^[0-3]$/.test(text),
@@ -159,7 +162,7 @@ const wordColumns: Readonly<Record<string, (text: string) => boolean>> = {
   sequence_parallel: isFlag,
 };
 
-/** The problem of the first word that is not known, or nothing: a default for it would predict another run. */
+/** The problem of the first unknown word; undefined: all are known. A default would predict another run. */
 function unknownWord(fields: Fields): string | undefined {
   const wrong = Object.entries(wordColumns).find(([name, isKnown]) => {
     const text = fields[name] ?? "";
@@ -179,8 +182,8 @@ const recomputationPolicy = /^(?:none|full|selective|partial\w*|custom\w*|minima
 const recomputedModule = /^(?:core_attn|layernorm|mla_up_proj|mlp|moe|moe_act|shared_experts)$/;
 
 /**
- * One granularity of Megatron Core (--recompute-granularity) or policy of MaxText (remat_policy), or a list, perhaps
- * empty, of Megatron Core's modules (--recompute-modules). A question mark says that the word is a guess.
+ * A granularity of Megatron Core (--recompute-granularity), a policy of MaxText (remat_policy), or a list of Megatron
+ * Core's modules (--recompute-modules), which may be empty. A question mark marks a guess.
  */
 function isRecomputation(stated: string): boolean {
   const text = stated.replace(/\?$/, "");
@@ -194,7 +197,7 @@ function memoryJudgement(recompute: string, stack: SoftwareStack): MemoryJudgeme
   return /^(?:none|full|selective|core_attn)\b/.test(recompute) ? "as stated" : "unknown policy";
 }
 
-/** "V100-16GB" in a note: the variant with another memory. */
+/** "V100-16GB" in a note selects the variant with that memory. */
 function withMemory(accelerator: Accelerator, fields: Fields): Accelerator {
   const size = new RegExp(`${fields["gpu"] ?? ""}-(\\d+)\\s?GB`).exec(fields["note"] ?? "");
   return size === null ? accelerator : { ...accelerator, memoryGib: Number(size[1]) };
@@ -238,7 +241,7 @@ function readModel(fields: Fields): ModelArchitecture | string {
   };
 }
 
-/** The files give latent attention by its head count and width alone; the ranks are those of DeepSeek-V3's config.json. */
+/** The files state only head count and width of latent attention; the ranks are those of DeepSeek-V3's config.json. */
 function readAttention(fields: Fields, headCount: number, hidden: number): Attention {
   if (fields["attn"] === "mla") {
     const [nopeHeadDim, ropeHeadDim, valueHeadDim] = [128, 64, 128];
@@ -252,7 +255,7 @@ function readAttention(fields: Fields, headCount: number, hidden: number): Atten
   };
 }
 
-/** The precision that is named first: "fp8/mxfp4?" and "fp8 or nvfp4 (ambiguous)" say that the second is a guess. */
+/** The precision that is named first: in "fp8/mxfp4?" and "fp8 or nvfp4 (ambiguous)" the second is a guess. */
 function readPrecision(text: string): NumberFormat | undefined {
   const name = text.toLowerCase();
   if (name === "") return "bf16";
@@ -267,20 +270,20 @@ function readRecomputation(stated: string): Recomputation {
   const text = stated.replace(/\?$/, "");
   if (text === "full") return "full";
   if (text === "selective" || text === "core_attn") return "selective";
-  // MaxText's and others' policies that keep some of the products of a layer.
+  // Policies, for example of MaxText, that keep some of a layer's matrix products.
   return /^(?:custom|save|partial)/.test(text) ? "partial" : "none";
 }
 
 interface Written {
   readonly job: TrainingJob;
   readonly system: TrainingSystem;
-  /** The plan with the usual default for every empty cell. */
+  /** The plan of the row with defaults in place of empty cells. */
   readonly written: ParallelPlan;
 }
 
 /**
- * Cells that state a choice. Layouts are published as a whole: where tensor and pipeline ranks are given, an empty context or
- * expert cell means one.
+ * Cells that state a setting. Layouts are published as a whole: if tensor and pipeline ranks are given, an empty
+ * context or expert cell means 1.
  */
 function statedChoices(fields: Fields, row: Written): StatedPlan {
   const { job, written } = row;
@@ -290,7 +293,7 @@ function statedChoices(fields: Fields, row: Written): StatedPlan {
   const isMicroBatchStated = has("micro_batch") || (has("grad_accum") && isLaidOut);
   const isShardingStated = has("zero_stage") && (isLaidOut || written.zeroStage === 3);
   const { tensor, pipeline, context, data, expert, virtualStages, schedule, microBatch } = written;
-  // A micro-batch per accelerator that makes up the batch leaves no accelerators for other ranks.
+  // If micro-batches on all accelerators together equal the batch, no accelerators are left for other kinds of ranks.
   const isWhole = has("micro_batch") && !has("tp") && microBatch * data === job.globalBatch && tensor === 1;
   const { zeroStage, shardCount, recomputation, sequenceParallel } = written;
   return {
@@ -308,13 +311,15 @@ function statedChoices(fields: Fields, row: Written): StatedPlan {
   };
 }
 
-/** Whether a recomputation with a question mark, a reader's guess, cannot be: the run would not fit with it. */
+/**
+ * Whether a guessed recomputation policy (with a question mark) is impossible because the run would not fit in memory.
+ */
 function isRefutedGuess(fields: Fields, { job, system, written }: Written): boolean {
   if (!(fields["recompute"] ?? "").endsWith("?")) return false;
   return fitVerdict(estimateMemory(job, written), system.cluster.node.accelerator) === "does not fit";
 }
 
-/** The plan that a row states, completed by the search that `headroom size` uses. */
+/** The plan that a row states, with missing settings found by the search of `headroom size`. */
 function completed(row: Written, fields: Fields, count: number): Pick<TrainingRow, "job" | "plan" | "chosen" | "note"> {
   const { job, system, written } = row;
   const given = statedChoices(fields, row);
@@ -335,7 +340,7 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
   const context = numberOr(fields, "cp", 1);
   const free = count / (tensor * pipeline * context);
   const stage = numberOr(fields, "zero_stage", 0);
-  // Whole replicas that share less than one sequence cannot be: then several accelerators share it as tensor ranks.
+  // A data-parallel rank cannot process less than one sequence; then several accelerators become tensor ranks.
   const spread = stage === 3 && free > globalBatch && (fields["tp"] ?? "") === "" ? free / globalBatch : 1;
   const data = free / spread;
   const asked = numberIn(fields, "micro_batch") ?? accumulated(fields, globalBatch / data);
@@ -349,23 +354,29 @@ function readPlan(fields: Fields, count: number, globalBatch: number): ParallelP
     expert: numberOr(fields, "ep", 1),
     virtualStages,
     schedule: virtualStages > 1 ? "interleaved" : "1f1b",
-    // Some published global batches are not multiples of the micro-batch: the number of steps is kept.
+    // Some published global batches are not multiples of the micro-batch; the number of micro-batches is kept.
     microBatch: globalBatch / (data * steps),
     sequenceParallel: (fields["sequence_parallel"] ?? "") === "" ? tensor > 1 : fields["sequence_parallel"] === "1",
-    // DeepSpeed's examples shard the optimizer: a row that says nothing of ZeRO beyond Megatron's own flags means that.
+    // DeepSpeed's examples shard the optimizer, so a row without ZeRO stage and without Megatron's flags is assumed to
+    // do so.
     zeroStage: stage === 1 || stage === 2 || stage === 3 ? stage : isDeepSpeed(fields) ? 1 : 0,
     shardCount: readShards(fields, data),
     recomputation: readRecomputation(fields["recompute"] ?? ""),
   };
 }
 
-/** A row without a micro-batch: what its accumulation steps leave, else single sequences, as long pipelines need them. */
+/**
+ * Micro-batch of a row that states none: derived from its accumulation steps, else a single sequence, which long
+ * pipelines need.
+ */
 function accumulated(fields: Fields, perReplica: number): number {
   const steps = numberIn(fields, "grad_accum");
   return steps === undefined ? Math.min(1, perReplica) : Math.max(1, perReplica / steps);
 }
 
-/** "HSDP" shards inside a node; a number is the size of the sharding group; everything else shards over all replicas. */
+/**
+ * "HSDP" shards within a node; a number is the size of the sharding group; all other values shard over all replicas.
+ */
 function readShards(fields: Fields, data: number): number {
   if (fields["fsdp"] === "HSDP") return Math.min(data, numberOr(fields, "gpus_per_node", 8));
   const count = numberOr(fields, "fsdp", data);
@@ -382,7 +393,7 @@ function readStack(
   if (accelerator.vendor === "Google" || /maxtext|pax|jax/i.test(framework)) return "compiled";
   if (/megatron-deepspeed|nanotron|torchtitan|fsdp|foundry/i.test(framework)) return "eager";
   if (/nemo|megatron|bridge|transformer.?engine/i.test(framework)) return "fused";
-  // On GPUs 8 and 4 bits are the business of fused kernels (Transformer Engine), whatever calls them.
+  // On GPUs, 8-bit and 4-bit formats always use fused kernels (Transformer Engine), whatever the framework.
   const isNarrow = precision !== "bf16" && precision !== "fp16";
   return isNarrow || plan.tensor * plan.pipeline * plan.context > 1 ? "fused" : "eager";
 }
@@ -405,7 +416,10 @@ function readCluster(fields: Fields, accelerator: Accelerator, count: number): T
   };
 }
 
-/** "8x400Gb NDR", "1600Gbps RoCE per node", "400Gbps/node": GB/s per accelerator of what is not storage or management. */
+/**
+ * Bandwidth in GB/s per accelerator from texts such as "8x400Gb NDR", "1600Gbps RoCE per node" or "400Gbps/node";
+ * storage and management networks are excluded.
+ */
 function readNetwork(text: string, perNode: number): number | undefined {
   const compute = text.split(/,(?=\s*Compute)/).at(-1) ?? text;
   const total = /(\d+)\s*Gb(?:ps|\/s)?[^,]*?(?:per node|\/node)|EFA (\d+)Gbps/i.exec(compute);

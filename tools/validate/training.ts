@@ -1,9 +1,9 @@
 /**
- * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]`: the training model against measurements.
- * Rows with `score` 1 are scored for time (all rows where the file has no such column). `--leave-out` fits the constants
- * again without each source group, then each architecture, and scores what was left out with them; `--refit` prints the
- * constants fitted to all rows and the kinds of run among them.
- * A row with a measured peak is compared with the first pipeline stage, whose rank writes the logs.
+ * `npm run validate:training -- FILE.csv … [--leave-out] [--refit] [--rows FILE] [--json]`: compares the training model
+ * with measurements. Rows with `score` 1 are scored for time (all rows if the file has no such column). `--leave-out`
+ * refits the constants without each source group, then without each architecture, and scores the rows that were left
+ * out. `--refit` prints the constants fitted to all rows, and the kinds of run among them. Measured peak memory is
+ * compared with the first pipeline stage, whose rank writes the logs.
  */
 import {
   estimateMemory,
@@ -80,14 +80,17 @@ function scoredWith(
   });
 }
 
-/** The kinds of run among some rows, as `measured-runs.ts` holds those of all rows that the constants were fitted to. */
+/**
+ * The kinds of run among these rows, in the form of `measured-runs.ts`, which lists those of the rows behind the
+ * shipped constants.
+ */
 function evidenceAmong(rows: readonly TrainingRow[]): readonly EvidencePoint[] {
   return evidenceOf(
     rows.map(({ job, plan, system, group }) => ({ kind: runKindOf(job, plan, system), source: group })),
   );
 }
 
-/** Every row predicted with constants that were fitted without its part, and with the other parts as evidence. */
+/** Predicts every row with constants fitted without its part, and with the other parts as evidence. */
 function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => string): readonly Scored[] {
   return [...new Set(rows.map(partOf))].flatMap((part) => {
     const others = rows.filter((row) => partOf(row) !== part);
@@ -102,8 +105,8 @@ function leftOut(rows: readonly TrainingRow[], partOf: (row: TrainingRow) => str
 const architectureOf = ({ job, plan, system }: TrainingRow): string => runKindOf(job, plan, system).architecture;
 
 /**
- * Accuracy on rows that the constants were not fitted to: one source left out at a time (also GPUs and TPUs apart), and
- * one whole architecture left out at a time, as for a new architecture of which only a datasheet is known.
+ * Accuracy on rows that were not used for the fit. One source is left out at a time (GPUs and TPUs also separately),
+ * then one whole architecture, which measures the prediction for a new architecture known only by its datasheet.
  */
 function leftOutSections(timed: readonly TrainingRow[]): readonly Section[] {
   const scored = leftOut(timed, ({ group }) => group);

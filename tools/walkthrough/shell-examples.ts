@@ -1,13 +1,13 @@
 /**
- * The commands of a Markdown page, as a reader types them, in the order of the page: every line of a block marked `sh`, and every
- * line of a `text` block that begins with `$ `. A `yaml` block becomes the file that the next `-f FILE` names.
+ * The commands of a Markdown page, in order, as a reader types them: every line of a block marked `sh`, and every line
+ * of a `text` block that begins with `$ `. A `yaml` block becomes the file of the next `-f FILE`.
  */
 export type Example =
   | {
       readonly kind: "command";
       readonly text: string;
       readonly line: number;
-      /** Lines that the page shows below the command; empty in blocks marked `sh`. */
+      /** Output that the page shows for the command; empty in blocks marked `sh`. */
       readonly output: readonly string[];
     }
   | { readonly kind: "file"; readonly name: string; readonly text: string; readonly line: number };
@@ -19,7 +19,7 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Throws where a YAML block has no command that names its file. */
+/** Throws if no command names the file of a YAML block. */
 export function shellExamples(markdown: string): readonly Example[] {
   const examples: Example[] = [];
   let file: Block | null = null;

@@ -1,8 +1,7 @@
 /**
- * `node walk.ts CLONE PAGE BIN REPORT`: types the commands of a page in a fresh clone, in order, as a new user with an empty home does.
- * `BIN` is a directory that comes first in PATH. Writes a report as JSON to the file `REPORT`.
- *
- * The caller puts this process into a network namespace of its own: the ports are those of the page, and nothing outside answers.
+ * `node walk.ts CLONE PAGE BIN REPORT`: runs the commands of a page in order in a fresh clone, as a new user with an
+ * empty home directory. `BIN` is put first in PATH. Writes a JSON report to the file `REPORT`. The caller provides a
+ * network namespace, because the page fixes the ports and no outside service may answer.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -13,19 +12,19 @@ import { shellExamples } from "./shell-examples.ts";
 
 export interface Step {
   readonly command: string;
-  /** Line in the page; null: the banner of `npm start` named the command. */
+  /** Line of the command in the page; null: the command is from the banner of `npm start`. */
   readonly line: number | null;
   readonly code: number | string;
   readonly seconds: number;
   /** Both streams. */
   readonly output: string;
-  /** Output that the page shows. */
+  /** Output that the page shows for the command. */
   readonly shown: readonly string[];
 }
 
 export interface Walk {
   readonly steps: readonly Step[];
-  /** Seconds from the first `npm start`. */
+  /** Seconds since the first `npm start`. */
   readonly firstCheckpointSeconds: number | null;
   readonly trainedSeconds: number | null;
 }
@@ -62,11 +61,11 @@ class Walker {
   }
 
   #shell(command: string): ChildProcess {
-    // A group of its own, as in a terminal: Ctrl-C goes to the whole group.
+    // A process group of its own, so that Ctrl-C reaches the whole group, as in a terminal.
     return spawn("bash", ["-c", command], { cwd: clone, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   }
 
-  /** `npm start` in a terminal that stays open, then the commands that its banner names. */
+  /** Runs `npm start` in a terminal that stays open, then the commands in its banner. */
   async #start(line: number): Promise<void> {
     await this.#stop();
     this.startedAtMs ??= performance.now();
@@ -93,7 +92,7 @@ class Walker {
 
   async #command(command: string, line: number | null, shown: readonly string[]): Promise<void> {
     const beganMs = performance.now();
-    // `apply` asks on a terminal; `script` is one.
+    // `apply` asks for confirmation only on a terminal, which `script` provides.
     const asks = /\bapply\b/.test(command) && !/--yes|--dry-run/.test(command);
     const child = this.#shell(asks ? `script -qec ${JSON.stringify(command)} /dev/null` : command);
     child.stdin?.end(asks ? "y\n" : "");
@@ -122,5 +121,5 @@ class Walker {
 const secondsSince = (beganMs: number): number => Math.round(performance.now() - beganMs) / 1000;
 
 writeFileSync(report, JSON.stringify(await new Walker().walk()));
-// Output of work that goes on would keep this process alive.
+// The open output of background work would keep this process alive.
 process.exit(0);

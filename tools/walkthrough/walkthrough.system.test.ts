@@ -1,6 +1,6 @@
 /**
- * The README and the first hour, command by command as written, in a fresh clone: without accelerators, and with an nvidia-smi
- * that reports eight H100.
+ * Runs the commands of the README and the first hour as written, in a fresh clone: without accelerators, and with an
+ * nvidia-smi that reports eight H100.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,9 +11,12 @@ import { cloneInstalled } from "../testing/repository-copy.ts";
 import type { Step, Walk } from "./walk.ts";
 
 const CHECKPOINT_WITHIN_SECONDS = 90;
-/** Exit codes other than 0 that docs/reference/cli.md states: this work exceeds the fleet. */
+/** Exit codes other than 0, as documented in docs/reference/cli.md: the work exceeds this fleet. */
 const statedCodes: Readonly<Record<string, number>> = { "npx headroom why big": 3 };
-/** Ports are those of the pages, and nothing outside can be reached. Every process ends with the walk. */
+/**
+ * A network namespace of its own: the page fixes the ports, and nothing outside is reachable. All processes end with
+ * the walk.
+ */
 const isolation = ["--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const enter = "ip link set lo up && exec ";
 const canIsolate = spawnSync("unshare", [...isolation, "sh", "-c", `${enter}true`]).status === 0;

@@ -1,4 +1,7 @@
-/** Armada's multi-round scenarios on the preset `armada`: the exact jobs that each round schedules and preempts. */
+/**
+ * Plays Armada's multi-round scenarios with the preset `armada`, and compares the exact jobs that each round schedules
+ * and preempts.
+ */
 import { presets } from "@headroom/engine";
 import type { Command, Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -25,7 +28,7 @@ interface ArmadaScenario extends Scenario {
   readonly rounds: readonly Round[];
 }
 
-/** The jobs that one workload stands for: one, or a whole gang. */
+/** The jobs of one workload: a single job, or all jobs of a gang. */
 interface Jobs {
   readonly queue: string;
   readonly round: number;
@@ -49,7 +52,7 @@ export function playArmada(scenario: Scenario): string[] {
       for (const index of found?.indexes ?? []) list.push(`${found?.queue} ${found?.round} ${index}`);
     };
     for (const event of events) {
-      // The gang was counted in the round of its nomination.
+      // The round that nominated the gang has counted it already.
       if (event.kind === "gangPlaced" && jobs.get(event.workloadId)?.round === number) add(scheduled, event.workloadId);
       if (event.kind === "placementNominated") add(scheduled, event.nomination.workloadId);
       if (event.kind === "attemptStopRequested") add(preempted, event.attemptId.split(".")[0] as string);

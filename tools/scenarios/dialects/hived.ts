@@ -1,6 +1,6 @@
 /**
- * HiveD's scenarios on the preset `hived`: jobs arrive one after the other, each after the system is quiescent, and are
- * inspected in between.
+ * Plays HiveD's scenarios with the preset `hived`: jobs arrive one after another, each after the previous round changed
+ * nothing. Jobs are inspected in between.
  */
 import { acceleratorIndices, commandId, presets, taskCountOf } from "@headroom/engine";
 import type {
@@ -71,7 +71,7 @@ interface HivedScenario extends Scenario {
   readonly expected: Checks & { readonly steps?: readonly Step[] };
 }
 
-/** Rounds after which a scenario without quiescence fails. */
+/** A scenario that still changes after this number of rounds fails. */
 const ROUNDS_MAX = 200;
 
 export function playHived(scenario: Scenario): string[] {
@@ -112,7 +112,7 @@ class Play {
     for (const job of world.runningJobs) if (job.node === undefined) this.#submit(job);
   }
 
-  /** Jobs that run on a named node from the beginning, each on the next of its accelerators. */
+  /** Jobs that the scenario starts on a named node. Each takes the next free accelerators of its node. */
   #runStaged(jobs: readonly Job[]): void {
     const used = new Map<string, number>();
     for (const job of jobs) {
@@ -141,7 +141,7 @@ class Play {
     this.#settle([command]);
   }
 
-  /** Runs rounds, the first with these inputs, until a round changes nothing. */
+  /** Runs rounds until one changes nothing; the first gets these inputs. */
   #settle(inputs: readonly Input[]): void {
     const nameOf = new Map([...this.#ids].map(([name, id]) => [id, name]));
     let events = this.#stage.round(inputs);
@@ -183,7 +183,7 @@ class Play {
     return ["submit", "nodeNotReady", "nodeReady", "complete", "finish"].includes(kind);
   }
 
-  /** Runs all jobs up to the one that a step names; without a name, all jobs that no step names. */
+  /** Submits jobs in order up to the job that a step names. Without a name: all jobs that no step names. */
   #submitUntil(name: string | undefined, later: ReadonlySet<string>): void {
     while (this.#waiting.length > 0) {
       const [job] = this.#waiting as [Job];

@@ -1,4 +1,7 @@
-/** KAI's scenarios on the preset `kai`: steady states after rounds, or the intermediate state after one phase. */
+/**
+ * Plays KAI's scenarios with the preset `kai`, and compares steady states after several rounds, or the state after one
+ * phase.
+ */
 import { gangOfGroups, presets } from "@headroom/engine";
 import type { GangSpec, Phase, Policy, WorkerAllocation } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -8,7 +11,7 @@ import type { StagedWorker } from "../stage.ts";
 /** MIG instances by profile, such as `nvidia.com/mig-1g.10gb`. */
 type MigInstances = Readonly<Record<string, number>>;
 
-/** Static MIG instances: of a pod those that it requests, of a node those that it has. */
+/** Static MIG instances: those that a pod requests, or those that a node has. */
 interface WithMig {
   readonly migInstances?: unknown;
   readonly mig?: unknown;
@@ -25,7 +28,7 @@ interface Pod extends WithMig {
 }
 interface Job extends WithMig {
   readonly gpuMemoryMiBPerPod?: number;
-  /** Whether the job's pods are deleted: pods that are terminating then stay terminating. */
+  /** Whether the job's pods are deleted; its terminating pods then never end. */
   readonly deleteJobInTest?: boolean;
   readonly deletedInTest?: boolean;
   readonly name: string;
@@ -83,18 +86,18 @@ interface KaiScenario extends Scenario {
   };
 }
 
-/** Bytes in one unit in which the dialect counts quotas of memory. */
+/** Bytes in one unit of the scenario's memory quotas. */
 const QUOTA_BYTES = 1_000_000;
 const NODE_CORES = 20_000;
 const NODE_BYTES = 20_000_000_000;
 const POD_BYTES = 1_000_000_000;
-/** Weight of a queue that states none. */
+/** Priority of a queue without a stated priority. */
 const QUEUE_PRIORITY = 100;
 
-/** Memory of a GPU in MiB on nodes that state none, as in the source. */
+/** GPU memory in MiB of nodes that state none; the same default as in KAI. */
 const GPU_MEMORY_MIB = 100;
 const GPU = "GPU";
-/** Whole GPUs of a node under the MIG strategy `single`, which nothing divides further. */
+/** Whole GPUs of a node with the MIG strategy `single`; they are not divided further. */
 const SINGLE = "GPU single";
 
 const actionPhases: Readonly<Record<string, Phase>> = {
@@ -125,7 +128,10 @@ export function playKai(scenario: Scenario): string[] {
   return differences;
 }
 
-/** Bytes in one unit of memory: the unit of quotas, unless a scenario has amounts between two multiples of it. */
+/**
+ * Bytes in one unit of memory: the unit of quotas, or a smaller one if a scenario has amounts that are no multiple of
+ * it.
+ */
 function memoryUnitOf({ nodes, runningJobs, pendingJobs }: KaiScenario): number {
   const amounts = [
     ...nodes.map(({ memoryBytes = 0 }) => memoryBytes),
@@ -143,7 +149,8 @@ function policyFor({ mode, action }: KaiScenario): Policy {
 }
 
 /**
- * A part of a node in the scenario. A node with static MIG has one part for its whole GPUs and one for each profile.
+ * One Headroom node for a part of a KAI node. A node with static MIG has a part for its whole GPUs, and one for each
+ * profile.
  */
 interface NodePart {
   readonly node: Node;
@@ -155,10 +162,10 @@ interface NodePart {
 const migNode = (node: string, profile: string): string => `${node} ${profile}`;
 const nodeOf = (name: string): string => name.split(" ")[0] as string;
 
-/** Number of GPUs that the source counts for an instance: two for `2g`. */
+/** Number of GPUs that KAI counts for a MIG instance: two for `2g`. */
 const gpusOfInstance = (profile: string): number => Number(/(\d+)g\./.exec(profile)?.[1] ?? 1);
 
-/** Instances of a node or a pod, by profile; a strategy's name states none. */
+/** MIG instances of a node or a pod by profile. The resource name of a strategy states no instances. */
 function instancesOf({ migInstances, mig }: WithMig): MigInstances {
   const stated = [migInstances, mig].find((value) => typeof value === "object" && value !== null) ?? {};
   if (!Array.isArray(stated)) return stated as MigInstances;
@@ -174,7 +181,7 @@ const strategyOf = ({ mig, migStrategy }: Node): string => migStrategy ?? (typeo
 
 function partsOfNode(node: Node, { runningJobs }: KaiScenario): NodePart[] {
   const instances = Object.entries(instancesOf(node));
-  // If pods run that were started without the source's own MIG requests, the instances that they hold are not known.
+  // If running pods have no MIG requests in KAI's own form, the instances that they hold are unknown.
   const isBlocked = runningJobs.some(({ podList }) =>
     podList.some((pod) => isLegacyMig(pod) && pod.node === node.name),
   );
@@ -238,7 +245,7 @@ function addTeam(stage: Stage, queue: Queue, { memory: unit }: Units): void {
 interface StagedJob {
   readonly job: Job;
   readonly id: string;
-  /** Indices in the job's list of pods, by the pod's rank as a worker. */
+  /** Positions in the job's list of pods, by the rank of the pod's worker. */
   readonly podByRank: readonly number[];
   readonly groupOf: ((pod: number) => number) | null;
 }
@@ -286,7 +293,10 @@ function stageJobs(stage: Stage, world: KaiScenario): readonly StagedJob[] {
   return staged;
 }
 
-/** Instances of its profile, else whole GPUs; those of the strategy `single` are not divided further. */
+/**
+ * Accelerator types that fit: the requested MIG profiles, else GPUs. Fractions cannot use GPUs under the strategy
+ * `single`.
+ */
 function typesFor(gang: GangSpec, profiles: readonly string[]): readonly string[] {
   if (profiles.length > 0) return profiles;
   return gang.shareMilli === undefined && gang.acceleratorMemoryMib === undefined ? [GPU, SINGLE] : [GPU];
@@ -296,7 +306,7 @@ interface PodRequest {
   readonly accelerators: number;
   readonly shareMilli?: number;
   readonly acceleratorMemoryMib?: number;
-  /** The profile of its MIG instances; empty: it has none. */
+  /** The profile of the requested MIG instances; empty: none. */
   readonly types: readonly string[];
 }
 
@@ -314,8 +324,8 @@ function requestOf(job: Job, pod: Pod): PodRequest {
 }
 
 /**
- * The gang of a job. Pods with different requests become task groups, in the order in which pods are started;
- * `groupOf`: the group of a pod in the list.
+ * The gang of a job. Pods with different requests become task groups, in the order in which KAI starts pods. `groupOf`:
+ * the group of a pod by its position in the list.
  */
 function gangOf(job: Job, podByRank: readonly number[], memoryUnit: number) {
   const amounts = {
@@ -356,7 +366,10 @@ const isRunning = ({ state, node }: Pod): boolean => state === "Running" && node
 const isReleasing = ({ state, node }: Pod): boolean => state === "Releasing" && node !== undefined;
 const isPlaced = (pod: Pod): boolean => isRunning(pod) || isReleasing(pod);
 
-/** Ranks of pods: running pods first, then terminating pods, then by the order in which pods are started. */
+/**
+ * Positions of pods in rank order: running pods, terminating pods, then all others in the order in which KAI starts
+ * them.
+ */
 function ranksOf({ podList }: Job): readonly number[] {
   const order = (pod: Pod): number => pod.taskOrder ?? Number.NEGATIVE_INFINITY;
   return podList
@@ -371,7 +384,10 @@ function ranksOf({ podList }: Job): readonly number[] {
     .map(({ index }) => index);
 }
 
-/** Accelerators of running pods: fractions of equal index on a node share one, others are packed. */
+/**
+ * Accelerators of running pods. Fractions with the same index on a node share an accelerator; others fill one after
+ * another.
+ */
 class SharedPlaces {
   readonly #nodes = new Map<
     string,
@@ -417,7 +433,7 @@ class SharedPlaces {
   }
 }
 
-/** Outcomes of a pod that runs, or that will run without an eviction. */
+/** Outcomes of a pod that runs, or that starts without an eviction. */
 const RUNNING = new Set(["placed", "keeps-running", "relocated-later", "per-pod: all pods reach Running"]);
 const WAITING = new Set(["stays-pending", "evicted", "per-pod: all pods reach Pending"]);
 
@@ -442,7 +458,7 @@ interface PodState {
   readonly node: string | null;
 }
 
-/** States of pods by rank. If pods differ, the states of each kind are compared with pods of that kind. */
+/** States of pods by rank. If pods have different requests, a state belongs to a pod of the same task group. */
 function podStates(stage: Stage, { id, podByRank, groupOf }: StagedJob): readonly PodState[] {
   const attempt = stage.attempt(id);
   const promise = [...stage.engine.state.nominations.values()].find(({ workloadId }) => workloadId === id);
@@ -464,7 +480,7 @@ function podStates(stage: Stage, { id, podByRank, groupOf }: StagedJob): readonl
   });
 }
 
-/** The expected state of a pod: from the outcome, else from the source's status; `null`: none is stated. */
+/** The expected state of a pod: from the scenario's outcome, else from its status in KAI; `null`: not stated. */
 function stateExpected({ outcome, sourceStatus = "" }: Expectation): PodState["state"] | null {
   if (outcome === undefined) return null;
   if (RUNNING.has(outcome)) return "running";

@@ -1,6 +1,6 @@
 /**
- * Kueue's victim selections, with and without fair sharing: the exact victims for the incoming workload, and the
- * preemption ground.
+ * Plays Kueue's victim selections, with and without fair sharing, and compares the exact victims of the incoming
+ * workload and the preemption ground.
  */
 import { gangOfGroups, presets } from "@headroom/engine";
 import type { EvictionRight, Policy, TeamPreemption } from "@headroom/engine";
@@ -31,7 +31,7 @@ interface Job {
   readonly queue: string;
   readonly priority: number;
   readonly pods: number;
-  /** GPUs of each pod; absent: the job states amounts by flavor. */
+  /** GPUs of each pod; absent: the job states amounts for each flavor. */
   readonly gpusPerPod?: number;
   readonly flavor?: string;
   readonly [field: string]: unknown;
@@ -40,7 +40,7 @@ interface QuotaScenario extends Scenario {
   readonly queues: readonly Queue[];
   readonly runningJobs: readonly Job[];
   readonly pendingJobs: readonly Job[];
-  /** The flavor that the incoming workload was assigned. */
+  /** The flavor assigned to the incoming workload. */
   readonly assignmentFlavor?: string;
   readonly fairSharingStrategies?: readonly string[];
   readonly expected: { readonly victims: Readonly<Record<string, string>>; readonly incomingCanProceed?: boolean };
@@ -66,7 +66,7 @@ export function playKueueQuota(scenario: Scenario): string[] {
       ...jobs.flatMap((job) => [...requestsOf(world, job).keys()]),
     ]),
   ];
-  // Total of each flavor: one node that could hold all jobs twice, so that only quotas limit placement.
+  // Capacity of each flavor: one node with twice the requests of all jobs, so that only quotas limit placement.
   const total = 2 * jobs.reduce((sum, job) => sum + job.pods * Math.max(...requestsOf(world, job).values()) * unit, 0);
   for (const flavor of flavors)
     stage.addNode({ name: `node-${flavor}`, acceleratorType: flavor, acceleratorCount: Math.ceil(total) });
@@ -108,7 +108,7 @@ export function playKueueQuota(scenario: Scenario): string[] {
   return compare(stage, world, names);
 }
 
-/** Requests of one pod by flavor: one amount of the job's flavor, or amounts that the job states by flavor. */
+/** Requests of one pod by flavor: an amount of the job's flavor, or the amounts that the job states for each flavor. */
 function requestsOf({ assignmentFlavor, runningJobs }: QuotaScenario, job: Job): ReadonlyMap<string, number> {
   const isAmounts = (value: unknown): value is Quotas =>
     typeof value === "object" &&
@@ -130,14 +130,14 @@ function policyFor({ dialect, fairSharingStrategies }: QuotaScenario): Policy {
   return second === true ? policy : { ...policy, strategy: "kueue-fair-sharing-final" };
 }
 
-/** Adds parents that no queue declares: they are roots without a quota. */
+/** Adds parents that are not declared as queues: roots without a quota. */
 function declared(queues: readonly Queue[]): readonly Queue[] {
   const names = new Set(queues.map(({ name }) => name));
   const missing = new Set(queues.flatMap(({ parent }) => (parent !== null && !names.has(parent) ? [parent] : [])));
   return [...[...missing].map((name): Queue => ({ name, parent: null, quota: 0 })), ...queues];
 }
 
-/** Number of accelerators that stands for one unit of the scenario, so that every amount is whole. */
+/** Accelerators per unit of the scenario, so that every amount is a whole number. */
 function unitOf(world: QuotaScenario): number {
   const { queues, runningJobs, pendingJobs } = world;
   const byFlavor = queues.flatMap((queue) => [queue.quotaByFlavor, queue.limitByFlavor, queue.lendingLimitByFlavor]);
@@ -178,7 +178,7 @@ function teamOf(queue: Queue, unit: number) {
   };
 }
 
-/** A scenario states a limit as the sum of quota and borrowing limit. */
+/** Borrowing limits by flavor. The scenario states a limit as the sum of quota and borrowing limit. */
 const beyond = (limits: Quotas, quotas: Quotas): Quotas =>
   Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit - (quotas[name] ?? 0)]));
 

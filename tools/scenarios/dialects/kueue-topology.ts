@@ -1,4 +1,7 @@
-/** Kueue's topology-aware placements on the preset `kueue-topology`: exactly how many pods of each podset lie where. */
+/**
+ * Plays Kueue's topology-aware placements with the preset `kueue-topology`, and compares the exact number of pods of
+ * each podset by domain.
+ */
 import { presets } from "@headroom/engine";
 import type { FabricSpec, Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -38,14 +41,14 @@ interface TopologyScenario extends Scenario {
   readonly expected: { readonly podsets: readonly Expected[] };
 }
 
-/** Thousandths of a core: requests may be parts of a core. */
+/** Thousandths of a core, because requests may contain fractions of a core. */
 const CORE = 1000;
 const KIB = 1024;
 
 export function playKueueTopology(scenario: Scenario): string[] {
   const world = scenario as TopologyScenario;
   const levels = world.topologies[0]?.levels ?? [];
-  // A leaf is one node here, whatever the dialect calls that level.
+  // A leaf domain becomes one node, whatever its level is called in the scenario.
   const stage = new Stage(policyFor(world), levels.slice(0, -1));
   const leaves = leavesOf(world.nodes, levels);
   for (const [name, nodes] of leaves) addLeaf(stage, { name, nodes, levels });
@@ -86,7 +89,7 @@ function policyFor({ featureGates = {} }: TopologyScenario): Policy {
 
 const pathOf = (values: readonly string[]): string => values.join("/");
 
-/** Ready nodes with a value for every level, by the path of their leaf: several nodes may share one. */
+/** Ready nodes that have a value for every level, by the path of their leaf; several nodes may have the same leaf. */
 function leavesOf(nodes: readonly Node[], levels: readonly string[]): ReadonlyMap<string, readonly Node[]> {
   const counting = nodes.filter(
     ({ ready, labels }) => ready !== false && levels.every((level) => labels[level] !== undefined),
@@ -112,7 +115,7 @@ function addLeaf(stage: Stage, { name, nodes, levels }: Leaf): void {
   });
 }
 
-/** Values that the dialect treats as unknown or impossible stay so: a slice without a size has no workers. */
+/** Invalid values stay invalid: a slice without a size has no workers. */
 function fabricOf({ topologyRequest }: PodSet, leafLevel: string | undefined): { readonly fabric?: FabricSpec } {
   const levelOf = (name: string): string => (name === leafLevel ? "node" : name);
   const { required, preferred, podSetSliceRequiredTopology, podSetSliceSize } = topologyRequest ?? {};
@@ -133,7 +136,7 @@ function textOf(byNode: ReadonlyMap<string, readonly unknown[]>): string {
     .join(", ");
 }
 
-/** Expected places are named by the last level alone if that is the host's name, else by all levels. */
+/** Expected domains are named by the last level if that is the host name, else by all levels. */
 function placementText({ placement = [], levels: named = [] }: Expected): string {
   return placement
     .map(({ pods, at }) => `${pods} at ${pathOf(named.map((level) => at[level] ?? ""))}`)

@@ -1,4 +1,7 @@
-/** Volcano's capacity scenarios on the preset `volcano-capacity`: one cycle, then exact sets of what was bound, evicted and promised. */
+/**
+ * Plays Volcano's capacity scenarios with the preset `volcano-capacity`: one scheduling cycle, then the exact sets of
+ * pods that were bound, evicted or nominated.
+ */
 import { presets } from "@headroom/engine";
 import type { Policy } from "@headroom/engine";
 import type { Scenario } from "../scenario-file.ts";
@@ -73,7 +76,7 @@ export function playVolcano(scenario: Scenario): string[] {
     stage.addTeam({
       name,
       parent,
-      // Accelerators that a quota does not name are none; of cores and memory nothing is said then.
+      // If a quota does not name accelerators, its guarantee is 0 of them; cores and memory stay unstated.
       guarantee: { ...(hasAccelerators ? { accelerators: 0 } : {}), ...amountsOf(quota ?? {}) },
       limit: limit === null ? {} : amountsOf(limit),
       ...(priority === null ? {} : { priority }),
@@ -102,7 +105,10 @@ export function playVolcano(scenario: Scenario): string[] {
   return differences;
 }
 
-/** Names of the pods by the ids of their workloads; those with a node run there, each on the next of its accelerators. */
+/**
+ * Names of pods by the id of their workload. Pods with a node run there; each takes the next free accelerators of the
+ * node.
+ */
 function addWork(stage: Stage, pods: readonly Pod[]): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   const taken = new Map<string, number>();

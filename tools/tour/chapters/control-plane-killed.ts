@@ -69,7 +69,7 @@ async function submitAndKill(stage: Stage): Promise<ReadonlyMap<string, string>>
   const acknowledged = new Map<string, string>();
   const kills: Promise<void>[] = [];
   const submitting = Array.from({ length: SUBMISSIONS }, async (_, index) => {
-    // Spread over time, so that the kill meets requests in every state.
+    // Submissions are spread over time, so that the kill interrupts requests in every state.
     await delay(index * 3);
     const answer = await submit(stage, index);
     const { workloadId } = (await answer.json()) as { readonly workloadId: string };

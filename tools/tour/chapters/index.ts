@@ -1,4 +1,4 @@
-/** The chapters in the order of the story. A new chapter is one file and one line here. */
+/** The chapters, in order. A new chapter is one file and one line here. */
 import type { Chapter } from "../chapter.ts";
 import { controlPlaneKilled } from "./control-plane-killed.ts";
 import { failedAndRerun } from "./failed-and-rerun.ts";

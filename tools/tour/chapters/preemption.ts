@@ -12,7 +12,7 @@ kind: team
 name: research
 `;
 
-/** Its worker saves when it is stopped, and goes on from there. */
+/** Its worker prints a line on SIGTERM and exits; it can be started again. */
 const sweep = `kind: train
 name: sweep
 team: research
